@@ -1,0 +1,42 @@
+"""Record a coding-agent CLI once through a real PTY; test against the recording for ever.
+
+Public names load on first use: importing this package loads none of pyte,
+ptyprocess, textual, pytest or aiohttp.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ptycassette.errors import CassetteError
+
+# Where each public name lives. One line per name; the test of the public API holds it.
+_HOMES = {
+    "CassetteError": "ptycassette.errors",
+}
+
+__all__ = [
+    "CassetteError",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return sorted(__all__)

@@ -1,0 +1,118 @@
+"""``main``: parse, run, turn every outcome into a message and a documented exit status.
+
+Commands are found in a table and imported only when they run, so that
+``ptycassette --help`` costs no more than importing click.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ptycassette import __version__
+from ptycassette.errors import CassetteError
+
+__all__ = ["cli", "main"]
+
+# name -> (module, one line for the list of commands). The command object in the
+# module is called ``command``.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
+    "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
+    "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
+    "events": ("ptycassette.cli.events", "List the events of a cassette."),
+    "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
+    "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
+    "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
+    "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
+    "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+    "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
+}
+
+BUG_STATUS = 5
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are run or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in order."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = importlib.import_module(entry[0]).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry[0]}.command is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: ptycassette rec hello.cassette -- bash -c 'echo hello'",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="ptycassette")
+def cli() -> None:
+    """Record terminal programs once; replay them in tests for ever."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per outcome
+    """Run the command line.
+
+    Args:
+        argv: arguments without the program name; ``sys.argv[1:]`` when None.
+
+    Returns:
+        The exit status, as documented in the package docstring.
+    """
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        result = cli.main(args=args, prog_name="ptycassette", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        return 130
+    except click.ClickException as wrong:
+        wrong.show()
+        return wrong.exit_code
+    except CassetteError as failed:
+        _report(failed)
+        return failed.exit_status
+    except BrokenPipeError:
+        # The reader of our stdout went away (``| head``); what it wanted, it has.
+        sys.stderr.close()
+        return 128 + 13
+    except KeyboardInterrupt:
+        return 130
+    except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault
+        _report_bug(bug)
+        return BUG_STATUS
+    return result if isinstance(result, int) else 0
+
+
+def _report(failed: CassetteError) -> None:
+    """Print a handled error to stderr, with everything from outside made visible."""
+    from ptycassette.cli.present import error_lines
+
+    for line in error_lines(failed):
+        click.echo(line, err=True)
+
+
+def _report_bug(bug: Exception) -> None:
+    """Print an unexpected exception with its traceback and where to report it."""
+    from ptycassette.cli.present import bug_lines
+
+    for line in bug_lines(bug):
+        click.echo(line, err=True)

@@ -1,0 +1,1 @@
+"""Events to asciicast, text, HTML, SVG and GIF bytes."""

@@ -1,0 +1,1 @@
+"""Bytes to model and back: the layout of version 1, JSON lines, digests, limits."""

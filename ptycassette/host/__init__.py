@@ -1,0 +1,1 @@
+"""All input and output: clocks, PTYs, terminals, files, locks."""

@@ -1,0 +1,126 @@
+"""What happens while recording, before it is scrubbed, numbered and rendered.
+
+These events are the input of the finaliser and of the scrubber. They carry
+``t_us``, whole microseconds since the start of the session, never going back.
+Output events hold the bytes as read, in reads' own chunks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.manifest import Harness
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+
+__all__ = [
+    "Finished",
+    "JournalEvent",
+    "Noted",
+    "Output",
+    "Probed",
+    "Resized",
+    "SessionMeta",
+    "Signalled",
+    "Typed",
+]
+
+
+class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The head of a journal: all that the finaliser must know besides the events.
+
+    ``environment`` holds every variable of the child, values included; it is
+    known to the scrubber and never written to a cassette. ``home`` and ``cwd``
+    are the real paths, for the scrubber.
+    """
+
+    id: str
+    argv: tuple[str, ...]
+    size: Size
+    recorded_at: str
+    harness: Harness
+    workdir_policy: str = "inherited"
+    env_allowlist: tuple[str, ...] = ()
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    home: str = ""
+    cwd: str = ""
+    term: str = "xterm-256color"
+    locale: str | None = None
+    timeout_ms: int | None = None
+    permission_mode: str | None = None
+    pty_mode: dict[str, Any] | None = None
+    git_sha: str | None = None
+    os: str = ""
+    arch: str = ""
+    recorder_version: str = ""
+    resolution_ms: int = 1
+    title: str | None = None
+    target: str = ""
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Output(msgspec.Struct, frozen=True, tag="output"):
+    """Bytes that the program wrote, one read."""
+
+    t_us: int
+    data: bytes
+
+
+class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
+    """Bytes sent to the program. See ``InputRecord`` for the fields."""
+
+    t_us: int
+    data: bytes
+    source: str = "user"
+    key: str | None = None
+    paste: bool = False
+    masked: bool = False
+
+
+class Resized(msgspec.Struct, frozen=True, tag="resize"):
+    """The terminal got another size."""
+
+    t_us: int
+    size: Size
+
+
+class Signalled(msgspec.Struct, frozen=True, tag="signal"):
+    """A signal was sent to the program; ``signal`` is its lower-case short name (``int``)."""
+
+    t_us: int
+    signal: str
+
+
+class Noted(msgspec.Struct, frozen=True, tag="service-event"):
+    """A service event: any JSON value."""
+
+    t_us: int
+    payload: Any
+
+
+class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
+    """A quota or discovery record; the last of each kind counts."""
+
+    t_us: int
+    quota: QuotaRecord | None = None
+    discovery: DiscoveryRecord | None = None
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
+    """The end of the session. ``failure`` is set when the run must not become a cassette."""
+
+    t_us: int
+    exit: ExitStatus | None = None
+    metadata: dict[str, Any] | None = None
+    usage: dict[str, Any] | None = None
+    cost_usd: float | None = None
+    routing_actual: str | None = None
+    session_log_path: str | None = None
+    final_text: str | None = None
+    failure: str | None = None
+
+
+JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished

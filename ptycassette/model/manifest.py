@@ -1,0 +1,98 @@
+"""``manifest.json``: the page that pins a cassette. Written last, read first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "Command",
+    "ContentDigest",
+    "EmulatorId",
+    "Harness",
+    "Manifest",
+    "Provenance",
+    "Terminal",
+    "Timing",
+]
+
+
+class ContentDigest(msgspec.Struct, frozen=True):
+    """SHA-256 of ``output.raw``, 64 lower-case hexadecimal digits."""
+
+    sha256: str
+
+
+class Harness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The recorded CLI as a product."""
+
+    name: str
+    binary_path_digest_sha256: str | None = None
+    binary_version: str | None = None
+    capability: dict[str, Any] | None = None
+    account_class: str | None = None
+    captured_at: str | None = None
+    freshness_window: str | None = None
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was started. Only *names* of environment variables are ever kept."""
+
+    workdir_policy: str
+    argv: tuple[str, ...] | None = None
+    env_allowlist: tuple[str, ...] | None = None
+    timeout_ms: int | None = None
+    permission_mode: str | None = None
+
+
+class EmulatorId(msgspec.Struct, frozen=True):
+    """Which emulator made the frames. The version changes whenever results may."""
+
+    name: str
+    version: str
+
+
+class Terminal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The terminal that the program saw at its start."""
+
+    initial_rows: int
+    initial_cols: int
+    emulator: EmulatorId
+    locale: str | None = None
+    term: str | None = None
+    pty_mode: dict[str, Any] | None = None
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """How time was taken. ``resolution_ms`` is above 0."""
+
+    resolution_ms: int
+    clock_policy: str
+    replay_default: str
+
+
+class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where and when it was recorded, and by what. ``recorded_at`` is RFC 3339, UTC."""
+
+    os: str
+    arch: str
+    recorded_at: str
+    recorder_version: str
+    git_sha: str | None = None
+    contract_version: str | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The whole manifest of version 1."""
+
+    version: int
+    id: str
+    content_digest: ContentDigest
+    harness: Harness
+    command: Command
+    terminal: Terminal
+    timing: Timing
+    provenance: Provenance
+    required_features: tuple[str, ...] | None = None
+    optional: dict[str, Any] | None = None

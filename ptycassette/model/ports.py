@@ -1,0 +1,157 @@
+"""The seams: what the pure layers ask of the world, and the world hands in.
+
+Whoever owns the loop owns the time. Everything that reads a clock, sleeps,
+makes an id, renders or scrubs is passed in through one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+from ptycassette.model.events import TimedRecord
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, SessionMeta
+from ptycassette.model.manifest import EmulatorId, Manifest
+from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
+from ptycassette.model.screen import Screen
+
+__all__ = [
+    "AsyncSleeper",
+    "CassetteSink",
+    "Clock",
+    "Emulator",
+    "EmulatorFactory",
+    "EventSource",
+    "IdSource",
+    "Scrubber",
+    "Sleeper",
+]
+
+
+class Clock(Protocol):
+    """Time, injectable. Elapsed time never comes from the wall clock."""
+
+    def now_us(self) -> int:
+        """Monotonic microseconds since an arbitrary moment."""
+        ...
+
+    def wall(self) -> datetime:
+        """The wall clock, timezone-aware, for ``recorded_at`` alone."""
+        ...
+
+
+class Sleeper(Protocol):
+    """Waiting, injectable."""
+
+    def sleep(self, seconds: float) -> None:
+        """Return after ``seconds`` (0 or more) of this sleeper's time."""
+        ...
+
+
+class AsyncSleeper(Protocol):
+    """Waiting in an event loop, injectable."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after ``seconds`` (0 or more) of this sleeper's time."""
+        ...
+
+
+IdSource = Callable[[], str]
+"""Makes a new cassette id: a UUID in its canonical text form."""
+
+
+@runtime_checkable
+class Emulator(Protocol):
+    """Turns bytes into screens. Splitting the input at any byte changes nothing."""
+
+    @property
+    def identity(self) -> EmulatorId:
+        """Name and version, as pinned in manifests."""
+        ...
+
+    @property
+    def size(self) -> Size:
+        """The size now."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """How many bytes at the end of the input are an incomplete sequence or character."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Consume output of the program. Never raises, whatever the bytes."""
+        ...
+
+    def resize(self, size: Size) -> None:
+        """Take another size, as a terminal would."""
+        ...
+
+    def snapshot(self) -> Screen:
+        """The screen now."""
+        ...
+
+    def answers(self) -> bytes:
+        """Take what the terminal would have sent back since the last call."""
+        ...
+
+
+EmulatorFactory = Callable[[Size], Emulator]
+
+EventSource = Callable[[], Iterator[JournalEvent]]
+"""Starts a fresh pass over the same events; called as often as needed."""
+
+
+class Scrubber(Protocol):
+    """Removes secrets from one session. One object per session.
+
+    ``events`` may pass over the source several times (learn, then replace).
+    It yields the same events in the same order and number; output and input
+    keep their byte length, so that offsets hold. After it is exhausted,
+    ``text`` and ``value`` know everything it learnt, and ``report`` is whole.
+    """
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """The events, scrubbed."""
+        ...
+
+    def text(self, value: str, *, channel: str) -> str:
+        """One string (argv, title, path), scrubbed with named placeholders."""
+        ...
+
+    def value(self, value: Any, *, channel: str) -> Any:
+        """A JSON value with every string in it scrubbed, keys included."""
+        ...
+
+    def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
+        """Look at scrubbed events again; a finding says channel, t_ms and rule, no value."""
+        ...
+
+    def report(self) -> ScrubReport:
+        """What was done. Never holds a secret."""
+        ...
+
+
+class CassetteSink(Protocol):
+    """Takes the parts of a cassette in order and publishes it whole, or not at all."""
+
+    def add(self, record: TimedRecord, data: bytes = b"") -> None:
+        """Append a timed record; ``data`` are the bytes of an output record."""
+        ...
+
+    def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
+        """Set an untimed document."""
+        ...
+
+    def publish(self, manifest: Manifest) -> Manifest:
+        """Fill in digests, make everything durable, and publish atomically.
+
+        Returns the manifest as written. The ``content_digest`` handed in is ignored.
+        """
+        ...
+
+    def abort(self) -> None:
+        """Remove everything that was written. Does nothing after ``publish``."""
+        ...

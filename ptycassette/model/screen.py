@@ -1,0 +1,65 @@
+"""A rendered screen as a value: rows of text, runs of equal style, cursor, title, modes.
+
+``Screen.rows`` are right-trimmed. A wide character stands once in the text and
+takes two cells; ``StyleRun`` counts in cells. Only runs that differ from the
+default style are listed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.model.geometry import Cursor, Size
+
+__all__ = ["DEFAULT_STYLE", "Screen", "Style", "StyleRun"]
+
+
+class Style(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a cell is painted (ECMA-48 SGR, 8.3.117, and xterm's additions).
+
+    A colour is ``None`` (default), an ``int`` 0-255 (palette index) or a
+    string ``#rrggbb``. ``underline`` is ``""``, ``single``, ``double``,
+    ``curly``, ``dotted`` or ``dashed``.
+    """
+
+    fg: int | str | None = None
+    bg: int | str | None = None
+    bold: bool = False
+    dim: bool = False
+    italic: bool = False
+    underline: str = ""
+    underline_color: int | str | None = None
+    blink: bool = False
+    reverse: bool = False
+    hidden: bool = False
+    strike: bool = False
+    overline: bool = False
+    link: str | None = None
+
+
+DEFAULT_STYLE = Style()
+
+
+class StyleRun(msgspec.Struct, frozen=True):
+    """``length`` cells from column ``col`` (0-based) painted in one style."""
+
+    col: int
+    length: int
+    style: Style
+
+
+class Screen(msgspec.Struct, frozen=True, kw_only=True):
+    """One screen. ``styles`` has one tuple of runs per row."""
+
+    size: Size
+    rows: tuple[str, ...]
+    styles: tuple[tuple[StyleRun, ...], ...] = ()
+    cursor: Cursor
+    title: str = ""
+    alt_screen: bool = False
+    modes: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        """All rows, joined by newlines, without empty rows at the end."""
+        return "\n".join(self.rows).rstrip("\n")

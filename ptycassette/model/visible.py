@@ -1,0 +1,54 @@
+"""Show text that someone else made: printable, on one line, unable to act on a terminal.
+
+Control characters (C0, C1, DEL), bidirectional controls, zero-width and other
+invisible characters, line and paragraph separators and lone surrogates are
+shown as escapes, so that what is printed is what is there (UAX #9 on
+bidirectional controls, UTR #36 on invisible ones).
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["visible", "visible_bytes"]
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
+    "\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff\\\\]"
+)
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    named = _NAMED.get(char)
+    if named is not None:
+        return named
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def visible(text: str, *, limit: int = 2000) -> str:
+    """``text`` with everything invisible or active shown as an escape.
+
+    Backslashes are doubled, so the result is unambiguous. Text longer than
+    ``limit`` characters is cut, and the cut is said.
+    """
+    cut = text[:limit]
+    shown = _UNSAFE.sub(_escape, cut)
+    left = len(text) - len(cut)
+    return f"{shown}... ({left} more characters)" if left else shown
+
+
+def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
+    r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
+    text = data[:limit].decode("utf-8", "surrogateescape")
+    shown = "".join(
+        f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else _UNSAFE.sub(_escape, c)
+        for c in text
+    )
+    left = len(data) - min(len(data), limit)
+    return f"{shown}... ({left} more bytes)" if left else shown

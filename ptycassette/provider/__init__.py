@@ -1,0 +1,1 @@
+"""The tape of the harness's model traffic."""

@@ -1,0 +1,1 @@
+"""The journal codec, the finaliser, and frame and record policies."""

@@ -1,0 +1,1 @@
+"""The scheduler that turns events into steps, and divergences."""

@@ -1,0 +1,1 @@
+"""Assertions over a cassette, and their evaluation."""

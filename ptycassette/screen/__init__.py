@@ -1,0 +1,1 @@
+"""The emulator, frame policies, screen diffs, query answers, normalisers."""

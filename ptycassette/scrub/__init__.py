@@ -1,0 +1,1 @@
+"""Removing secrets: rules, the scrubber, and the proof that nothing is left."""

@@ -1,0 +1,1 @@
+"""The process that poses as the recorded program."""

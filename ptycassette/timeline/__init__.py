@@ -1,0 +1,1 @@
+"""The time index, exchanges, matching, and transforms of time."""
