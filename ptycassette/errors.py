@@ -14,7 +14,7 @@
     |  |- UnexpectedFileError          a file that a pinned cassette does not list
     |  |- UnsafeFileError              a link, a device, a socket: nothing that we follow
     |  |- DigestError                  bytes are not those that the manifest pins
-    |  |- ChunkError                   an output record outside of output.raw, or with a wrong digest
+    |  |- ChunkError                   an output record outside of output.raw, or a wrong digest
     |  |- SequenceError                seq is not contiguous from 1 over all streams
     |  |- TimeError                    t_ms goes back
     |  |- TruncatedError               the last line of a stream is cut off

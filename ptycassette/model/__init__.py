@@ -42,6 +42,7 @@ from ptycassette.model.ports import (
     EventSource,
     IdSource,
     Scrubber,
+    SessionTap,
     Sleeper,
 )
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
@@ -83,6 +84,7 @@ __all__ = [
     "Scrubber",
     "ServiceEventRecord",
     "SessionMeta",
+    "SessionTap",
     "Signalled",
     "Size",
     "Sleeper",

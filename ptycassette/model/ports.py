@@ -26,6 +26,7 @@ __all__ = [
     "EventSource",
     "IdSource",
     "Scrubber",
+    "SessionTap",
     "Sleeper",
 ]
 
@@ -154,4 +155,23 @@ class CassetteSink(Protocol):
 
     def abort(self) -> None:
         """Remove everything that was written. Does nothing after ``publish``."""
+        ...
+
+
+class SessionTap(Protocol):
+    """Listens to a live session. What a recorder is, seen from the session.
+
+    Called from whichever thread pumps the PTY, in order, never concurrently.
+    """
+
+    def on_output(self, t_us: int, data: bytes) -> None:
+        """Bytes as read from the PTY, before anybody is shown them. The hot path."""
+        ...
+
+    def on_event(self, event: JournalEvent) -> None:
+        """Anything else that happened."""
+        ...
+
+    def on_idle(self) -> None:
+        """The PTY has no more to say for now: a good moment to flush."""
         ...
