@@ -1,0 +1,44 @@
+"""What all tests share: programs that may be missing, reference data that may be absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def program() -> Callable[[str], str]:
+    """Look up a program that a test drives; skip when missing, fail where it must be there."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+        if os.environ.get("PTYCASSETTE_TESTS_NEED_PROGRAMS") == "1":
+            pytest.fail(f"{name} is not installed, and PTYCASSETTE_TESTS_NEED_PROGRAMS=1 wants it")
+        pytest.skip(f"{name} is not installed")
+
+    return find
+
+
+@pytest.fixture
+def reference() -> Path:
+    """The folder of reference data; skip where it is absent."""
+    path = Path(os.environ.get("PTYCASSETTE_REFERENCE", ROOT.parent / "shared" / "reference"))
+    if not path.is_dir():
+        pytest.skip("the reference data is not here (PTYCASSETTE_REFERENCE)")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def state_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Journals of tests lie in a temporary state directory, never in the user's own."""
+    path = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(path))
+    return path
