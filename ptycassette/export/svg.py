@@ -1,0 +1,256 @@
+"""An animated SVG of a cassette: one self-contained picture, no script, nothing loaded.
+
+Every distinct row of the recording is drawn once and used by reference; the
+frames stand below each other on a film strip that a CSS animation moves one
+step at a time (so it plays where images may not run scripts, a README for
+one). A viewer that prefers reduced motion sees the last frame.
+
+Text is laid out on the cell grid by ``textLength``, whatever font is there.
+Nothing from the cassette becomes markup: text is escaped, characters that XML
+1.0 forbids are replaced, links are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from xml.sax.saxutils import escape
+
+import msgspec
+from wcwidth import wcswidth
+
+from ptycassette.export.colors import DARK, Theme, css_color
+from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
+
+__all__ = ["SvgOptions", "animated_svg", "still_svg"]
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
+_FONT = (
+    "ui-monospace,SFMono-Regular,'Cascadia Mono',Menlo,Consolas,'DejaVu Sans Mono',"
+    "'Liberation Mono',monospace"
+)
+
+
+class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the picture looks and plays.
+
+    Lengths in CSS pixels, times in microseconds. Pauses longer than
+    ``idle_limit_us`` are shortened to it; frames closer together than
+    ``min_frame_us`` are merged, the later one wins; the last frame stays for
+    ``hold_us`` before the loop starts again.
+    """
+
+    theme: Theme = DARK
+    font_size: float = 14.0
+    cell_width: float = 8.4
+    cell_height: float = 18.0
+    padding: float = 12.0
+    title: str = ""
+    idle_limit_us: int = 2_000_000
+    min_frame_us: int = 33_000
+    hold_us: int = 2_500_000
+
+
+def still_svg(screen: Screen, *, options: SvgOptions | None = None) -> bytes:
+    """One screen as an SVG document, UTF-8."""
+    return animated_svg([(0, screen)], options=options)
+
+
+def animated_svg(
+    frames: Iterable[tuple[int, Screen]], *, options: SvgOptions | None = None
+) -> bytes:
+    """Frames ``(t_us, screen)`` in order of time as an animated SVG document, UTF-8.
+
+    Raises:
+        ValueError: there is no frame at all.
+    """
+    opts = options or SvgOptions()
+    film = _merge(frames, opts)
+    if not film:
+        raise ValueError("no frame to draw")
+    return "".join(_document(film, opts)).encode()
+
+
+def _merge(frames: Iterable[tuple[int, Screen]], opts: SvgOptions) -> list[tuple[int, Screen]]:
+    """Take idle time out, drop what nobody would see, start at 0."""
+    film: list[tuple[int, Screen]] = []
+    shown_us = last_us = 0
+    for t_us, screen in frames:
+        if film:
+            shown_us += min(max(0, t_us - last_us), opts.idle_limit_us)
+        last_us = t_us
+        if film and screen == film[-1][1]:
+            continue
+        if film and shown_us - film[-1][0] < opts.min_frame_us:
+            film[-1] = (film[-1][0], screen)
+        else:
+            film.append((shown_us, screen))
+    return film
+
+
+def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[str]:
+    cols = max(screen.size.cols for _, screen in film)
+    rows = max(screen.size.rows for _, screen in film)
+    width, height = cols * opts.cell_width, rows * opts.cell_height
+    outer_w, outer_h = width + 2 * opts.padding, height + 2 * opts.padding
+    theme = opts.theme
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{outer_w:g}" height="{outer_h:g}" '
+        f'viewBox="0 0 {outer_w:g} {outer_h:g}" role="img">'
+    )
+    if opts.title:
+        yield f"<title>{_xml(opts.title)}</title>"
+    yield f"<style>{_css(film, height, opts)}</style>"
+    yield f'<rect width="100%" height="100%" rx="8" fill="{theme.background}"/>'
+    row_ids: dict[str, int] = {}
+    strip = [_frame(i, screen, height, row_ids, opts) for i, (_, screen) in enumerate(film)]
+    yield "<defs>"
+    for drawn, number in row_ids.items():
+        yield f'<g id="r{number}">{drawn}</g>'
+    yield "</defs>"
+    yield (
+        f'<svg x="{opts.padding:g}" y="{opts.padding:g}" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}"><g class="film">'
+    )
+    yield from strip
+    yield "</g></svg></svg>\n"
+
+
+def _css(film: Sequence[tuple[int, Screen]], height: float, opts: SvgOptions) -> str:
+    base = (
+        f"text{{font:{opts.font_size:g}px {_FONT};white-space:pre;"
+        f"fill:{opts.theme.foreground};dominant-baseline:central}}"
+    )
+    if len(film) == 1:
+        return base
+    total_us = film[-1][0] + opts.hold_us
+    moves = "".join(
+        f"{100 * t_us / total_us:.4f}%{{transform:translateY({-i * height:g}px)}}"
+        for i, (t_us, _) in enumerate(film)
+    )
+    last = f"translateY({-(len(film) - 1) * height:g}px)"
+    return (
+        f"{base}.film{{animation:play {total_us / 1_000_000:.3f}s infinite step-end}}"
+        f"@keyframes play{{{moves}}}"
+        "@media (prefers-reduced-motion:reduce){.film{animation:none;transform:" + last + "}}"
+    )
+
+
+def _frame(
+    index: int, screen: Screen, height: float, row_ids: dict[str, int], opts: SvgOptions
+) -> str:
+    parts = [f'<g transform="translate(0 {index * height:g})">' if index else "<g>"]
+    for number, text in enumerate(screen.rows):
+        runs = screen.styles[number] if number < len(screen.styles) else ()
+        drawn = "".join(_row(text, runs, opts))
+        if drawn:
+            key = row_ids.setdefault(drawn, len(row_ids))
+            parts.append(f'<use href="#r{key}" y="{number * opts.cell_height:g}"/>')
+    if screen.cursor.visible:
+        parts.append(
+            f'<rect x="{screen.cursor.col * opts.cell_width:g}" '
+            f'y="{screen.cursor.row * opts.cell_height:g}" width="{opts.cell_width:g}" '
+            f'height="{opts.cell_height:g}" fill="{opts.theme.cursor}" opacity=".5"/>'
+        )
+    parts.append("</g>")
+    return "".join(parts)
+
+
+def _row(text: str, runs: Sequence[StyleRun], opts: SvgOptions) -> Iterator[str]:
+    """Backgrounds first, then the text on top of them."""
+    pieces = list(_pieces(text, runs))
+    for col, cells, _, style in pieces:
+        back = style.fg if style.reverse else style.bg
+        plain = opts.theme.foreground if style.reverse else ""
+        fill = css_color(back, opts.theme, plain)
+        if fill:
+            yield (
+                f'<rect x="{col * opts.cell_width:g}" width="{cells * opts.cell_width:g}" '
+                f'height="{opts.cell_height:g}" fill="{fill}"/>'
+            )
+    for col, cells, piece, style in pieces:
+        if not piece.strip() and not (style.underline or style.strike or style.overline):
+            continue
+        yield (
+            f'<text x="{col * opts.cell_width:g}" y="{opts.cell_height / 2:g}" '
+            f'textLength="{cells * opts.cell_width:g}" lengthAdjust="spacingAndGlyphs"'
+            f"{_attributes(style, opts.theme)}>{_xml(piece)}</text>"
+        )
+
+
+def _attributes(style: Style, theme: Theme) -> str:
+    found = []
+    front = style.bg if style.reverse else style.fg
+    plain = theme.background if style.reverse else ""
+    fill = css_color(front, theme, plain)
+    if fill:
+        found.append(f' fill="{fill}"')
+    if style.bold:
+        found.append(' font-weight="bold"')
+    if style.italic:
+        found.append(' font-style="italic"')
+    lines = [
+        name
+        for name, on in (
+            ("underline", style.underline),
+            ("line-through", style.strike),
+            ("overline", style.overline),
+        )
+        if on
+    ]
+    if lines:
+        found.append(f' text-decoration="{" ".join(lines)}"')
+    if style.hidden:
+        found.append(' opacity="0"')
+    elif style.dim:
+        found.append(' opacity=".6"')
+    return "".join(found)
+
+
+def _pieces(text: str, runs: Sequence[StyleRun]) -> Iterator[tuple[int, int, str, Style]]:
+    """Cut a row at the borders of its runs: ``(col, cells, text, style)``."""
+    clusters = _clusters(text)
+    col = 0
+    for run in sorted(runs, key=lambda run: run.col):
+        if run.col > col:
+            yield from _take(clusters, col, run.col - col, DEFAULT_STYLE)
+        start = max(col, run.col)
+        end = run.col + run.length
+        if end > start:
+            yield from _take(clusters, start, end - start, run.style)
+            col = end
+    rest = sum(width for width, _ in clusters)
+    if rest:
+        yield from _take(clusters, col, rest, DEFAULT_STYLE)
+
+
+def _take(
+    clusters: list[tuple[int, str]], col: int, cells: int, style: Style
+) -> Iterator[tuple[int, int, str, Style]]:
+    """Move up to ``cells`` cells from the front of ``clusters`` into one piece."""
+    text: list[str] = []
+    used = 0
+    while clusters and used < cells:
+        width, cluster = clusters.pop(0)
+        text.append(cluster)
+        used += width
+    piece = "".join(text) + " " * (cells - used)
+    yield col, max(used, cells), piece, style
+
+
+def _clusters(text: str) -> list[tuple[int, str]]:
+    """The row as ``(width in cells, characters)``, marks joined to what they stand on."""
+    found: list[tuple[int, str]] = []
+    for char in text:
+        width = max(0, wcswidth(char))
+        joins = found and (width == 0 or found[-1][1].endswith("\u200d"))
+        if joins:
+            found[-1] = (found[-1][0], found[-1][1] + char)
+        else:
+            found.append((max(width, 1), char))
+    return found
+
+
+def _xml(text: str) -> str:
+    """Text for XML 1.0: escaped, and forbidden characters replaced (XML 1.0, 2.2)."""
+    return escape(_FORBIDDEN.sub("\ufffd", text))
