@@ -1,0 +1,183 @@
+"""Which moments of a session become frames. Pure: a policy sees events, never a clock.
+
+The contract, for whoever turns journal events into frames::
+
+    policy = frame_policy("settled")
+    for event, following in events_with_the_next_one:
+        ...apply the event to the emulator...
+        if policy.due(event, following, synchronized=emulator.synchronized):
+            frame = emulator.snapshot()      # stamped with event.t_us, right after the event
+            ...write it unless it equals the frame before...
+
+``due`` is called once per event, in order, after the event was applied;
+``following`` is the next event, ``None`` after the last. One event of look-ahead
+is all a policy needs, because a pause is known as soon as the next event's time
+is. A frame is stamped with the time of the event that completed it, so that
+"the screen at t" is the last frame at or before t.
+
+While ``synchronized`` (DEC private mode 2026: the program is in the middle of
+painting) ``settled`` and ``tick`` wait for the end of the update, at most one
+second, and never past the end of the session.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from ptycassette.model import Finished, JournalEvent, Output, Resized, Typed
+
+__all__ = [
+    "POLICY_NAMES",
+    "ChunkPolicy",
+    "FinalPolicy",
+    "FramePolicy",
+    "SettledPolicy",
+    "TickPolicy",
+    "frame_policy",
+]
+
+SETTLE_US: Final = 50_000
+"""A pause this long means that the program has finished painting."""
+
+MAX_GAP_US: Final = 1_000_000
+"""Under continuous output there is a frame at least this often, and no update is held longer."""
+
+POLICY_NAMES: Final = ("settled", "tick", "chunk", "final")
+
+
+class FramePolicy(Protocol):
+    """Says after which events a frame is taken. One object per pass over a session."""
+
+    @property
+    def name(self) -> str:
+        """One of ``POLICY_NAMES``."""
+        ...
+
+    def due(
+        self, event: JournalEvent, following: JournalEvent | None, *, synchronized: bool = False
+    ) -> bool:
+        """Whether to take a frame now, right after ``event`` was applied."""
+        ...
+
+
+def _ends(following: JournalEvent | None) -> bool:
+    return following is None or isinstance(following, Finished)
+
+
+class SettledPolicy:
+    """When output pauses, before each input, after each resize, every second, and at the end.
+
+    Args:
+        settle_us: how long a pause makes the screen settled.
+        max_gap_us: the longest stretch of continuous output without a frame.
+    """
+
+    name = "settled"
+
+    def __init__(self, settle_us: int = SETTLE_US, max_gap_us: int = MAX_GAP_US) -> None:
+        self._settle_us = settle_us
+        self._max_gap_us = max_gap_us
+        self._dirty_since_us: int | None = None
+
+    def due(
+        self, event: JournalEvent, following: JournalEvent | None, *, synchronized: bool = False
+    ) -> bool:
+        """Whether the screen is settled after ``event``."""
+        if isinstance(event, Output | Resized) and self._dirty_since_us is None:
+            self._dirty_since_us = event.t_us
+        if self._dirty_since_us is None:
+            return False
+        overdue = event.t_us - self._dirty_since_us >= self._max_gap_us
+        settled = (
+            isinstance(event, Resized)
+            or isinstance(following, Typed)
+            or (following is not None and following.t_us - event.t_us >= self._settle_us)
+        )
+        if not (_ends(following) or overdue or (settled and not synchronized)):
+            return False
+        self._dirty_since_us = None
+        return True
+
+
+class TickPolicy:
+    """At the end of each tick of the resolution in which something changed."""
+
+    name = "tick"
+
+    def __init__(self, resolution_ms: int = 100, max_gap_us: int = MAX_GAP_US) -> None:
+        self._tick_us = resolution_ms * 1000
+        self._max_gap_us = max_gap_us
+        self._dirty_since_us: int | None = None
+
+    def due(
+        self, event: JournalEvent, following: JournalEvent | None, *, synchronized: bool = False
+    ) -> bool:
+        """Whether ``event`` is the last one of its tick, and something changed."""
+        if isinstance(event, Output | Resized) and self._dirty_since_us is None:
+            self._dirty_since_us = event.t_us
+        if self._dirty_since_us is None:
+            return False
+        if following is not None and not _ends(following):
+            if following.t_us // self._tick_us == event.t_us // self._tick_us:
+                return False
+            if synchronized and event.t_us - self._dirty_since_us < self._max_gap_us:
+                return False
+        self._dirty_since_us = None
+        return True
+
+
+class ChunkPolicy:
+    """After each output and each resize."""
+
+    name = "chunk"
+
+    def due(
+        self,
+        event: JournalEvent,
+        following: JournalEvent | None,  # noqa: ARG002 - part of the contract
+        *,
+        synchronized: bool = False,  # noqa: ARG002 - part of the contract
+    ) -> bool:
+        """Whether ``event`` could have changed the screen."""
+        return isinstance(event, Output | Resized)
+
+
+class FinalPolicy:
+    """Once, when nothing more can change the screen."""
+
+    name = "final"
+
+    def __init__(self) -> None:
+        self._taken = False
+
+    def due(
+        self,
+        event: JournalEvent,  # noqa: ARG002 - part of the contract
+        following: JournalEvent | None,
+        *,
+        synchronized: bool = False,  # noqa: ARG002 - part of the contract
+    ) -> bool:
+        """Whether the session ends after ``event``."""
+        if self._taken or not _ends(following):
+            return False
+        self._taken = True
+        return True
+
+
+def frame_policy(name: str, *, resolution_ms: int = 100) -> FramePolicy:
+    """The policy of that name, fresh.
+
+    Raises:
+        ValueError: no such policy.
+    """
+    match name:
+        case "settled":
+            return SettledPolicy()
+        case "tick":
+            return TickPolicy(resolution_ms)
+        case "chunk":
+            return ChunkPolicy()
+        case "final":
+            return FinalPolicy()
+        case _:
+            raise ValueError(f"unknown frame policy {name!r}; one of {', '.join(POLICY_NAMES)}")
