@@ -26,6 +26,9 @@ __all__ = [
     "TimedRecord",
 ]
 
+# In a class body the field ``bytes`` hides the builtin, and msgspec resolves annotations there.
+_Bytes = bytes
+
 EventKind = Literal["input", "output", "frame", "service-event", "final"]
 
 
@@ -40,7 +43,7 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     seq: int
     t_ms: int
     kind: Literal["input", "resize", "signal"]
-    bytes: bytes | None = None
+    bytes: _Bytes | None = None
     key: str | None = None
     size: Size | None = None
     signal: str | None = None
@@ -73,12 +76,12 @@ class FrameRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     t_ms: int
     size: Size
     text: tuple[str, ...]
+    cells: Any = None
     cursor: Cursor
+    title: str = ""
     raw_start: int
     raw_end: int
     parser_offset: int
-    cells: Any = None
-    title: str = ""
     t_us: int | None = None
     styles: tuple[tuple[StyleRun, ...], ...] | None = None
     alt_screen: bool = False
@@ -109,8 +112,8 @@ class FinalRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     seq: int
     t_ms: int
-    duration_ms: int
     exit: ExitStatus | None = None
+    duration_ms: int
     metadata: dict[str, Any] | None = None
     usage: dict[str, Any] | None = None
     cost_usd: float | None = None

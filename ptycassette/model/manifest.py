@@ -39,8 +39,8 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Command(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was started. Only *names* of environment variables are ever kept."""
 
-    workdir_policy: str
     argv: tuple[str, ...] | None = None
+    workdir_policy: str
     env_allowlist: tuple[str, ...] | None = None
     timeout_ms: int | None = None
     permission_mode: str | None = None
@@ -58,10 +58,10 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     initial_rows: int
     initial_cols: int
-    emulator: EmulatorId
     locale: str | None = None
     term: str | None = None
     pty_mode: dict[str, Any] | None = None
+    emulator: EmulatorId
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,12 +75,12 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where and when it was recorded, and by what. ``recorded_at`` is RFC 3339, UTC."""
 
+    git_sha: str | None = None
+    contract_version: str | None = None
     os: str
     arch: str
     recorded_at: str
     recorder_version: str
-    git_sha: str | None = None
-    contract_version: str | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
