@@ -12,15 +12,28 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
+    from ptycassette.host.replayer import areplay, replay
+    from ptycassette.model import Event
+    from ptycassette.timeline import Exchange, exchanges
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
     "CassetteError": "ptycassette.errors",
+    "Event": "ptycassette.model",
+    "Exchange": "ptycassette.timeline",
+    "areplay": "ptycassette.host.replayer",
+    "exchanges": "ptycassette.timeline",
+    "replay": "ptycassette.host.replayer",
 }
 
 __all__ = [
     "CassetteError",
+    "Event",
+    "Exchange",
     "__version__",
+    "areplay",
+    "exchanges",
+    "replay",
 ]
 
 

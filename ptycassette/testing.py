@@ -3,8 +3,36 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-__all__ = ["ManualClock", "fixed_id"]
+import msgspec
+
+from ptycassette.model import (
+    Command,
+    ContentDigest,
+    EmulatorId,
+    Event,
+    FinalRecord,
+    Finished,
+    FrameRecord,
+    Harness,
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    OutputRecord,
+    Provenance,
+    Resized,
+    ServiceEventRecord,
+    Signalled,
+    Size,
+    Terminal,
+    Timing,
+    Typed,
+)
+
+__all__ = ["ManualClock", "events_of", "fixed_id", "manifest_of"]
 
 
 class ManualClock:
@@ -47,3 +75,90 @@ class ManualClock:
 def fixed_id(number: int = 1) -> str:
     """A well-formed UUID that is the same every time."""
     return f"00000000-0000-4000-8000-{number:012x}"
+
+
+def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
+    """Number ``items`` as the events of a cassette: ``seq`` from 1, offsets of output counted.
+
+    Takes what a journal holds (``Output(0, b"$ ")``, ``Typed(1_000, b"ls")``, ...) and
+    ``FrameRecord``, whose own ``seq`` is replaced. ``t_ms`` is ``t_us`` floored.
+
+    Raises:
+        TypeError: an item is no timed event (a ``Probed``, for example).
+    """
+    events: list[Event] = []
+    offset = 0
+    for seq, item in enumerate(items, 1):
+        event = _event_of(seq, item, offset)
+        if event.kind == "output":
+            offset += len(event.data)
+        events.append(event)
+    return events
+
+
+def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:  # noqa: PLR0911 - one per kind
+    """One item as the event that a reader would give."""
+    if isinstance(item, FrameRecord):
+        t_us = item.t_ms * 1000 if item.t_us is None else item.t_us
+        return Event(seq, t_us, "frame", msgspec.structs.replace(item, seq=seq))
+    t_us = item.t_us
+    at: dict[str, Any] = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
+    match item:
+        case Output(data=data):
+            return Event(
+                seq, t_us, "output", OutputRecord(**at, offset=offset, length=len(data)), data
+            )
+        case Typed(data=data):
+            typed = InputRecord(
+                **at,
+                kind="input",
+                bytes=data,
+                key=item.key,
+                source=item.source,
+                paste=item.paste,
+                masked=item.masked,
+            )
+            return Event(seq, t_us, "input", typed, data)
+        case Resized(size=size):
+            return Event(seq, t_us, "input", InputRecord(**at, kind="resize", size=size))
+        case Signalled(signal=signal):
+            return Event(seq, t_us, "input", InputRecord(**at, kind="signal", signal=signal))
+        case Noted(payload=payload):
+            return Event(seq, t_us, "service-event", ServiceEventRecord(**at, payload=payload))
+        case Finished(exit=status):
+            return Event(
+                seq, t_us, "final", FinalRecord(**at, duration_ms=t_us // 1000, exit=status)
+            )
+    raise TypeError(f"{type(item).__name__} is no timed event of a cassette")
+
+
+def manifest_of(
+    *,
+    size: Size | None = None,
+    replay_default: str = "realtime",
+    argv: tuple[str, ...] = ("sh",),
+    sha256: str = "0" * 64,
+) -> Manifest:
+    """A whole manifest of version 1 with the few things set that a test is about."""
+    size = size or Size(rows=24, cols=80)
+    return Manifest(
+        version=1,
+        id=fixed_id(),
+        content_digest=ContentDigest(sha256=sha256),
+        harness=Harness(name="sh"),
+        command=Command(workdir_policy="inherited", argv=argv),
+        terminal=Terminal(
+            initial_rows=size.rows,
+            initial_cols=size.cols,
+            emulator=EmulatorId(name="none", version="0"),
+        ),
+        timing=Timing(
+            resolution_ms=1, clock_policy="monotonic-elapsed", replay_default=replay_default
+        ),
+        provenance=Provenance(
+            os="linux",
+            arch="amd64",
+            recorded_at="2026-01-01T00:00:00Z",
+            recorder_version="test",
+        ),
+    )

@@ -1,1 +1,25 @@
-"""The scheduler that turns events into steps, and divergences."""
+"""Replay without a clock: what to emit and how long to wait; whoever owns the loop waits."""
+
+from ptycassette.replay.scheduler import (
+    DONE,
+    AwaitInput,
+    Decision,
+    Done,
+    Emit,
+    Mode,
+    Scheduler,
+    Wait,
+    replay_mode,
+)
+
+__all__ = [
+    "DONE",
+    "AwaitInput",
+    "Decision",
+    "Done",
+    "Emit",
+    "Mode",
+    "Scheduler",
+    "Wait",
+    "replay_mode",
+]
