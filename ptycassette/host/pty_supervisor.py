@@ -1,0 +1,260 @@
+"""Watches over one recorded program: nothing of its process tree outlives the recorder.
+
+Rules of this file:
+
+- It runs as a script in a fresh interpreter (``python -I -S``), so it imports
+  the standard library alone, and little of it. Where no interpreter can be
+  started it runs inside the forked process; the code is the same.
+- It is the parent of the recorded program and, on Linux, the *child subreaper*
+  of everything below it (prctl(2), ``PR_SET_CHILD_SUBREAPER``): a process that
+  forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it,
+  so a walk down the children finds everybody.
+- It holds one end of a socket whose other end only the recorder holds. It
+  writes ``X <wait status>`` when the program ended; it is told ``T <grace in
+  ms>`` to end everybody. The end of the socket is the end of the recorder,
+  whatever ended it, kill -9 included.
+- When the program ends, when the recorder ends, or when it is told, everybody
+  left gets SIGTERM (and SIGCONT, as a stopped process cannot end), at half of
+  the grace SIGHUP (interactive shells ignore SIGTERM), and at its end SIGKILL,
+  until nobody is left.
+
+Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: who is an orphan
+already when the walk starts is found only as long as it is in the program's process group.
+"""
+
+# ruff: noqa: PTH110,PTH123,PTH208
+# pathlib would double the time that this script takes to start.
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+
+__all__ = ["Watch", "descendants", "main"]
+
+_TICK_MS = 10
+# A fault of our own must show as one, and two cannot be changed.
+_UNTOUCHED = frozenset(
+    {
+        signal.SIGKILL,
+        signal.SIGSTOP,
+        signal.SIGSEGV,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGILL,
+        signal.SIGABRT,
+    }
+)
+
+
+def descendants(root: int) -> list[int]:
+    """The process ids of everybody below ``root``, parents before children."""
+    if os.path.exists("/proc/thread-self/children"):
+        listing = _children_from_task
+    elif os.path.exists("/proc/self/stat"):
+        listing = _by_parent(_parents_from_stat()).__getitem__
+    else:
+        listing = _by_parent(_parents_from_ps()).__getitem__
+    found: list[int] = []
+    level = [root]
+    while level:
+        level = [child for parent in level for child in listing(parent)]
+        found += level
+    return found
+
+
+def _children_from_task(pid: int) -> list[int]:
+    """The children of one process, from ``/proc/PID/task/TID/children`` (proc_pid_children(5))."""
+    children: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with (
+                suppress(FileNotFoundError, ProcessLookupError),
+                open(f"/proc/{pid}/task/{task}/children", "rb") as file,
+            ):
+                children += map(int, file.read().split())
+    return children
+
+
+class _by_parent(dict[int, list[int]]):  # noqa: N801 - reads as the function that it is
+    """Children by parent, from pairs of (pid, parent); empty for everybody else."""
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        super().__init__()
+        for pid, parent in pairs:
+            self.setdefault(parent, []).append(pid)
+
+    def __missing__(self, parent: int) -> list[int]:
+        return []
+
+
+def _parents_from_stat() -> list[tuple[int, int]]:
+    """All processes with their parents, for kernels without the children files."""
+    pairs = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with (
+                suppress(FileNotFoundError, ProcessLookupError),
+                open(f"/proc/{name}/stat", "rb") as file,
+            ):
+                # The name of the program stands in parentheses and may hold anything.
+                fields = file.read().rpartition(b")")[2].split()
+                pairs.append((int(name), int(fields[1])))
+    return pairs
+
+
+def _parents_from_ps() -> list[tuple[int, int]]:
+    """All processes with their parents, by POSIX ps(1)."""
+    import subprocess  # noqa: PLC0415 - slow to load, and only for systems without /proc
+
+    listed = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False)
+    words = [line.split() for line in listed.stdout.splitlines()]
+    return [(int(pid), int(parent)) for pid, parent in words]
+
+
+class Watch:
+    """The loop of the supervisor.
+
+    Args:
+        control_fd: our end of the socket.
+        program: process id of the recorded program, a child of this process.
+        recorder: process id of the recorder, our parent.
+        grace_ms: how long who is left may take after SIGTERM when nobody said otherwise.
+    """
+
+    def __init__(self, control_fd: int, program: int, recorder: int, grace_ms: int) -> None:
+        self._control = control_fd
+        self._program = program
+        self._recorder = recorder
+        self._grace_ms = grace_ms
+        self._ended = False
+        self._deadline: float | None = None
+        self._hup_at = 0.0
+        self._poll = select.poll()
+        self._poll.register(control_fd, select.POLLIN)
+        self._wakeup = self._watch_signals()
+        self._pidfd = self._watch_recorder()
+
+    def run(self) -> None:
+        """Return when the program ended and nobody below us is left."""
+        while True:
+            self._reap()
+            if self._deadline is None and self._ended:
+                self._stop(self._grace_ms)
+            if self._deadline is not None and not self._sweep():
+                return
+            self._wait(None if self._deadline is None else _TICK_MS)
+
+    def _watch_signals(self) -> int:
+        """Ignore what would end us; SIGCHLD and SIGTERM wake the loop."""
+        for number in signal.valid_signals() - _UNTOUCHED:
+            with suppress(OSError, ValueError):  # libc keeps some for its threads
+                signal.signal(number, signal.SIG_IGN)
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        self._poll.register(reading, select.POLLIN)
+        return reading
+
+    def _watch_recorder(self) -> int | None:
+        """See the recorder end even if a fork of it keeps the socket open (pidfd_open(2))."""
+        pidfd = None
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                pidfd = os.pidfd_open(self._recorder)
+                self._poll.register(pidfd, select.POLLIN)
+        if os.getppid() != self._recorder:  # gone before we looked
+            self._stop(self._grace_ms)
+        return pidfd
+
+    def _wait(self, timeout_ms: int | None) -> None:
+        """Sleep until something happens, and take note of it."""
+        for fd, _ in self._poll.poll(timeout_ms):
+            if fd == self._wakeup:
+                if signal.SIGTERM in os.read(self._wakeup, 4096):
+                    self._stop(self._grace_ms)
+            elif fd == self._pidfd:
+                self._poll.unregister(fd)
+                self._stop(self._grace_ms)
+            else:
+                self._obey()
+
+    def _obey(self) -> None:
+        """Take commands from the recorder; the end of the socket is the end of the recorder."""
+        try:
+            data = os.read(self._control, 4096)
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(self._control)
+            self._stop(self._grace_ms)
+        for line in data.splitlines():
+            self._stop(int(line.removeprefix(b"T ")))
+
+    def _stop(self, grace_ms: int) -> None:
+        """Begin to end everybody, or end them sooner than was said before."""
+        now = time.monotonic()
+        deadline = now + grace_ms / 1000
+        if self._deadline is None:
+            self._signal((signal.SIGTERM, signal.SIGCONT))
+            self._deadline = deadline
+        self._deadline = min(self._deadline, deadline)
+        self._hup_at = (now + self._deadline) / 2
+
+    def _sweep(self) -> bool:
+        """Do what is due; whether anybody is left that we may end."""
+        everybody = descendants(os.getpid())
+        if not everybody:
+            return False
+        now = time.monotonic()
+        if self._deadline is not None and now >= self._deadline:
+            return self._signal((signal.SIGKILL,), everybody)
+        if now >= self._hup_at:
+            self._hup_at = float("inf")
+            self._signal((signal.SIGHUP,), everybody)
+        return True
+
+    def _signal(self, numbers: tuple[int, ...], pids: list[int] | None = None) -> bool:
+        """Signal everybody below us; whether anybody could be signalled (sudo's child cannot)."""
+        reached = False
+        for pid in descendants(os.getpid()) if pids is None else pids:
+            for number in numbers:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+                    reached = True
+        if not self._ended:  # where the walk cannot see orphans, the group still can
+            for number in numbers:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._program, number)
+        return reached
+
+    def _reap(self) -> None:
+        """Collect who ended; tell the recorder how the program did."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._program:
+                self._ended = True
+                with suppress(OSError):
+                    os.write(self._control, b"X %d\n" % status)
+
+
+def main(arguments: list[str]) -> None:
+    """Run with ``[control_fd, program, recorder, grace_ms]``."""
+    control_fd, program, recorder, grace_ms = map(int, arguments)
+    Watch(control_fd, program, recorder, grace_ms).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
