@@ -1,0 +1,278 @@
+"""The journal codec: what is written *while* recording, as bytes, and back.
+
+Layout, all numbers little-endian::
+
+    file   = magic[8] salt[4] record*
+    record = mark[4] index:u32 length:u32 t_us:u64 kind:u8 crc:u32 body[length]
+
+``mark`` starts every record; ``index`` counts records from 0; ``crc`` is the
+CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
+Record 0 is the head (``SessionMeta``); the others are batches of output or
+single events.
+
+A batch holds any number of reads: ``count:u32``, then per read
+``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),
+then all bytes together. So a recorder that drained several reads pays for one
+checksum and one system call, and every read keeps its own moment.
+
+A crash can only cut the file off, or leave blocks of its end unwritten: the
+*torn tail*, which is dropped. Damage with whole records behind it is no crash
+but corruption, and an error. The two are told apart by looking for a later
+record: mark, a higher ``index`` and the checksum must fit. The salt and the
+index keep a recorded program that prints a journal (even its own) from being
+taken for one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ptycassette.errors import JournalError
+from ptycassette.model import JournalEvent, Output, SessionMeta
+
+__all__ = [
+    "MAX_BATCH_BYTES",
+    "JournalDecoder",
+    "JournalEncoder",
+]
+
+MAGIC = b"\x89PTYJ\r\n\x01"
+_MAGIC_STEM = MAGIC[:-1]
+MARK = b"\xa7jr\xf1"
+
+MAX_BATCH_BYTES = 1 << 20
+"""Most bytes that one batch of output may hold."""
+
+_MAX_BODY = 16 << 20  # a service event or a paste may be large; a length above this is damage
+
+_HEAD = struct.Struct("<4sIIQB")
+_CRC = struct.Struct("<I")
+_COUNT = struct.Struct("<I")
+_READ = struct.Struct("<II")
+_RECORD_OVERHEAD = _HEAD.size + _CRC.size
+_PREAMBLE = len(MAGIC) + _CRC.size
+
+_KIND_META, _KIND_BATCH, _KIND_EVENT = 0, 1, 2
+
+_MAX_AFTER_US = (1 << 32) - 1
+
+
+class JournalEncoder:
+    """Turns a session into journal bytes. Returns buffers; whoever calls writes them in order.
+
+    Args:
+        salt: any 32-bit number that differs between journals.
+    """
+
+    def __init__(self, salt: int) -> None:
+        self._salt = salt & 0xFFFFFFFF
+        self._index = 0
+        self._event_encoder = msgspec.msgpack.Encoder()
+
+    def begin(self, meta: SessionMeta) -> bytes:
+        """The preamble and the head record."""
+        body = msgspec.msgpack.encode(meta)
+        return MAGIC + _CRC.pack(self._salt) + self._record(0, _KIND_META, body)
+
+    def event(self, event: JournalEvent) -> bytes:
+        """One event that is not output.
+
+        Raises:
+            ValueError: the event is larger than a journal takes.
+        """
+        if isinstance(event, Output):
+            return b"".join(self.batch([(event.t_us, len(event.data))], event.data))
+        body = self._event_encoder.encode(event)
+        if len(body) > _MAX_BODY:
+            raise ValueError(f"an event of {len(body)} bytes; a journal takes {_MAX_BODY}")
+        return self._record(event.t_us, _KIND_EVENT, body)
+
+    def batch(
+        self, reads: Sequence[tuple[int, int]], data: bytes | memoryview
+    ) -> tuple[bytes, bytes | memoryview]:
+        """A batch of reads, ready for ``writev``: the framing, and ``data`` untouched.
+
+        Args:
+            reads: per read its moment in microseconds and its length; one or more.
+            data: the bytes of all reads together, at most ``MAX_BATCH_BYTES``.
+        """
+        t_us = reads[0][0]
+        pack = _READ.pack
+        table = _COUNT.pack(len(reads)) + b"".join(
+            [pack(min(at_us - t_us, _MAX_AFTER_US), length) for at_us, length in reads]
+        )
+        head = _HEAD.pack(MARK, self._index, len(table) + len(data), t_us, _KIND_BATCH)
+        self._index += 1
+        crc = zlib.crc32(data, zlib.crc32(table, zlib.crc32(head, self._salt)))
+        return head + _CRC.pack(crc) + table, data
+
+    def _record(self, t_us: int, kind: int, body: bytes) -> bytes:
+        head = _HEAD.pack(MARK, self._index, len(body), t_us, kind)
+        self._index += 1
+        return head + _CRC.pack(zlib.crc32(body, zlib.crc32(head, self._salt))) + body
+
+
+class JournalDecoder:
+    """Reads a journal as its bytes come, in memory bounded by the largest record.
+
+    Feed blocks of any size, then call ``finish``. ``meta`` is set once the
+    head was read; ``torn_bytes`` says after ``finish`` how much of a torn tail
+    was dropped; ``good_bytes`` is where the last whole record ends.
+    """
+
+    def __init__(self) -> None:
+        self.meta: SessionMeta | None = None
+        self.torn_bytes = 0
+        self.good_bytes = 0
+        self._buffer = bytearray()
+        self._salt: int | None = None
+        self._index = 0
+        self._damaged = False
+        self._skipped = 0  # bytes after good_bytes that were given up while damaged
+        self._event_decoder = msgspec.msgpack.Decoder(JournalEvent)
+
+    def feed(self, block: bytes) -> Iterator[JournalEvent]:
+        """The events that are whole now. Exhaust the iterator before feeding again.
+
+        Raises:
+            JournalError: this is no journal, a newer one, or damaged in the middle.
+        """
+        self._buffer += block
+        if self._salt is None and not self._read_preamble():
+            return
+        if self._damaged:
+            self._look_for_later_record()
+            return
+        yield from self._read_records()
+
+    def finish(self) -> None:
+        """Say that there is no more.
+
+        Raises:
+            JournalError: the file ends before its head is whole, or a record
+                whose length is damaged hides whole ones.
+        """
+        if not self._damaged and self._salt is not None:
+            self._look_for_later_record()
+        self.torn_bytes = self._skipped + len(self._buffer)
+        if self.meta is None:
+            raise JournalError(
+                "the journal ends before its head: nothing was recorded",
+                hint="delete it",
+            )
+
+    def _read_preamble(self) -> bool:
+        got = bytes(self._buffer[:_PREAMBLE])
+        if not MAGIC.startswith(got[: len(MAGIC)]):
+            if got.startswith(_MAGIC_STEM):
+                raise JournalError(
+                    f"journal version {got[len(_MAGIC_STEM)]}, this program reads version 1",
+                    hint="recover it with the version of ptycassette that recorded it",
+                )
+            raise JournalError("not a journal: it does not start as one")
+        if len(got) < _PREAMBLE:
+            return False
+        (self._salt,) = _CRC.unpack_from(got, len(MAGIC))
+        del self._buffer[:_PREAMBLE]
+        self.good_bytes = _PREAMBLE
+        return True
+
+    def _read_records(self) -> Iterator[JournalEvent]:
+        buffer, at = self._buffer, 0
+        try:
+            while len(buffer) - at >= _RECORD_OVERHEAD:
+                found = self._record_at(at, self._index, self._index)
+                if found is None:
+                    self._damaged = True
+                    break
+                length, whole = found
+                if not whole:
+                    break
+                start = at
+                at += _RECORD_OVERHEAD + length
+                self.good_bytes += _RECORD_OVERHEAD + length
+                self._index += 1
+                yield from self._events(start, length)
+        finally:
+            del buffer[:at]
+        if self._damaged:
+            self._look_for_later_record()
+
+    def _record_at(self, at: int, low: int, high: int) -> tuple[int, bool] | None:
+        """Length and wholeness of a record at ``at``; None when there is none.
+
+        A record that is not whole yet has a fitting mark and index only.
+        """
+        mark, index, length, _, _ = _HEAD.unpack_from(self._buffer, at)
+        if mark != MARK or not low <= index <= high or length > _MAX_BODY:
+            return None
+        body = at + _RECORD_OVERHEAD
+        if len(self._buffer) < body + length:
+            return length, False
+        (crc,) = _CRC.unpack_from(self._buffer, at + _HEAD.size)
+        with memoryview(self._buffer) as view:
+            head_crc = zlib.crc32(view[at : at + _HEAD.size], self._salt or 0)
+            fits = zlib.crc32(view[body : body + length], head_crc) == crc
+        return (length, True) if fits else None
+
+    def _events(self, at: int, length: int) -> Iterator[JournalEvent]:
+        _, index, _, t_us, kind = _HEAD.unpack_from(self._buffer, at)
+        body = at + _RECORD_OVERHEAD
+        content = bytes(self._buffer[body : body + length])
+        where = f"record {index}"
+        try:
+            if (kind == _KIND_META) != (index == 0):
+                raise JournalError("the head stands at the wrong place", where=where)
+            if kind == _KIND_META:
+                self.meta = msgspec.msgpack.decode(content, type=SessionMeta)
+            elif kind == _KIND_BATCH:
+                yield from _reads(t_us, content)
+            elif kind == _KIND_EVENT:
+                yield self._event_decoder.decode(content)
+            else:
+                raise JournalError(f"unknown kind {kind}", where=where)
+        except (msgspec.DecodeError, struct.error) as exc:
+            # The checksum fits, so these bytes were written so: another version, or a forgery.
+            raise JournalError(f"cannot be understood: {exc}", where=where) from exc
+
+    def _look_for_later_record(self) -> None:
+        """Raise if a whole later record follows the damage; else keep what may still become one."""
+        buffer = self._buffer
+        keep_from: int | None = None
+        at = buffer.find(MARK, 1 if self._skipped == 0 else 0)
+        while at != -1:
+            if len(buffer) - at < _RECORD_OVERHEAD:
+                keep_from = at if keep_from is None else keep_from
+                break
+            found = self._record_at(at, self._index + 1, self._index + (1 << 31))
+            if found is not None:
+                if found[1]:
+                    raise JournalError(
+                        f"damaged at byte {self.good_bytes}, with whole records after it",
+                        where=f"record {self._index}",
+                        hint="recover --salvage keeps everything before the damage",
+                    )
+                keep_from = at if keep_from is None else keep_from
+            at = buffer.find(MARK, at + 1)
+        if keep_from is None:
+            # The last bytes may be the start of a mark.
+            keep_from = max(0, len(buffer) - len(MARK) + 1)
+        self._skipped += keep_from
+        del buffer[:keep_from]
+
+
+def _reads(t_us: int, content: bytes) -> Iterator[Output]:
+    (count,) = _COUNT.unpack_from(content)
+    at = _COUNT.size + count * _READ.size
+    if at > len(content):
+        raise struct.error(f"{count} reads announced in {len(content)} bytes")
+    for number in range(count):
+        after_us, length = _READ.unpack_from(content, _COUNT.size + number * _READ.size)
+        yield Output(t_us + after_us, content[at : at + length])
+        at += length
+    if at != len(content):
+        raise struct.error(f"the reads make {at} bytes of {len(content)}")
