@@ -1,0 +1,87 @@
+"""Frames from the bytes of a session: when a policy says so, and never twice the same.
+
+The bytes are those that the cassette holds, scrubbed, so that anybody can
+derive the frames again from ``output.raw``.
+"""
+
+from __future__ import annotations
+
+from ptycassette.model import (
+    Emulator,
+    FrameRecord,
+    JournalEvent,
+    Output,
+    Resized,
+)
+from ptycassette.screen.policies import FramePolicy
+
+__all__ = ["LOOKS", "FrameMaker", "frame_of"]
+
+LOOKS = ("size", "text", "cursor", "title", "styles", "alt_screen")
+"""The fields of a frame that say how the screen looks; equal ones make an equal frame."""
+
+
+def frame_of(
+    emulator: Emulator, *, seq: int, t_ms: int, raw_start: int, raw_end: int
+) -> FrameRecord:
+    """The screen of ``emulator`` now, as a frame, not yet stamped in microseconds.
+
+    ``raw_end`` is how many bytes it was fed; its parser has consumed those but
+    what is still incomplete.
+    """
+    screen = emulator.snapshot()
+    return FrameRecord(
+        seq=seq,
+        t_ms=t_ms,
+        size=screen.size,
+        text=screen.rows,
+        cursor=screen.cursor,
+        raw_start=raw_start,
+        raw_end=raw_end,
+        parser_offset=max(0, raw_end - emulator.pending),
+        title=screen.title,
+        styles=screen.styles if any(screen.styles) else None,
+        alt_screen=screen.alt_screen,
+    )
+
+
+class FrameMaker:
+    """Follows one session and hands out the frames that are due.
+
+    Args:
+        emulator: fresh, of the session's initial size.
+        policy: fresh.
+    """
+
+    def __init__(self, emulator: Emulator, policy: FramePolicy) -> None:
+        self._emulator = emulator
+        self._policy = policy
+        self._raw_end = 0
+        self._last: FrameRecord | None = None
+
+    def after(
+        self, event: JournalEvent, following: JournalEvent | None, *, t_ms: int, seq: int
+    ) -> FrameRecord | None:
+        """Apply ``event``; the frame that stands right after it, if one does.
+
+        Args:
+            event: the event, scrubbed.
+            following: the one after it, None after the last.
+            t_ms: the moment that the frame is stamped with.
+            seq: the number that the frame gets if there is one.
+        """
+        if isinstance(event, Output):
+            self._emulator.feed(event.data)
+            self._raw_end += len(event.data)
+        elif isinstance(event, Resized):
+            self._emulator.resize(event.size)
+        synchronized = bool(getattr(self._emulator, "synchronized", False))
+        if not self._policy.due(event, following, synchronized=synchronized):
+            return None
+        last = self._last
+        start = 0 if last is None else last.raw_end
+        frame = frame_of(self._emulator, seq=seq, t_ms=t_ms, raw_start=start, raw_end=self._raw_end)
+        if last is not None and all(getattr(frame, name) == getattr(last, name) for name in LOOKS):
+            return None
+        self._last = frame
+        return frame
