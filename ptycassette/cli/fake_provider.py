@@ -1,0 +1,121 @@
+"""``ptycassette fake-provider SCRIPT``: a scripted model provider on 127.0.0.1."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from ptycassette.errors import UsageError
+from ptycassette.model.visible import visible
+
+__all__ = ["command"]
+
+PROBLEMS_STATUS = 1
+
+
+@click.command("fake-provider")
+@click.argument("script", type=click.Path(path_type=Path))
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 (default): any free one.")
+@click.option("--log", type=click.Path(path_type=Path), help="Append each request as a JSON line.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The value of ${NAME} in the script.",
+)
+@click.option(
+    "--accept-key-env",
+    multiple=True,
+    metavar="NAME",
+    help="Let in only the API key that this environment variable holds.",
+)
+@click.option("--check", is_flag=True, help="Check the script and stop.")
+@click.option("--json", "as_json", is_flag=True, help="Tell the addresses as one JSON object.")
+@click.option("--all-replies", is_flag=True, help="Replies that nobody asked for are problems too.")
+def command(
+    script: Path,
+    port: int,
+    log: Path | None,
+    settings: tuple[str, ...],
+    accept_key_env: tuple[str, ...],
+    check: bool,
+    as_json: bool,
+    all_replies: bool,
+) -> int:
+    """Answer model requests from SCRIPT until interrupted.
+
+    Speaks the Anthropic Messages, OpenAI Responses (also over WebSocket) and
+    Chat Completions, and Gemini APIs. Ends with 0, or with 1 if there were
+    requests that neither the script nor the APIs expect.
+
+    Example: ptycassette fake-provider hello.toml --port 8080
+    """
+    try:
+        from ptycassette.host.fake_provider import FakeProviderServer, read_script
+    except ImportError as missing:
+        raise UsageError(
+            f"the fake provider needs the package {missing.name!r}",
+            hint="pip install 'ptycassette[provider]'",
+        ) from missing
+    checked = read_script(script, _variables(settings))
+    if check:
+        click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")
+        return 0
+    server = FakeProviderServer(checked, port=port, log=log, accepted_keys=_keys(accept_key_env))
+    with server:
+        _say_where(server.url, server.openai_url, as_json=as_json)
+        _wait_for_the_end()
+    problems = list(server.problems)
+    if all_replies:
+        problems += [f"reply {name}: not asked for" for name in server.unused]
+    for problem in problems:
+        click.echo(f"problem: {visible(problem)}", err=True)
+    return PROBLEMS_STATUS if problems else 0
+
+
+def _variables(settings: tuple[str, ...]) -> dict[str, str]:
+    """``NAME=VALUE`` pairs."""
+    pairs = [setting.partition("=") for setting in settings]
+    for name, sign, _ in pairs:
+        if not sign or not name.isidentifier():
+            raise UsageError(f"--set takes NAME=VALUE, not {name!r}")
+    return {name: value for name, _, value in pairs}
+
+
+def _keys(names: tuple[str, ...]) -> frozenset[str] | None:
+    """The accepted keys, from the environment."""
+    missing = [name for name in names if not os.environ.get(name)]
+    if missing:
+        raise UsageError(f"--accept-key-env: {missing[0]} is not set")
+    return frozenset(os.environ[name] for name in names) if names else None
+
+
+def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
+    """Tell the addresses, at once, so that scripts can read them."""
+    if as_json:
+        import msgspec
+
+        told = {"anthropic": url, "gemini": url, "openai": openai_url, "pid": os.getpid()}
+        click.echo(msgspec.json.encode(told))
+        return
+    click.echo(f"Anthropic and Gemini base URL: {url}")
+    click.echo(f"OpenAI base URL:               {openai_url}")
+
+
+def _wait_for_the_end() -> None:
+    """Return at SIGINT or SIGTERM."""
+    ended = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: ended.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        ended.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

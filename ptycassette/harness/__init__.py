@@ -1,0 +1,1 @@
+"""Harness profiles and probes: what is known of each CLI, as checked data."""

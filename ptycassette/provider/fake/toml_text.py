@@ -1,0 +1,65 @@
+"""Reading hand-written TOML: variables in strings, and errors that say where and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ptycassette.errors import UsageError
+
+__all__ = ["read_toml", "suggest"]
+
+_VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+
+
+def read_toml(text: str, *, where: str, variables: Mapping[str, str]) -> dict[str, Any]:
+    """TOML as a dictionary, with ``${name}`` in strings replaced; ``$${`` stands for ``${``.
+
+    Raises:
+        UsageError: not TOML, or a name without a value.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise UsageError(f"not TOML: {wrong}", where=where) from wrong
+    filled = _fill(raw, where, variables)
+    return dict(filled)
+
+
+def _fill(value: Any, where: str, variables: Mapping[str, str]) -> Any:
+    """``value`` with variables in all of its strings replaced; keys stay."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda match: _value(match, where, variables), value)
+    if isinstance(value, list):
+        return [_fill(item, where, variables) for item in value]
+    if isinstance(value, dict):
+        return {key: _fill(item, where, variables) for key, item in value.items()}
+    return value
+
+
+def _value(match: re.Match[str], where: str, variables: Mapping[str, str]) -> str:
+    """The value of one variable."""
+    name = match[1]
+    if name is None:
+        return "${"
+    if name not in variables:
+        known = ", ".join(sorted(variables)) or "none"
+        raise UsageError(
+            f"no value for the variable {name!r}",
+            where=where,
+            hint=f"known variables: {known}; write $${{ for a literal ${{",
+        )
+    return variables[name]
+
+
+def suggest(message: str, known: Iterable[str]) -> str | None:
+    """A hint for an unknown name in an error of msgspec: the nearest known one, if any."""
+    found = _UNKNOWN.search(message)
+    if found is None:
+        return None
+    near = difflib.get_close_matches(found[1], list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else None

@@ -1,0 +1,202 @@
+"""What the four provider APIs have in common: a conversation asked, and an answer to give.
+
+Each module of ``wire/`` turns the requests of one API into an ``Ask`` and an
+``Answer`` into the bytes of that API. Nothing here reads a clock or a socket.
+
+An ``Ask`` keeps of a conversation what a script can match: who spoke, the
+text, the tool calls and their results. Images and other attachments count as
+text of the form ``[image]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "Answer",
+    "Api",
+    "Ask",
+    "Call",
+    "Piece",
+    "Role",
+    "Stamp",
+    "Stop",
+    "Text",
+    "Thought",
+    "ToolResult",
+    "ToolUse",
+    "Turn",
+    "Usage",
+    "WireError",
+    "estimate_tokens",
+    "slices",
+]
+
+Api = Literal["anthropic", "responses", "chat", "gemini"]
+"""The APIs: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, Gemini."""
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+Stop = Literal["end", "tool", "length", "refusal"]
+"""Why the model stopped: done, wants a tool, out of tokens, will not."""
+
+_CHARS_PER_TOKEN = 4
+
+
+class WireError(Exception):
+    """A request that the API would refuse, or that this fake does not know.
+
+    Args:
+        message: what is wrong, naming the field.
+        status: the HTTP status to answer with.
+        kind: the API's own word for it; the API's default for the status when empty.
+    """
+
+    def __init__(self, message: str, *, status: int = 400, kind: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.kind = kind
+
+
+class ToolUse(msgspec.Struct, frozen=True):
+    """A tool call in the history: the model asked for ``name``."""
+
+    call_id: str
+    name: str
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    """What a tool gave back, as text. ``call_id`` is empty where an API has none (Gemini)."""
+
+    call_id: str
+    text: str
+    name: str = ""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One message of the conversation."""
+
+    role: Role
+    text: str = ""
+    calls: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a model's answer, in words that all four APIs share."""
+
+    api: Api
+    model: str
+    stream: bool
+    turns: tuple[Turn, ...]
+    tools: tuple[str, ...] = ()
+    include_usage: bool = True
+    sse: bool = True
+
+    @property
+    def system(self) -> str:
+        """All system text, one line break between."""
+        return "\n".join(turn.text for turn in self.turns if turn.role == "system")
+
+    @property
+    def prompt(self) -> str:
+        """What the user said since the model last spoke, or last of all when a tool spoke."""
+        texts: list[str] = []
+        for turn in reversed(self.turns):
+            if turn.role == "user" and turn.text:
+                texts.append(turn.text)
+            elif texts and turn.role == "assistant":
+                break
+        return "\n".join(reversed(texts))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """Tool results since the model last spoke."""
+        found: list[ToolResult] = []
+        for turn in reversed(self.turns):
+            if turn.role == "assistant":
+                break
+            found[:0] = turn.results
+        return tuple(found)
+
+    @property
+    def size_tokens(self) -> int:
+        """A rough count of the input: a token per four characters."""
+        return estimate_tokens(
+            "".join(
+                turn.text + "".join(result.text for result in turn.results) for turn in self.turns
+            )
+        )
+
+
+class Text(msgspec.Struct, frozen=True):
+    """Something the model says."""
+
+    text: str
+
+
+class Thought(msgspec.Struct, frozen=True):
+    """Something the model thinks aloud (a reasoning summary)."""
+
+    text: str
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A tool that the model wants called: with JSON ``arguments``, or with free ``input``."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    input: str | None = None
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens. ``cached_input`` is part of ``input``, ``reasoning_output`` part of ``output``."""
+
+    input: int
+    output: int
+    cached_input: int = 0
+    reasoning_output: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model answers. ``chunk_chars`` is how much text goes into one stream event."""
+
+    parts: tuple[Text | Thought | Call, ...]
+    stop: Stop
+    usage: Usage
+    chunk_chars: int = 16
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """Identity of one answer: its number (ids are made from it) and the epoch second."""
+
+    number: int
+    created_s: int
+
+    def id(self, prefix: str, index: int | None = None) -> str:
+        """An id that is the same in every run: ``prefix_fake_000001`` or ``..._000001_2``."""
+        tail = "" if index is None else f"_{index}"
+        return f"{prefix}_fake_{self.number:06d}{tail}"
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """One event of a stream. ``paced`` tells whether the script's pace applies before it."""
+
+    data: bytes
+    paced: bool = False
+
+
+def slices(text: str, size: int) -> Iterator[str]:
+    """``text`` in slices of ``size`` characters; one empty slice for an empty text."""
+    for start in range(0, max(len(text), 1), size):
+        yield text[start : start + size]
+
+
+def estimate_tokens(text: str) -> int:
+    """A token per four characters, at least one: what a fake can say without a tokenizer."""
+    return max(1, len(text) // _CHARS_PER_TOKEN)
