@@ -1,0 +1,153 @@
+"""What the driver did is not what the recording holds: always typed, never silent.
+
+A divergence says what was expected and what came (bytes and text), where in the
+recording, what stood on the screen, the recorded input most like what came, and
+what to do next. Nothing here knows how it is shown or where it is written.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from ptycassette.errors import DivergenceError
+from ptycassette.model.visible import visible, visible_bytes
+
+__all__ = [
+    "DIVERGENCE_KINDS",
+    "Divergence",
+    "DivergenceKind",
+    "Nearest",
+    "Said",
+    "divergence_error",
+    "divergence_lines",
+    "divergence_object",
+]
+
+DivergenceKind = Literal[
+    "input-changed",
+    "input-extra",
+    "input-missing",
+    "resize-changed",
+    "size-mismatch",
+    "timing",
+    "exit-changed",
+    "emulator-changed",
+    "binary-changed",
+]
+DIVERGENCE_KINDS: tuple[DivergenceKind, ...] = get_args(DivergenceKind)
+
+_HINTS: dict[DivergenceKind, str] = {
+    "input-changed": "if the new input is meant, record again (mode rerecord shows what else "
+    "changes); if only its form differs, compare it with 'prompt', 'normalised' or 'any'",
+    "input-extra": "the recording has no input here; send less, wait for the screen before "
+    "sending, or record again",
+    "input-missing": "send what the recording holds, keep the terminal open until then, or "
+    "raise the input timeout",
+    "resize-changed": "give the terminal the recorded sizes at the recorded places, "
+    "or record again",
+    "size-mismatch": "start the terminal at the recorded size, or record at the size you use",
+    "timing": "widen the timing tolerance, or leave timing unchecked (the default)",
+    "exit-changed": "if the new exit status is meant, record again",
+    "emulator-changed": "derive the frames again with this emulator, or require the recorded one",
+    "binary-changed": "the program was updated since; record again to test against the new version",
+}
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One side of a divergence: as text, and as bytes where there are any."""
+
+    text: str
+    data: bytes = b""
+
+
+class Nearest(msgspec.Struct, frozen=True):
+    """The recorded input that is most like what came. ``similarity`` is between 0 and 1."""
+
+    exchange: int
+    seq: int
+    t_ms: int
+    text: str
+    similarity: float
+
+
+class Divergence(msgspec.Struct, frozen=True, kw_only=True):
+    """One divergence.
+
+    ``seq`` and ``t_ms`` are where the recording stood; ``exchange`` is the number
+    of the input entry, from 1, or 0 where no input is concerned. ``screen`` are
+    the rows shown at that moment.
+    """
+
+    kind: DivergenceKind
+    message: str
+    seq: int
+    t_ms: int
+    exchange: int = 0
+    expected: Said | None = None
+    got: Said | None = None
+    screen: tuple[str, ...] = ()
+    nearest: Nearest | None = None
+    hint: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do next: the hint given, or the one of the kind."""
+        return self.hint or _HINTS[self.kind]
+
+
+def divergence_lines(divergence: Divergence) -> Iterator[str]:
+    """The divergence for people, line by line, everything from outside made visible."""
+    where = f"seq {divergence.seq}, {divergence.t_ms} ms"
+    if divergence.exchange:
+        where += f", input {divergence.exchange}"
+    yield f"{divergence.kind} at {where}: {visible(divergence.message)}"
+    for name, said in (("expected", divergence.expected), ("got", divergence.got)):
+        if said is not None:
+            yield f"  {name + ':':<10}{visible(said.text)}"
+            if said.data:
+                yield f"  {'':<10}bytes {visible_bytes(said.data, limit=200)}"
+    near = divergence.nearest
+    if near is not None:
+        yield (
+            f"  nearest:  input {near.exchange} (seq {near.seq}, {near.t_ms} ms), "
+            f"{near.similarity:.0%} alike: {visible(near.text, limit=200)}"
+        )
+    if divergence.screen:
+        yield "  the screen at that moment:"
+        for row in divergence.screen:
+            yield f"  | {visible(row)}"
+    yield f"  hint: {divergence.advice}"
+
+
+def divergence_object(divergence: Divergence) -> dict[str, Any]:
+    """The divergence as the JSON object that reports hold."""
+    return {
+        "kind": divergence.kind,
+        "message": divergence.message,
+        "seq": divergence.seq,
+        "t_ms": divergence.t_ms,
+        "exchange": divergence.exchange,
+        "expected": _said_object(divergence.expected),
+        "got": _said_object(divergence.got),
+        "screen": list(divergence.screen),
+        "nearest": msgspec.to_builtins(divergence.nearest),
+        "hint": divergence.advice,
+    }
+
+
+def divergence_error(divergence: Divergence, *, where: str | None = None) -> DivergenceError:
+    """The divergence as the exception that Python callers get."""
+    first, *rest = divergence_lines(divergence)
+    lines = [line for line in rest if not line.startswith("  hint: ")]
+    return DivergenceError("\n".join([first, *lines]), where=where, hint=divergence.advice)
+
+
+def _said_object(said: Said | None) -> dict[str, str] | None:
+    if said is None:
+        return None
+    text = said.text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return {"text": text, "bytes": base64.b64encode(said.data).decode("ascii")}

@@ -1,0 +1,91 @@
+"""What the driver has done and the recording has not yet taken: keys, signals, the size.
+
+Input may come early, late, split into single bytes or several exchanges at once.
+It waits here, as it would in the kernel, until the recording asks for it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ptycassette.model import Size
+from ptycassette.timeline.match_answers import AnswerExpectation
+from ptycassette.timeline.match_keys import Key, KeyReader
+
+__all__ = ["SIGNAL_KEYS", "DriverInput"]
+
+ESCAPE_US = 50_000
+"""How long bytes that may become a longer sequence wait for the rest of it."""
+
+SIGNAL_KEYS = {
+    "int": ("ctrl-c", b"\x03"),
+    "quit": ("ctrl-\\", b"\x1c"),
+    "tstp": ("ctrl-z", b"\x1a"),
+}
+"""What a line discipline makes of a key (POSIX termios ISIG), both ways round."""
+
+
+class DriverInput:
+    """Everything that came from the driver and was not taken. Answers of the terminal are gone."""
+
+    def __init__(self, size: Size | None) -> None:
+        self.keys: deque[Key] = deque()
+        self.signals: deque[str] = deque()
+        self.size = size
+        self.size_changed_us: int | None = None
+        self.ended = False
+        self.last_us = 0
+        self._reader = KeyReader()
+        self._answers = AnswerExpectation()
+
+    def output(self, data: bytes) -> None:
+        """Note what was played: it may hold queries."""
+        self._answers.output(data)
+
+    def feed(self, data: bytes, now_us: int, *, cooked: bool) -> None:
+        """Bytes came."""
+        self.last_us = now_us
+        self._queue(self._reader.feed(data, cooked=cooked))
+
+    def settle(self, now_us: int, wanted: bytes | None = None) -> int | None:
+        """Decide about an unfinished sequence.
+
+        Args:
+            now_us: the time.
+            wanted: the bytes that the recording waits for. When they are what is
+                pending, nothing is gained by waiting, unless the terminal was
+                asked something and this could be its answer.
+
+        Returns:
+            When to look again, or None when nothing is pending.
+        """
+        pending = self._reader.pending
+        if not pending:
+            return None
+        due = self.last_us + ESCAPE_US
+        if now_us >= due or self.ended or (pending == wanted and not self._answers.asked):
+            self._queue(self._reader.flush())
+            return None
+        return due
+
+    def end(self) -> None:
+        """No more will come."""
+        self.ended = True
+        self._queue(self._reader.flush())
+
+    def take_signal_key(self, name: str) -> bool:
+        """Take the first key when it is what signal ``name`` is typed as."""
+        named = SIGNAL_KEYS.get(name)
+        if named and self.keys and self.keys[0].name == named[0]:
+            self.keys.popleft()
+            return True
+        return False
+
+    def _queue(self, keys: list[Key]) -> None:
+        for key in keys:
+            if key.kind == "focus" or self._answers.takes(key.raw):
+                continue
+            if key.kind == "answer":
+                self._answers.answered(key.raw)
+            else:
+                self.keys.append(key)

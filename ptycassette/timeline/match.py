@@ -1,0 +1,233 @@
+"""Comparison strategies: does what the driver sends match a recorded entry?
+
+- ``exact``: the same bytes.
+- ``prompt``: the same text on the line once editing keys were applied, sent by the
+  same key. CR and LF both send; a paste counts as its text.
+- ``normalised``: as ``prompt``, after a normaliser went over both texts.
+- ``semantic``: as ``prompt``, but the texts need only be alike enough to a scorer.
+- ``any``: whatever is sent.
+
+A matcher takes keys one by one and says how far the recording may go on:
+``satisfied`` steps of the entry were sent, or sent in effect. So echo that was
+recorded between keys plays as the keys come, also when the typing differs
+(``hel``, typed for ``hex<backspace>l``, satisfies all five steps at once).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Literal, get_args
+
+from ptycassette.timeline.match_entries import Entry, Step, shown_keys
+from ptycassette.timeline.match_keys import Key
+from ptycassette.timeline.match_line import Line
+from ptycassette.timeline.match_text import (
+    DEFAULT_THRESHOLD,
+    Scorer,
+    lexical_score,
+    semantic_match,
+)
+
+__all__ = ["EntryMatcher", "Matching", "State", "Strategy", "nearest_entry", "strategy_named"]
+
+Strategy = Literal["exact", "normalised", "prompt", "semantic", "any"]
+State = Literal["open", "matched", "mismatch"]
+
+STALL_US = 2_000_000
+"""How long a driver may leave a line that no correction was made to. People correct typos
+faster, and a program that waits for a reaction would wait for ever."""
+QUIET_US = 100_000
+"""How long input without an action key must pause before it counts as all."""
+
+
+def strategy_named(name: str) -> Strategy:
+    """The strategy of that name.
+
+    Raises:
+        ValueError: there is none; the message lists them.
+    """
+    for known in get_args(Strategy):
+        if name == known:
+            found: Strategy = known
+            return found
+    raise ValueError(
+        f"a comparison strategy is one of {', '.join(get_args(Strategy))}, not {name!r}"
+    )
+
+
+class Matching:
+    """How a run compares: one strategy for all entries, others for some of them.
+
+    Args:
+        strategy: for every entry that ``per_entry`` does not name.
+        per_entry: entry number (from 1) to strategy.
+        normalise: for ``normalised``; white space is folded when None.
+        scorer, threshold: for ``semantic``.
+
+    Raises:
+        ValueError: an unknown strategy, or a threshold out of range.
+    """
+
+    def __init__(
+        self,
+        strategy: str = "prompt",
+        *,
+        per_entry: dict[int, str] | None = None,
+        normalise: Callable[[str], str] | None = None,
+        scorer: Scorer | None = None,
+        threshold: float = DEFAULT_THRESHOLD,
+    ) -> None:
+        self.strategy = strategy_named(strategy)
+        self._per_entry = {
+            number: strategy_named(name) for number, name in (per_entry or {}).items()
+        }
+        self._normalise = normalise or _fold_space
+        self._scorer = scorer
+        self._threshold = threshold
+        semantic_match("a", "a", threshold)  # complain now, not in the middle of a run
+
+    def strategy_for(self, entry: Entry) -> Strategy:
+        """The strategy of one entry; a masked one cannot be compared, so ``any``."""
+        if entry.masked:
+            return "any"
+        return self._per_entry.get(entry.number, self.strategy)
+
+    def matcher(self, entry: Entry) -> EntryMatcher:
+        """A fresh matcher for ``entry``."""
+        strategy = self.strategy_for(entry)
+        return EntryMatcher(entry, strategy, self._sameness(strategy))
+
+    def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
+        match strategy:
+            case "normalised":
+                return lambda got, want: self._normalise(got) == self._normalise(want)
+            case "semantic":
+                return lambda got, want: (
+                    got == want or bool(semantic_match(got, want, self._threshold, self._scorer))
+                )
+            case "any":
+                return lambda got, want: True  # noqa: ARG005 - the shape of a comparison
+            case _:
+                return operator.eq
+
+
+class EntryMatcher:
+    """Compares the driver's keys with one entry. ``state`` is ``open`` until it is decided."""
+
+    def __init__(self, entry: Entry, strategy: Strategy, same: Callable[[str, str], bool]) -> None:
+        self.entry = entry
+        self.strategy = strategy
+        self.state: State = "open"
+        self.satisfied = 0
+        self.raw = b""
+        self.action = ""
+        self.line_feed_for_return = False
+        self._same = same
+        self._line = Line()
+        self._lines = [step.line for step in entry.steps]
+        if entry.action:
+            self._lines.pop()  # the last step is the action, which text alone never satisfies
+        self._sent = 0
+        self._reached = len(entry.steps[0].key.raw)
+
+    @property
+    def text(self) -> str:
+        """The line that the driver has typed so far."""
+        return self._line.text
+
+    @property
+    def shown(self) -> str:
+        """What the driver has sent, for people."""
+        return shown_keys(self.text, self.action)
+
+    @property
+    def waiting(self) -> Step | None:
+        """The first step that was not sent, nor sent in effect; None when all were."""
+        steps = self.entry.steps
+        return steps[self.satisfied] if self.satisfied < len(steps) else None
+
+    @property
+    def patience_us(self) -> int | None:
+        """Call ``quiet`` when nothing came for so long; None while only a key can decide."""
+        if self.state != "open" or not self.raw or self.strategy == "exact":
+            return None
+        if self.strategy == "any" and self.entry.action:
+            return None if self.entry.masked else STALL_US
+        if self.strategy != "prompt":
+            return None if self.entry.action else QUIET_US
+        on_the_way = any(line.startswith(self.text) for line in self._lines[self.satisfied :])
+        return None if on_the_way else STALL_US
+
+    def feed(self, key: Key) -> None:
+        """Take one key of the driver. Call while ``state`` is ``open``."""
+        self.raw += key.raw
+        if self.strategy == "exact":
+            self._feed_exact(key)
+        else:
+            self._feed_line(key)
+        if self.state == "matched":
+            self.satisfied = len(self.entry.steps)
+
+    def quiet(self) -> None:
+        """Nothing came for ``patience_us``: decide by what there is."""
+        if self.strategy == "prompt":
+            self.state = "mismatch"
+        else:
+            same = self._same(self.text, self.entry.text)
+            self.state = "matched" if same else "mismatch"
+            self.satisfied = len(self.entry.steps) if same else self.satisfied
+
+    def _feed_exact(self, key: Key) -> None:
+        self._line.apply(key)
+        self.action = key.name if key.kind == "key" else ""
+        want, sent = self.entry.raw, self._sent
+        raw = key.raw
+        if key.cooked and raw == b"\n" and want[sent : sent + 1] == b"\r":
+            raw = b"\r"  # the line discipline turned it
+        if not want.startswith(raw, sent):
+            self.state = "mismatch"
+            return
+        sent += len(raw)
+        self._sent = sent
+        steps = self.entry.steps
+        while self._reached <= sent:
+            self.satisfied += 1
+            if self.satisfied == len(steps):
+                self.state = "matched"
+                return
+            self._reached += len(steps[self.satisfied].key.raw)
+
+    def _feed_line(self, key: Key) -> None:
+        want = self.entry
+        if not self._line.apply(key):
+            self.action = key.name
+            acts_alike = self.action == want.action or self.strategy == "any"
+            alike = acts_alike and self._same(self.text, want.text)
+            self.state = "matched" if alike else "mismatch"
+            if alike and key.raw == b"\n" and not key.cooked:
+                self.line_feed_for_return = want.steps[-1].key.raw == b"\r"
+            return
+        text = self.text
+        for number in range(self.satisfied, len(self._lines)):
+            if self._lines[number] == text:
+                self.satisfied = number + 1
+                break
+        if not want.action and text == want.text:
+            self.state = "matched"
+
+
+def nearest_entry(entries: Iterable[Entry], text: str) -> tuple[Entry, float] | None:
+    """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much."""
+    best: tuple[Entry, float] | None = None
+    for entry in entries:
+        if entry.masked:
+            continue
+        score = lexical_score(text, entry.shown)
+        if best is None or score > best[1]:
+            best = (entry, score)
+    return best
+
+
+def _fold_space(text: str) -> str:
+    return " ".join(text.split())

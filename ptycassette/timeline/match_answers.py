@@ -1,0 +1,73 @@
+"""What a terminal sends by itself: answers to queries, recognised by their shape.
+
+Another terminal than the recorded one answers differently, later, or not at all.
+None of that is an act of the driver, so a comparison leaves these bytes out.
+
+Sources: xterm's ctlseqs (DA1-DA3, DSR, CPR, DECRPM, DECRQSS, XTVERSION, XTGETTCAP,
+window reports, OSC colour reports), the kitty keyboard protocol (``CSI ? flags u``),
+ECMA-48 8.3.35 (DSR). The only shape that is also a key is ``CSI 1 ; m R``, Shift-F3
+and its like: xterm sends it for the key, and for a cursor in the first row.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["AnswerExpectation", "is_answer"]
+
+_ANSWER = re.compile(
+    rb"\x1b\[(?:"
+    rb"[?>=][0-9;:]*c"  # DA1, DA2, DA3
+    rb"|\??[0-9]+;[0-9]+(?:;[0-9]+)?R"  # CPR, DECXCPR
+    rb"|\??[0-9]+(?:;[0-9]+)*n"  # DSR
+    rb"|\??[0-9]+;[0-9]+\$y"  # DECRPM
+    rb"|\?[0-9]+u"  # kitty flags
+    rb"|[1-9](?:;[0-9]+){0,2}t"  # window reports
+    rb"|\?[0-9;]+S"  # XTSMGRAPHICS
+    rb")|\x1b[\]P_].*",  # OSC, DCS, APC: no key is sent as one
+    re.DOTALL,
+)
+_AMBIGUOUS = re.compile(rb"\x1b\[1;(?:[2-9]|1[0-6])R")
+_CPR_QUERY = re.compile(rb"\x1b\[\??6n")
+_QUERY = re.compile(
+    rb"\x1b\[(?:[?>=]?[0-9;]*[cn]|\??[0-9;]*\$p|\?u|>[0-9]*q|1[3-9]t|2[01]t|\?[0-9;]+S)"
+    rb"|\x1b\][0-9;]*;\?|\x1bP[+$]q|\x1b_G"
+)
+
+
+def is_answer(raw: bytes) -> bool:
+    """Whether one complete sequence is what only a terminal sends by itself."""
+    return _ANSWER.fullmatch(raw) is not None and _AMBIGUOUS.fullmatch(raw) is None
+
+
+class AnswerExpectation:
+    """Follows the queries in the output. ``asked`` is true once there was any.
+
+    Counts those for the cursor position, to settle the one ambiguous shape.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._tail = b""
+        self._open = 0
+
+    def output(self, data: bytes) -> None:
+        """Look at output that was played."""
+        window = self._tail + data
+        self.asked = self.asked or _QUERY.search(window) is not None
+        self._open += len(_CPR_QUERY.findall(window))
+        # Keep what could be the head of a query that the next chunk ends.
+        cut = window.rfind(b"\x1b", max(0, len(window) - 16))
+        self._tail = window[cut:] if cut >= 0 and not _CPR_QUERY.match(window, cut) else b""
+
+    def takes(self, raw: bytes) -> bool:
+        """Whether ``raw``, which looks like Shift-F3, answers a query that is open."""
+        if self._open > 0 and _AMBIGUOUS.fullmatch(raw):
+            self._open -= 1
+            return True
+        return False
+
+    def answered(self, raw: bytes) -> None:
+        """Note an answer that could not be a key."""
+        if self._open > 0 and raw.endswith(b"R"):
+            self._open -= 1

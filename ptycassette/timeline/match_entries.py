@@ -1,0 +1,147 @@
+"""The recorded input, cut into entries: what stands on a line up to the key that sends it.
+
+An entry is the unit that comparison strategies work on. It holds the keys of one
+or more input records, ends behind the first action key (Enter, Escape, Ctrl-C, an
+arrow in a menu), and before a resize, a signal, or a change between masked and
+plain. Output that was recorded between two keys (the echo) lies inside the entry.
+Answers of the terminal and focus reports belong to no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ptycassette.model import InputRecord
+from ptycassette.timeline.match_keys import Key, KeyReader
+from ptycassette.timeline.match_line import Line
+
+__all__ = ["Entry", "Step", "read_entries", "shown_keys"]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One recorded key, the record that completes it, and the line after it."""
+
+    key: Key
+    seq: int
+    line: str
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One stretch of recorded input that is compared as a whole.
+
+    ``number`` counts from 1 over the recording. ``text`` is the line as edited,
+    ``action`` the name of the key that ended it ("" when none did). ``raw`` are
+    the recorded bytes.
+    """
+
+    number: int
+    seq: int
+    last_seq: int
+    t_us: int
+    last_t_us: int
+    steps: tuple[Step, ...]
+    raw: bytes
+    text: str
+    action: str
+    masked: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The entry for people: its text, and the action key by name."""
+        return shown_keys(self.text, self.action)
+
+
+def shown_keys(text: str, action: str) -> str:
+    """A line and the key that ended it, as messages write them: ``hello<enter>``."""
+    return f"{text}<{action}>" if action else text
+
+
+def read_entries(inputs: Iterable[InputRecord]) -> tuple[Entry, ...]:
+    """Cut recorded input into entries.
+
+    Args:
+        inputs: input records in the order of ``seq``, resizes and signals included.
+    """
+    cutter = _Cutter()
+    for record in inputs:
+        cutter.take(record)
+    cutter.close()
+    return tuple(cutter.entries)
+
+
+class _Cutter:
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._reader = KeyReader()
+        self._steps: list[Step] = []
+        self._line = Line()
+        self._first: InputRecord | None = None
+        self._last: InputRecord | None = None
+        self._masked = False
+
+    def take(self, record: InputRecord) -> None:
+        if record.source == "terminal":
+            return
+        if record.kind != "input":
+            self.close()
+            return
+        if record.masked != self._masked:
+            self.close()
+            self._masked = record.masked
+        if (
+            self._last is not None
+            and self._reader.pending
+            and _moment(record) - _moment(self._last) > 50_000
+        ):
+            # A human's Escape, then the next key: no sequence takes that long.
+            self._add(self._reader.flush(), self._last)
+        data = record.bytes or b""
+        if record.paste and not data.startswith(b"\x1b[200~"):
+            text = data.decode("utf-8", "surrogateescape")
+            self._add(self._reader.flush(), record)
+            self._add(
+                [Key("paste", data, text=text.replace("\r\n", "\n").replace("\r", "\n"))], record
+            )
+        else:
+            self._add(self._reader.feed(data), record)
+        self._last = record
+
+    def close(self) -> None:
+        if self._last is not None:
+            self._add(self._reader.flush(), self._last)
+        self._finish("")
+
+    def _add(self, keys: list[Key], record: InputRecord) -> None:
+        for key in keys:
+            if key.kind in {"answer", "focus"}:
+                continue
+            self._first = self._first or record
+            self._last = record
+            edits = self._line.apply(key)
+            self._steps.append(Step(key, record.seq, self._line.text))
+            if not edits:
+                self._finish(key.name)
+
+    def _finish(self, action: str) -> None:
+        if self._steps and self._first is not None and self._last is not None:
+            self.entries.append(
+                Entry(
+                    number=len(self.entries) + 1,
+                    seq=self._first.seq,
+                    last_seq=self._steps[-1].seq,
+                    t_us=_moment(self._first),
+                    last_t_us=_moment(self._last),
+                    steps=tuple(self._steps),
+                    raw=b"".join(step.key.raw for step in self._steps),
+                    text=self._line.text,
+                    action=action,
+                    masked=self._masked,
+                )
+            )
+        self._steps, self._line, self._first = [], Line(), None
+
+
+def _moment(record: InputRecord) -> int:
+    return record.t_ms * 1000 if record.t_us is None else record.t_us

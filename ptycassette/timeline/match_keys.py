@@ -1,0 +1,269 @@
+"""Bytes that a terminal sends, read as keys: text, pastes, editing keys, actions, answers.
+
+Rules: what a driver sends is a byte stream that the system may split and merge
+at will, so a sequence is read across chunks, and what could still become a
+longer sequence stays pending until more bytes or ``flush`` decide it. ``ESC``
+followed by a printable character is two keys, always, because the bytes of
+"Escape, then i" and of "Alt-i" are the same.
+
+Sources: ECMA-48 5.4 (control sequences), xterm's ctlseqs (PC-style function keys,
+bracketed paste, SS3, modifyOtherKeys), the kitty keyboard protocol (``CSI u``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ptycassette.timeline.match_answers import is_answer
+
+__all__ = ["Key", "KeyKind", "KeyReader", "read_keys"]
+
+KeyKind = Literal["text", "paste", "key", "answer", "focus"]
+
+ESC = 0x1B
+PASTE_START = b"\x1b[200~"
+PASTE_END = b"\x1b[201~"
+MAX_SEQUENCE_BYTES = 65_536
+"""A control string longer than this is no answer of any terminal; it is taken as it is."""
+
+_CONTROLS = {
+    0x00: "ctrl-space",
+    0x08: "backspace",
+    0x09: "tab",
+    0x0A: "enter",
+    0x0D: "enter",
+    0x1B: "escape",
+    0x1C: "ctrl-\\",
+    0x1D: "ctrl-]",
+    0x1E: "ctrl-^",
+    0x1F: "ctrl-_",
+    0x7F: "backspace",
+}
+_FINALS = {
+    "A": "up",
+    "B": "down",
+    "C": "right",
+    "D": "left",
+    "E": "begin",
+    "F": "end",
+    "H": "home",
+    "P": "f1",
+    "Q": "f2",
+    "R": "f3",
+    "S": "f4",
+}
+_TILDES = {
+    1: "home",
+    2: "insert",
+    3: "delete",
+    4: "end",
+    5: "page-up",
+    6: "page-down",
+    7: "home",
+    8: "end",
+    11: "f1",
+    12: "f2",
+    13: "f3",
+    14: "f4",
+    15: "f5",
+    17: "f6",
+    18: "f7",
+    19: "f8",
+    20: "f9",
+    21: "f10",
+    23: "f11",
+    24: "f12",
+}
+
+
+class Key(msgspec.Struct, frozen=True):
+    """One key, pasted text, or answer of the terminal.
+
+    ``raw`` are its bytes. ``text`` is what a ``text`` or ``paste`` inserts.
+    ``name`` names a ``key`` (``enter``, ``ctrl-c``, ``shift-up``). ``cooked``
+    tells that the bytes passed a line discipline that turns CR into LF.
+    """
+
+    kind: KeyKind
+    raw: bytes
+    text: str = ""
+    name: str = ""
+    cooked: bool = False
+
+
+class KeyReader:
+    """Reads keys from a byte stream, however it is split.
+
+    ``feed`` returns the keys that are complete; ``pending`` is what is not;
+    ``flush`` says that no more is coming soon, and makes keys of it.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._cooked = False
+
+    @property
+    def pending(self) -> bytes:
+        """Bytes that could still become a longer sequence or character."""
+        return self._buffer
+
+    def feed(self, data: bytes, *, cooked: bool = False) -> list[Key]:
+        """Take bytes and return the keys that they complete."""
+        self._cooked = cooked
+        self._buffer += data
+        return self._take(final=False)
+
+    def flush(self) -> list[Key]:
+        """Make keys of what is pending: a lone ``ESC`` is the Escape key."""
+        return self._take(final=True)
+
+    def _take(self, *, final: bool) -> list[Key]:
+        keys: list[Key] = []
+        data, at = self._buffer, 0
+        while at < len(data):
+            length = _length(data, at, final=final)
+            if length == 0:
+                break
+            keys.append(_key(data[at : at + length], cooked=self._cooked))
+            at += length
+        self._buffer = data[at:]
+        return keys
+
+
+def read_keys(data: bytes) -> tuple[Key, ...]:
+    """All keys of a complete byte string."""
+    reader = KeyReader()
+    return (*reader.feed(data), *reader.flush())
+
+
+def _length(data: bytes, at: int, *, final: bool) -> int:
+    """The bytes of the key at ``at``; 0 when more are needed to know."""
+    first = data[at]
+    if first == ESC:
+        return _escape_length(data, at, final=final)
+    if first < 0xC2 or first > 0xF4:
+        return 1
+    need = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+    tail = data[at + 1 : at + need]
+    good = 0
+    for byte in tail:
+        if byte & 0xC0 != 0x80:
+            return 1
+        good += 1
+    if good == need - 1:
+        return need
+    return 1 if final else 0
+
+
+def _escape_length(data: bytes, at: int, *, final: bool) -> int:  # noqa: PLR0911 - one per shape
+    if at + 1 >= len(data):
+        return 1 if final else 0
+    second = data[at + 1]
+    if second == 0x5B:  # CSI
+        return _csi_length(data, at, final=final)
+    if second == 0x4F:  # SS3, one character
+        if at + 2 >= len(data):
+            return 1 if final else 0
+        return 3 if 0x40 <= data[at + 2] <= 0x7E else 1
+    if second in b"]P_^X":  # OSC, DCS, APC, PM, SOS: up to ST, or BEL
+        return _string_length(data, at, final=final)
+    if second in b"\x7f\x08":
+        return 2  # Alt-Backspace
+    return 1
+
+
+def _csi_length(data: bytes, at: int, *, final: bool) -> int:
+    if data.startswith(PASTE_START, at):
+        end = data.find(PASTE_END, at)
+        if end >= 0:
+            return end + len(PASTE_END) - at
+        return len(data) - at if final else 0
+    if data.startswith(b"\x1b[M", at):  # X10 mouse: three more bytes
+        return 6 if len(data) - at >= 6 else (1 if final else 0)
+    for index in range(at + 2, min(len(data), at + MAX_SEQUENCE_BYTES)):
+        byte = data[index]
+        if 0x40 <= byte <= 0x7E:
+            return index + 1 - at
+        if not 0x20 <= byte <= 0x3F:
+            return 1  # no control sequence after all: Escape, then the rest
+    return 1 if final else 0
+
+
+def _string_length(data: bytes, at: int, *, final: bool) -> int:
+    ends = [
+        found + len(mark)
+        for mark in (b"\x07", b"\x1b\\")
+        if (found := data.find(mark, at + 2)) >= 0
+    ]
+    if ends:
+        return min(ends) - at
+    return 1 if final or len(data) - at > MAX_SEQUENCE_BYTES else 0
+
+
+def _key(raw: bytes, *, cooked: bool) -> Key:  # noqa: PLR0911 - one per kind
+    first = raw[0]
+    if first != ESC:
+        if first < 0x20 or first == 0x7F:
+            name = _CONTROLS.get(first) or f"ctrl-{chr(first + 0x60)}"
+            return Key("key", raw, name=name, cooked=cooked)
+        return Key("text", raw, text=raw.decode("utf-8", "surrogateescape"), cooked=cooked)
+    if len(raw) == 1:
+        return Key("key", raw, name="escape")
+    if raw.startswith(PASTE_START):
+        inner = raw[len(PASTE_START) :].removesuffix(PASTE_END)
+        text = inner.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+        return Key("paste", raw, text=text)
+    if raw in {b"\x1b[I", b"\x1b[O"}:
+        return Key("focus", raw, name="focus-in" if raw[2] == 0x49 else "focus-out")
+    if is_answer(raw):
+        return Key("answer", raw)
+    return _function_key(raw)
+
+
+def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
+    """A key that is sent as an escape sequence; unknown ones are named by their bytes."""
+    body = raw[2:].decode("latin-1")
+    if raw[1] == 0x4F:
+        name = "enter" if body == "M" else _FINALS.get(body, f"ss3-{body}")
+        return Key("key", raw, name=name)
+    if raw[1] != 0x5B:
+        return Key("key", raw, name="alt-backspace")
+    if body == "Z":
+        return Key("key", raw, name="shift-tab")
+    unknown = Key("key", raw, name=f"csi-{body}")
+    parts = body[:-1].split(";")
+    if not all(part.isdecimal() or not part for part in parts):
+        return unknown
+    numbers = [int(part or "1") for part in parts]
+    modifiers = numbers[1] if len(numbers) > 1 else 1
+    if body[-1] == "~":
+        if numbers[0] == 27 and len(numbers) == 3:  # modifyOtherKeys
+            return _unicode_key(raw, numbers[2], modifiers)
+        named = _TILDES.get(numbers[0])
+    elif body[-1] == "u":  # kitty
+        return _unicode_key(raw, numbers[0], modifiers)
+    else:
+        named = _FINALS.get(body[-1])
+    return Key("key", raw, name=_modified(named, modifiers)) if named else unknown
+
+
+def _modified(name: str, modifiers: int) -> str:
+    """``name`` with the modifiers that xterm and kitty number from 1 as a bit mask."""
+    mask = modifiers - 1
+    words = [word for bit, word in ((4, "ctrl"), (2, "alt"), (1, "shift")) if mask & bit]
+    return "-".join([*words, name])
+
+
+def _unicode_key(raw: bytes, code: int, modifiers: int) -> Key:
+    """A key given by its code point: what the plain bytes would have been, if there are any."""
+    if code in _CONTROLS:
+        name = _CONTROLS[code]
+        return Key("key", raw, name=_modified(name, modifiers))
+    if not 0x20 <= code <= 0x10FFFF or 0xD800 <= code <= 0xF8FF:  # surrogates, private use
+        return Key("key", raw, name=f"unicode-{code}")
+    if modifiers in {1, 2}:
+        char = chr(code)
+        return Key("text", raw, text=char.upper() if modifiers == 2 else char)
+    return Key("key", raw, name=_modified(chr(code), modifiers))
