@@ -12,27 +12,35 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
+    from ptycassette.host.cassette_reader import Cassette, open_cassette
+    from ptycassette.host.cassette_writer import CassetteWriter
     from ptycassette.host.replayer import areplay, replay
     from ptycassette.model import Event
     from ptycassette.timeline import Exchange, exchanges
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
+    "Cassette": "ptycassette.host.cassette_reader",
     "CassetteError": "ptycassette.errors",
+    "CassetteWriter": "ptycassette.host.cassette_writer",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
     "areplay": "ptycassette.host.replayer",
     "exchanges": "ptycassette.timeline",
+    "open_cassette": "ptycassette.host.cassette_reader",
     "replay": "ptycassette.host.replayer",
 }
 
 __all__ = [
+    "Cassette",
     "CassetteError",
+    "CassetteWriter",
     "Event",
     "Exchange",
     "__version__",
     "areplay",
     "exchanges",
+    "open_cassette",
     "replay",
 ]
 

@@ -1,1 +1,4 @@
-"""Bytes to model and back: the layout of version 1, JSON lines, digests, limits."""
+"""Bytes to model and back: the layout of version 1, JSON lines, digests, limits.
+
+``FORMAT.md`` beside this file is the published specification.
+"""

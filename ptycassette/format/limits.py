@@ -1,0 +1,68 @@
+"""How large, long and deep a cassette may be. Checked before the bytes are used.
+
+A cassette is untrusted input. Every limit is far above what a recording of a
+terminal program needs, and low enough that refusing a hostile directory costs
+neither a second nor 256 MB. The writer holds itself to the same limits, so
+that nothing which was written is refused later.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.errors import LimitError
+
+__all__ = ["DEFAULT_LIMITS", "INT64_MAX", "INT64_MIN", "UINT16_MAX", "Limits", "check_density"]
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+UINT16_MAX = 2**16 - 1
+
+_DENSITY_CHECKED_FROM = 1 << 20  # bytes; shorter texts cannot hold enough values to hurt
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of a reader. Lengths in bytes unless the name says otherwise."""
+
+    max_document_bytes: int = 4 << 20
+    """``manifest.json`` and each other ``.json`` file."""
+    max_line_bytes: int = 16 << 20
+    """One line of a ``.jsonl`` file, its newline not counted."""
+    max_stream_bytes: int = 4 << 30
+    """One ``.jsonl`` file."""
+    max_output_bytes: int = 8 << 30
+    """``output.raw``, and each file that only ``optional.artifacts`` knows."""
+    max_chunk_bytes: int = 64 << 20
+    """The bytes of one output record."""
+    max_uncovered_bytes: int = 64 << 20
+    """Bytes of ``output.raw`` behind the last chunk, where that is allowed at all."""
+    max_values: int = 1_000_000
+    """JSON values in one document or line, counted from above by its punctuation."""
+    max_depth: int = 64
+    """How deep arrays and objects nest in one document or line."""
+    max_entries: int = 256
+    """Entries in the directory."""
+    max_name_bytes: int = 255
+    """The length of an artifact's name."""
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def check_density(data: bytes, limits: Limits, where: str) -> None:
+    """Refuse JSON that would decode into too many values, before decoding it.
+
+    Each value but the first follows a comma, a bracket or a brace, so their
+    number bounds the number of values. Texts hold some too, so the bound is a
+    generous one, and short data is not looked at.
+
+    Raises:
+        LimitError: more values than ``limits.max_values``.
+    """
+    if len(data) < _DENSITY_CHECKED_FROM:
+        return
+    count = data.count(b",") + data.count(b"[") + data.count(b"{")
+    if count > limits.max_values:
+        raise LimitError(
+            f"about {count} JSON values, and a reader accepts {limits.max_values}", where=where
+        )

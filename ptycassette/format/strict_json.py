@@ -1,0 +1,215 @@
+"""JSON as the format allows it: RFC 8259 without the parts on which readers disagree.
+
+Refused, each with a reason that names it: duplicate keys, ``NaN`` and
+``Infinity``, numbers outside of int64 or of a double, lone surrogates, bytes
+that are no UTF-8, nesting deeper than the limit, and keys that differ from a
+known key in case alone (the reference reader, Go's ``encoding/json``, takes
+those for the known key).
+
+msgspec accepts some of these silently. Readers therefore decode with msgspec
+and compare what it would write with what is there; only where the two differ
+(an unknown field, another spelling) do the functions here look closely.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from typing import Any, NoReturn, get_args, get_type_hints
+
+import msgspec
+
+from ptycassette.errors import InvalidCassetteError, LimitError
+from ptycassette.format.limits import INT64_MAX, INT64_MIN, Limits
+from ptycassette.model.visible import visible
+
+__all__ = ["check_keys", "check_value", "explain", "parse_strict"]
+
+_MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class _RefusedError(ValueError):
+    """A reason why a text is not strict JSON; carried out of the parser's callbacks."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RefusedError(
+                    f"the key {visible(key, limit=80)!r} stands twice in one object"
+                )
+            seen.add(key)
+    return value
+
+
+def _integer(text: str) -> int:
+    value = int(text) if len(text) <= _MAX_INT_DIGITS else INT64_MAX + 1
+    if not INT64_MIN <= value <= INT64_MAX:
+        raise _RefusedError(f"the integer {visible(text, limit=40)} does not fit 64 bits")
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _RefusedError(f"the number {visible(text, limit=40)} does not fit a double")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise _RefusedError(f"{text} is no JSON")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_number,
+    parse_constant=_constant,
+)
+
+
+def explain(exc: Exception) -> str:
+    """What a decoder found wrong, on one line, safe to print."""
+    if isinstance(exc, json.JSONDecodeError):
+        return f"no valid JSON: {exc.msg} at byte {exc.pos}"
+    if isinstance(exc, UnicodeError):
+        return "no valid UTF-8"
+    return visible(str(exc), limit=300)
+
+
+def parse_strict(
+    data: bytes, *, where: str, error: type[InvalidCassetteError], limits: Limits
+) -> Any:
+    """The JSON value that ``data`` is, if it is strict JSON.
+
+    Args:
+        data: one whole JSON text, white space around it allowed.
+        where: what the error says it is about.
+        error: the class to raise for anything but a limit.
+        limits: the depth that is allowed.
+
+    Raises:
+        LimitError: it nests too deep.
+        InvalidCassetteError: ``error``, with the reason.
+    """
+    try:
+        text = data.decode("utf-8")
+        if text.startswith("\ufeff"):
+            raise _RefusedError("it starts with a byte order mark")
+        value = _DECODER.decode(text)
+    except RecursionError as exc:
+        raise _too_deep(limits, where) from exc
+    except (ValueError, UnicodeError) as exc:
+        raise error(explain(exc), where=where) from exc
+    try:
+        _check(value, limits.max_depth, texts=_SURROGATE_ESCAPE.search(data) is not None)
+    except _RefusedError as exc:
+        raise error(str(exc), where=where) from exc
+    except RecursionError as exc:
+        raise _too_deep(limits, where) from exc
+    return value
+
+
+def check_value(
+    value: Any, *, where: str, error: type[InvalidCassetteError], limits: Limits
+) -> None:
+    """Check a decoded JSON value for depth, integer range and finite numbers.
+
+    Raises:
+        LimitError: it nests too deep.
+        InvalidCassetteError: ``error``, with the reason.
+    """
+    try:
+        _check(value, limits.max_depth, texts=True)
+    except _RefusedError as exc:
+        raise error(str(exc), where=where) from exc
+    except RecursionError as exc:
+        raise _too_deep(limits, where) from exc
+
+
+def _too_deep(limits: Limits, where: str) -> LimitError:
+    return LimitError(f"nested deeper than {limits.max_depth} levels", where=where)
+
+
+def _check(value: Any, depth: int, *, texts: bool) -> None:
+    """Walk ``value``; ``RecursionError`` stands for too deep, as the decoder itself says it."""
+    stack = [(value, depth)]
+    while stack:
+        item, left = stack.pop()
+        if isinstance(item, dict):
+            items: Any = item.values()
+            if texts:
+                for key in item:
+                    _check_text(key)
+        elif isinstance(item, list | tuple):
+            items = item
+        else:
+            _check_scalar(item, texts=texts)
+            continue
+        if left <= 0:
+            raise RecursionError
+        stack.extend((child, left - 1) for child in items)
+
+
+def _check_scalar(item: Any, *, texts: bool) -> None:
+    if isinstance(item, str):
+        if texts:
+            _check_text(item)
+    elif isinstance(item, int):
+        if not INT64_MIN <= item <= INT64_MAX:
+            raise _RefusedError("an integer does not fit 64 bits")
+    elif isinstance(item, float) and not math.isfinite(item):
+        raise _RefusedError("a number is not finite")
+
+
+def _check_text(text: Any) -> None:
+    if not isinstance(text, str):
+        raise _RefusedError(f"a key is no text but {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise _RefusedError("a text holds a lone surrogate") from exc
+
+
+@cache
+def _known(struct: type[msgspec.Struct]) -> tuple[frozenset[str], dict[str, str], dict[str, Any]]:
+    """Field names as written, the same by folded case, and the fields that are structs."""
+    hints = get_type_hints(struct)
+    names: set[str] = set()
+    nested: dict[str, Any] = {}
+    for field in msgspec.structs.fields(struct):
+        names.add(field.encode_name)
+        hint = hints[field.name]
+        for option in (hint, *get_args(hint)):
+            if isinstance(option, type) and issubclass(option, msgspec.Struct):
+                nested[field.encode_name] = option
+    return frozenset(names), {name.casefold(): name for name in names}, nested
+
+
+def check_keys(
+    value: Any, struct: type[msgspec.Struct], *, where: str, error: type[InvalidCassetteError]
+) -> None:
+    """Refuse keys of ``value`` that differ from a key of ``struct`` in case alone.
+
+    Raises:
+        InvalidCassetteError: ``error``, naming both keys.
+    """
+    if not isinstance(value, dict):
+        return
+    names, folded, nested = _known(struct)
+    for key, item in value.items():
+        if key not in names and key.casefold() in folded:
+            raise error(
+                f"the key {visible(key, limit=80)!r} differs from "
+                f"{folded[key.casefold()]!r} in case alone",
+                where=where,
+            )
+        if key in nested:
+            check_keys(item, nested[key], where=where, error=error)

@@ -1,0 +1,227 @@
+"""A directory that someone else made, opened so that nothing in it can lead out of it.
+
+Everything is opened relative to the directory's own descriptor, without
+following links, and only regular files are read. Descriptors are read by
+position, so any number of threads may read the same file at once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from ptycassette.errors import (
+    CassetteError,
+    InvalidCassetteError,
+    LimitError,
+    MissingFileError,
+    NotFoundError,
+    TruncatedError,
+    UnreadableError,
+    UnsafeFileError,
+)
+from ptycassette.format.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.visible import visible
+
+__all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]
+
+BLOCK_BYTES = 1 << 20
+"""The most that is read at once."""
+
+_SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FileHandle:
+    """A regular file, open for reading by position. ``size`` is what it was when opened."""
+
+    __slots__ = ("_fd", "place", "size")
+
+    def __init__(self, fd: int, *, size: int, place: str) -> None:
+        self._fd = fd
+        self.size = size
+        self.place = place
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Exactly ``length`` bytes from ``offset``.
+
+        Raises:
+            TruncatedError: the file has become shorter since it was opened.
+            UnreadableError: the disk refused.
+            ValueError: the file is closed.
+        """
+        if self._fd < 0:
+            raise ValueError("the cassette is closed")
+        parts = []
+        left = length
+        while left:
+            try:
+                data = os.pread(self._fd, left, offset)
+            except OSError as exc:
+                raise UnreadableError(exc.strerror or str(exc), where=self.place) from exc
+            if not data:
+                raise TruncatedError(
+                    f"the file ends at {offset}, and there were {self.size} bytes", where=self.place
+                )
+            parts.append(data)
+            offset += len(data)
+            left -= len(data)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def blocks(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes from ``start`` up to ``end`` (the size when None), in blocks."""
+        stop = self.size if end is None else end
+        for offset in range(start, stop, BLOCK_BYTES):
+            yield self.read_at(offset, min(BLOCK_BYTES, stop - offset))
+
+    def read_document(self, limits: Limits = DEFAULT_LIMITS) -> bytes:
+        """The whole file, if it is no larger than a document may be.
+
+        Raises:
+            LimitError: it is larger.
+        """
+        self.check_size(limits.max_document_bytes)
+        return self.read_at(0, self.size)
+
+    def check_size(self, max_bytes: int) -> None:
+        """Refuse a file of more than ``max_bytes``.
+
+        Raises:
+            LimitError: it is larger.
+        """
+        if self.size > max_bytes:
+            raise LimitError(
+                f"{self.size} bytes, and a reader accepts {max_bytes}", where=self.place
+            )
+
+    def close(self) -> None:
+        """Close it; does nothing the second time."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class DirectoryHandle:
+    """An open directory.
+
+    Args:
+        path: the directory. The last part may not be a link.
+
+    Raises:
+        NotFoundError: nothing is there.
+        UnsafeFileError: a link is there.
+        InvalidCassetteError: a file is there.
+        UnreadableError: the system refuses to open it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.place = visible(os.fspath(path))
+        trimmed = os.fspath(path).rstrip("/") or os.fspath(path)  # "link/" would be followed
+        try:
+            self._fd = os.open(trimmed, _SAFE | os.O_DIRECTORY)
+        except FileNotFoundError as exc:
+            raise NotFoundError("there is no cassette", where=self.place) from exc
+        except (OSError, ValueError) as exc:
+            raise self._refusal(trimmed, exc) from exc
+
+    def _refusal(self, path: str, exc: Exception) -> CassetteError:
+        if isinstance(exc, ValueError):
+            return NotFoundError("no path can be like that", where=self.place)
+        mode = 0
+        with suppress(OSError):
+            mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return UnsafeFileError(
+                "a link, and links are not followed",
+                where=self.place,
+                hint="give the directory that it points to",
+            )
+        if mode and not stat.S_ISDIR(mode):
+            return InvalidCassetteError("a file, and a cassette is a directory", where=self.place)
+        reason = exc.strerror if isinstance(exc, OSError) else None
+        return UnreadableError(reason or str(exc), where=self.place)
+
+    def entries(self, limits: Limits = DEFAULT_LIMITS) -> frozenset[str]:
+        """All names in it.
+
+        Raises:
+            LimitError: there are more than a reader accepts.
+            UnreadableError: the system refuses to list it.
+        """
+        names: set[str] = set()
+        try:
+            with os.scandir(self._fd) as listing:
+                for entry in listing:
+                    names.add(entry.name)
+                    if len(names) > limits.max_entries:
+                        raise LimitError(
+                            f"over {limits.max_entries} entries in the directory", where=self.place
+                        )
+        except OSError as exc:
+            raise UnreadableError(exc.strerror or str(exc), where=self.place) from exc
+        return frozenset(names)
+
+    def open(self, name: str) -> FileHandle:
+        """Open the regular file ``name``.
+
+        Raises:
+            MissingFileError: it does not exist.
+            UnsafeFileError: it is a link, a device, a pipe, a socket or a directory.
+            UnreadableError: the system refuses to open it.
+        """
+        place = f"{self.place}/{visible(name)}"
+        try:
+            # Without O_NONBLOCK, opening a pipe would wait for a writer.
+            fd = os.open(name, _SAFE | os.O_NONBLOCK, dir_fd=self._fd)
+        except FileNotFoundError as exc:
+            raise MissingFileError(f"{visible(name)} is missing", where=self.place) from exc
+        except OSError as exc:
+            raise self._unsafe(name, place) or UnreadableError(
+                exc.strerror or str(exc), where=place
+            ) from exc
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(fd)
+            raise UnsafeFileError("no regular file", where=place)
+        return FileHandle(fd, size=status.st_size, place=place)
+
+    def _unsafe(self, name: str, place: str) -> UnsafeFileError | None:
+        """Why opening failed, if it did so because it is no regular file."""
+        with suppress(OSError):
+            mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                return UnsafeFileError("a link, and links are not followed", where=place)
+            if not stat.S_ISREG(mode):
+                return UnsafeFileError("no regular file", where=place)
+        return None
+
+    def close(self) -> None:
+        """Close it; the files opened through it stay open."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
