@@ -57,7 +57,7 @@ def limit_idle(limit_us: int, *, start_us: int = 0) -> Transform:
 
     Frames do not count as something happening: they are derived, and stand
     inside a pause. One that lies deep in a pause moves to its shortened end.
-    ``start_us`` is the moment from which on events are given, behind a slice.
+    ``start_us`` is the moment from which on pauses count; events before it stay.
 
     Raises:
         ValueError: ``limit_us`` is negative.
@@ -69,6 +69,9 @@ def limit_idle(limit_us: int, *, start_us: int = 0) -> Transform:
         last_us = start_us  # when something last happened, as recorded
         moved_us = start_us  # the same moment, moved
         for event in events:
+            if event.t_us < start_us:
+                yield event
+                continue
             now_us = moved_us + min(event.t_us - last_us, limit_us)
             if event.kind != "frame":
                 last_us, moved_us = event.t_us, now_us

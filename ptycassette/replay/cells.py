@@ -1,0 +1,88 @@
+"""A row of a ``Screen`` as cells: what is painted where, safe to send to a terminal.
+
+A cluster is what one cell (or two, for wide ones) shows: a character with what
+combines with it, by UAX #29 as the ``wcwidth`` package cuts it. Nothing that
+acts on a terminal or hides comes out: control characters become U+FFFD,
+bidirectional and other format characters are dropped, except for the joiners
+and selectors that hold a cluster together.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import msgspec
+from wcwidth import iter_graphemes, wcswidth
+
+from ptycassette.model import DEFAULT_STYLE, Screen, Style
+
+__all__ = ["BLANK", "Cell", "cells_of_row", "safe_cluster"]
+
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+_ACTIVE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_HIDDEN = frozenset({"Cf"})
+
+
+class Cell(msgspec.Struct, frozen=True, gc=False):
+    """One column. ``text`` is empty in the right half of a wide character."""
+
+    text: str = " "
+    style: Style = DEFAULT_STYLE
+    width: int = 1
+
+
+BLANK = Cell()
+
+
+@lru_cache(maxsize=4096)
+def safe_cluster(cluster: str) -> str:
+    """``cluster`` without anything that acts on a terminal; never empty."""
+    kept = []
+    for char in cluster:
+        category = unicodedata.category(char)
+        if category in _ACTIVE:
+            kept.append("\ufffd")
+        elif category not in _HIDDEN or char in _JOINERS:
+            kept.append(char)
+    text = "".join(kept)
+    return text if text.strip("".join(_JOINERS)) else " "
+
+
+@lru_cache(maxsize=4096)
+def _cluster_width(cluster: str) -> int:
+    """1 or 2, as the emulator counted: a cluster without a width of its own took one cell."""
+    return 2 if wcswidth(cluster) >= 2 else 1
+
+
+def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]:
+    """The cells of one row, exactly ``screen.size.cols`` of them.
+
+    With ``colors=False`` foreground and background are left out, all else stays.
+    """
+    cols = screen.size.cols
+    text = screen.rows[row] if row < len(screen.rows) else ""
+    cells: list[Cell] = []
+    if text.isascii() and text.isprintable():
+        cells.extend(Cell(char) for char in text[:cols])
+    else:
+        for cluster in iter_graphemes(text):
+            width = _cluster_width(cluster)
+            if len(cells) + width > cols:
+                break
+            cells.append(Cell(safe_cluster(cluster), width=width))
+            if width == 2:
+                cells.append(Cell("", width=0))
+    cells.extend([BLANK] * (cols - len(cells)))
+    if row < len(screen.styles):
+        _paint_runs(screen, row, cells, colors=colors)
+    return cells
+
+
+def _paint_runs(screen: Screen, row: int, cells: list[Cell], *, colors: bool) -> None:
+    """Lay the style runs of ``row`` over its cells."""
+    for run in screen.styles[row]:
+        style = run.style if colors else msgspec.structs.replace(run.style, fg=None, bg=None)
+        for col in range(max(0, run.col), min(run.col + run.length, len(cells))):
+            cell = cells[col]
+            cells[col] = Cell(cell.text, style, cell.width)
