@@ -1,1 +1,5 @@
-"""Removing secrets: rules, the scrubber, and the proof that nothing is left."""
+"""Removes secrets from sessions: rules, views, known values, replacement, verification."""
+
+from ptycassette.scrub.default import default_scrubber
+
+__all__ = ["default_scrubber"]

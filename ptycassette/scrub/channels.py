@@ -1,0 +1,91 @@
+"""Each channel of a session, turned into views as its bytes stream by, in bounded memory.
+
+A channel is cut at fixed offsets of its bytes, never where reads happened to
+end, so that the same bytes give the same views however they were chunked. Each
+cut is read again by a few kilobytes, so that nothing hides on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptycassette.scrub.printed import printed_views
+from ptycassette.scrub.typed import typed_view
+from ptycassette.scrub.views import View
+
+__all__ = ["InputChannel", "OutputText"]
+
+BLOCK = 65536
+OVERLAP = 4096
+_BREAKS = "\n\x1b\r "
+
+
+class OutputText:
+    """Output as bytes in the order of time: the print stream and the string sequences."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
+        self._base = 0
+
+    def feed(self, data: bytes) -> Iterator[View]:
+        """Take bytes; views whenever a block is full."""
+        while self._length + len(data) >= BLOCK:
+            take = BLOCK - self._length
+            self._parts.append(data[:take])
+            data = data[take:]
+            raw = b"".join(self._parts).decode("latin-1")
+            yield from printed_views(raw, base=self._base)
+            keep = _last_break(raw)
+            self._parts = [raw[keep:].encode("latin-1")]
+            self._length = len(raw) - keep
+            self._base += keep
+        if data:
+            self._parts.append(data)
+            self._length += len(data)
+
+    def rest(self) -> Iterator[View]:
+        """What is left at the end."""
+        yield from printed_views(b"".join(self._parts).decode("latin-1"), base=self._base)
+
+
+def _last_break(raw: str) -> int:
+    """Where the next block begins: at most ``OVERLAP`` before the end, not inside a word."""
+    floor = max(0, len(raw) - OVERLAP)
+    found = [
+        at for at in (raw.find(char, floor, floor + OVERLAP // 2) for char in _BREAKS) if at >= 0
+    ]
+    return min(found, default=floor)
+
+
+class InputChannel:
+    """Input: the bytes as sent, the keys in them, and the text after editing."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
+        self._base = 0
+
+    def feed(self, data: bytes) -> Iterator[View]:
+        """Take bytes; views whenever a block is full."""
+        self._parts.append(data)
+        self._length += len(data)
+        while self._length >= BLOCK:
+            raw = b"".join(self._parts)
+            block, rest = raw[:BLOCK], raw[BLOCK - OVERLAP :]
+            yield from _input_views(block.decode("latin-1"), self._base)
+            self._base += BLOCK - OVERLAP
+            self._parts = [rest]
+            self._length = len(rest)
+
+    def rest(self) -> Iterator[View]:
+        """What is left at the end."""
+        yield from _input_views(b"".join(self._parts).decode("latin-1"), self._base)
+
+
+def _input_views(raw: str, base: int) -> Iterator[View]:
+    yield View(raw, base=base)
+    if "\x1b" in raw:
+        yield typed_view(raw, base=base, editing=False)
+    if any(key in raw for key in "\x1b\x7f\x08\x15\x17"):
+        yield typed_view(raw, base=base)

@@ -1,0 +1,220 @@
+"""Secrets that only their surroundings give away: headers, assignments, URLs, key files.
+
+What is scrubbed is the value, never the name in front of it, so that a reader
+still sees what kind of thing stood there (RFC 6750 and RFC 7617 for the
+``Authorization`` header, RFC 3986 3.2.1 for user information in URLs, RFC 7468
+for PEM, the manual pages of ``netrc`` and ``npmrc``).
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptycassette.scrub.rules import Rule
+
+__all__ = ["CONTEXT_RULES", "looks_like_a_value"]
+
+_WORDS = re.compile(
+    r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
+    r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
+    r"process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
+    r"[a-z_]+\(.*)\Z",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-]?[A-Za-z]+)*[\]):;,]*\Z")
+
+
+def looks_like_a_value(text: str) -> bool:
+    """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
+    if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
+        return False
+    if text.isdigit() or "(" in text:
+        return False
+    has_digit = any(char.isdigit() for char in text)
+    mixed = text != text.lower() and text != text.upper() and not text.istitle()
+    if has_digit:
+        return any(char.isalpha() for char in text) or len(text) >= 8
+    return not _IDENTIFIER.match(text) or (mixed and len(text) >= 16 and "." not in text)
+
+
+_NAMES = (
+    r"(?i:passwords?|passwd|pwd|passphrase|secret|token|[_-]key|api_?key|accesskey|privatekey|"
+    r"secretkey|accountkey|sessionkey|credentials?|auth|cookie)"
+    r"(?:[_-]?(?i:id|key|value|secret|token|base64|b64|hash)){0,2}\d{0,2}"
+)
+_ASSIGN = r"[\"'\\]{0,3}\s{0,4}(?:=>|:=|=|:)\s{0,4}[\"'\\]{0,3}"
+
+CONTEXT_RULES: tuple[Rule, ...] = (
+    Rule(
+        name="assignment",
+        pattern=_NAMES + _ASSIGN + r"(?P<s>[^\s\"'`,;<>\\\x1b\x00-\x1f]{6,512})",
+        anchors=(
+            "passw",
+            "pwd",
+            "passphrase",
+            "secret",
+            "token",
+            "apikey",
+            "_key",
+            "-key",
+            "accesskey",
+            "privatekey",
+            "secretkey",
+            "accountkey",
+            "sessionkey",
+            "credential",
+            "auth",
+            "cookie",
+        ),
+        reach=640,
+        edge=False,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="environment-assignment",
+        pattern=r"(?:KEY|PAT|PSK|SALT)[\"']?=[\"']?(?P<s>[^\s\"'`;<>]{8,512})",
+        anchors=("key=", 'key"=', "pat=", "psk=", "salt="),
+        reach=560,
+        edge=False,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="bearer",
+        pattern=r"(?i:bearer)(?:\s|%20|\+|:){1,3}(?P<s>[A-Za-z0-9._~+/=-]{12,})",
+        anchors=("bearer",),
+        reach=4096,
+        placeholder="<bearer-token>",
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="basic-auth",
+        pattern=r"(?i:basic)\s{1,3}(?P<s>[A-Za-z0-9+/]{10,}={0,2})",
+        anchors=("basic",),
+        reach=1024,
+        placeholder="<basic-credentials>",
+        accept=lambda text: (
+            (
+                any(c.isdigit() or c.isupper() for c in text[1:])
+                and not text.isalpha() | text.isdigit()
+            )
+            or text.endswith("=")
+        ),
+    ),
+    Rule(
+        name="authorization-header",
+        pattern=r"(?i:authorization)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?:[A-Za-z-]{3,20}\s{1,2})?(?P<s>[A-Za-z0-9._~+/=:-]{12,})",
+        anchors=("authorization",),
+        reach=4096,
+        placeholder="<credentials>",
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="api-key-header",
+        pattern=r"(?i:x-(?:api-key|goog-api-key|auth-token|access-token|amz-security-token)|api-key)"
+        r"[\"']?\s{0,2}:\s{0,2}[\"']?(?P<s>[A-Za-z0-9._~+/=-]{8,})",
+        anchors=(
+            "x-api-key",
+            "x-goog-api-key",
+            "x-auth-token",
+            "x-access-token",
+            "api-key",
+            "x-amz-s",
+        ),
+        reach=4096,
+        edge=False,
+        placeholder="<api-key>",
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="cookie-header",
+        pattern=r"(?i:(?:set-)?cookie)\s{0,2}:\s{0,2}(?P<s>[A-Za-z0-9_.-]{1,64}=[^\r\n\"']{8,2048})",
+        anchors=("cookie",),
+        reach=2200,
+        edge=False,
+        placeholder="<cookie>",
+    ),
+    Rule(
+        name="url-credentials",
+        pattern=r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,128}:(?P<s>[^\s/@\"'<>]{3,256})@",
+        anchors=("://",),
+        lead=21,
+        placeholder="<password>",
+        accept=lambda text: (
+            not text.startswith(("$", "{", "<", "[")) and bool(set(text) - set("x*."))
+        ),
+    ),
+    Rule(
+        name="url-token",
+        pattern=r"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<s>[A-Za-z0-9_.~%-]{16,256})@",
+        anchors=("://",),
+        lead=21,
+        placeholder="<token>",
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="url-query-secret",
+        pattern=r"[?&](?i:key|api_?key|token|access_token|sig|signature|auth|password|secret|code|"
+        r"x-amz-signature|x-amz-security-token|x-amz-credential)=(?P<s>[A-Za-z0-9._~+/%=-]{8,2048})",
+        anchors=("?", "&"),
+        reach=2200,
+        edge=False,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="netrc",
+        pattern=r"(?:machine\s+\S{1,256}|default)\s+(?:account\s+\S+\s+)?login\s+\S{1,256}\s+"
+        r"(?:account\s+\S+\s+)?password\s+(?P<s>\S{3,256})",
+        anchors=("machine", "default"),
+        reach=900,
+        placeholder="<password>",
+    ),
+    Rule(
+        name="login-password",
+        pattern=r"password\s{1,3}(?P<s>[^\s\"'`,;<>()]{6,256})",
+        anchors=("password",),
+        placeholder="<password>",
+        accept=lambda text: looks_like_a_value(text) and any(c.isdigit() for c in text),
+    ),
+    Rule(
+        name="command-line-password",
+        pattern=r"--(?:password|token|api-key|secret|auth-token|access-token|pass)(?:=|\s{1,2})[\"']?"
+        r"(?P<s>[^\s\"'`]{6,512})",
+        anchors=(
+            "--password",
+            "--token",
+            "--api-key",
+            "--secret",
+            "--auth-token",
+            "--access-token",
+            "--pass",
+        ),
+        reach=560,
+        edge=False,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="curl-user",
+        pattern=r"(?:-u|--user)(?:=|\s{0,2})[\"']?[A-Za-z0-9_.@+-]{1,128}:(?P<s>[^\s\"'`]{4,256})",
+        anchors=("-u", "--user"),
+        edge=False,
+        placeholder="<password>",
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="private-key",
+        pattern=r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?P<s>(?:[^-]|-(?!----)){16,16384})",
+        anchors=("-----begin ",),
+        reach=17000,
+        edge=False,
+        placeholder="<private-key>",
+    ),
+    Rule(
+        name="putty-private-key",
+        pattern=r"Private-Lines: \d+\s(?P<s>[A-Za-z0-9+/=\s]{32,16384})",
+        anchors=("private-lines:",),
+        reach=17000,
+        placeholder="<private-key>",
+    ),
+)
+"""Rules on surroundings. What they take is checked, because code talks about passwords too."""

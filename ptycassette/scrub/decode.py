@@ -1,0 +1,180 @@
+r"""Views of text decoded: base64 at every alignment, hexadecimal, percent, ``\u``, ``\x``, JSON.
+
+A decoded stretch is read only when it holds a run of printable characters: a
+secret does, most of what merely looks like base64 does not.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from ptycassette.scrub.mask import BASE64, ESCAPED, HEX
+from ptycassette.scrub.patterns import Pattern
+
+__all__ = ["Decoded", "Decoder"]
+
+_PRINTABLE_RUN = re.compile(rb"[\x20-\x7e]{6,}")
+_TO_STANDARD = str.maketrans("-_", "+/")
+_BASE64 = r"[A-Za-z0-9+/_-]{12,}"
+_HEX = r"(?:0[xX])?[0-9A-Fa-f]{2}(?:[ :,]{0,2}(?:0[xX])?[0-9A-Fa-f]{2}){5,}"
+_PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(
+    r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
+)
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_AROUND = 400
+_MOST_DIGITS = 1 << 20
+
+
+class Decoded:
+    """Decoded text, and from which characters of its source each stretch came.
+
+    ``start``/``end`` delimit the source stretch; ``form`` says how it is masked.
+    """
+
+    def __init__(self, text: str, *, form: str) -> None:
+        self.text = text
+        self.form = form
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """The characters of the source that hold characters ``start`` to ``end``."""
+        raise NotImplementedError
+
+
+class _Base64(Decoded):
+    def __init__(self, text: str, *, base: int, length: int) -> None:
+        super().__init__(text, form=BASE64)
+        self._base = base
+        self._length = length
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        last = min(self._length, -(-end * 8 // 6))
+        return self._base + start * 8 // 6, self._base + last
+
+
+class _Hex(Decoded):
+    def __init__(self, text: str, *, spans: list[tuple[int, int]]) -> None:
+        super().__init__(text, form=HEX)
+        self._spans = spans
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        return self._spans[start][0], self._spans[end - 1][1]
+
+
+class _Escaped(Decoded):
+    def __init__(self, text: str, *, starts: list[int], runs: list[tuple[int, int, int]]) -> None:
+        super().__init__(text, form=ESCAPED)
+        self._starts = starts
+        self._runs = runs
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        return self._of(start)[0], self._of(end - 1)[1]
+
+    def _of(self, at: int) -> tuple[int, int]:
+        position, source, length = self._runs[bisect_right(self._starts, at) - 1]
+        if length:  # an escape, of that many characters, whatever it stands for
+            return source, source + length
+        return source + at - position, source + at - position + 1
+
+
+class Decoder:
+    """Finds encoded stretches in canonical text and decodes them.
+
+    Args:
+        fast: as for ``Pattern``.
+    """
+
+    def __init__(self, *, fast: bool | None = None) -> None:
+        self._base64 = Pattern(_BASE64, fast=fast)
+        self._hex = Pattern(_HEX, fast=fast)
+
+    def views(self, text: str) -> Iterator[Decoded]:
+        """Everything in ``text`` that decodes to something readable."""
+        for start, end in self._base64.spans(text):
+            yield from _base64(text, start, end)
+        for start, end in self._hex.spans(text):
+            yield from _hex(text, start, end)
+        if "\\" in text or "%" in text:
+            yield from _escaped(text)
+
+
+def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:
+    """One run of the alphabet, read from each of its first four characters."""
+    run = text[start:end].translate(_TO_STANDARD)
+    for skip in range(4):
+        digits = (end - start - skip) // 4 * 4
+        rest = (end - start - skip) % 4
+        taken = digits + (rest if rest > 1 else 0)
+        if taken < 8:
+            continue
+        raw = b64decode(run[skip : skip + taken] + "=" * (-taken % 4))
+        if _PRINTABLE_RUN.search(raw):
+            yield _Base64(raw.decode("latin-1"), base=start + skip, length=taken)
+
+
+def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
+    """One run of digit pairs, read from its first and from its second digit."""
+    run = text[start : min(end, start + _MOST_DIGITS)]
+    for skip in (0, 1):
+        spans = []
+        digits = []
+        for match in _PAIR.finditer(run, skip):
+            spans.append((start + match.start(1), start + match.end(1)))
+            digits.append(match[1])
+        raw = bytes.fromhex("".join(digits))
+        if _PRINTABLE_RUN.search(raw):
+            yield _Hex(raw.decode("latin-1"), spans=spans)
+
+
+def _escaped(text: str) -> Iterator[Decoded]:
+    """Stretches with escapes, and what stands around them."""
+    matches = list(_ESCAPE.finditer(text))
+    first = 0
+    while first < len(matches):
+        last = first
+        while last + 1 < len(matches) and matches[last + 1].start() - matches[last].end() < _AROUND:
+            last += 1
+        yield _unescape(text, matches[first : last + 1])
+        first = last + 1
+
+
+def _unescape(text: str, matches: list[re.Match[str]]) -> Decoded:
+    """One stretch: the escapes replaced by what they stand for."""
+    at = max(0, matches[0].start() - _AROUND)
+    stop = min(len(text), matches[-1].end() + _AROUND)
+    parts: list[str] = []
+    starts: list[int] = []
+    runs: list[tuple[int, int, int]] = []
+    length = 0
+    for match in matches:
+        if match.start() > at:
+            starts.append(length)
+            runs.append((length, at, 0))
+            parts.append(text[at : match.start()])
+            length += match.start() - at
+        meaning = _meaning(match)
+        starts.append(length)
+        runs.append((length, match.start(), match.end() - match.start()))
+        parts.append(meaning)
+        length += len(meaning)
+        at = match.end()
+    starts.append(length)
+    runs.append((length, at, 0))
+    parts.append(text[at:stop])
+    return _Escaped("".join(parts), starts=starts, runs=runs)
+
+
+def _meaning(match: re.Match[str]) -> str:
+    """What one escape stands for, as canonical text."""
+    percent, unicode, hexadecimal, octal, named = match.groups()
+    if named:
+        return _NAMED.get(named, named)
+    if octal:
+        return chr(int(octal, 8))
+    code = int(percent or unicode or hexadecimal, 16)
+    if unicode and code >= 0x80:
+        return chr(code).encode("utf-8", "surrogatepass").decode("latin-1")
+    return chr(code)

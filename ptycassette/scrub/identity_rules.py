@@ -1,0 +1,166 @@
+"""Who was recorded: mail addresses, account identifiers, user names in paths and prompts."""
+
+from __future__ import annotations
+
+import re
+
+from ptycassette.scrub.rules import Rule
+
+__all__ = ["EXAMPLE_DOMAINS", "IDENTITY_RULES", "PUBLIC_USERS"]
+
+EXAMPLE_DOMAINS = re.compile(
+    r"(?:.*[.@])?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|"
+    r"users\.noreply\.github\.com)\Z",
+    re.IGNORECASE,
+)
+"""RFC 2606: addresses there belong to nobody."""
+
+PUBLIC_USERS = frozenset(
+    """
+    root user users home ubuntu debian admin runner vscode node app me you username
+    shared public guest default name <user> $user user.name
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+"""User names that say nothing about anybody."""
+
+_PUBLIC_LOCAL_PARTS = frozenset(
+    """
+    git noreply no-reply support info hello help contact admin root security
+    donotreply
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+
+
+def _personal_address(text: str) -> bool:
+    local, _, domain = text.partition("@")
+    if EXAMPLE_DOMAINS.match(domain) or local.lower() in _PUBLIC_LOCAL_PARTS:
+        return False
+    ending = domain.rsplit(".", 1)[-1]
+    return ending.lower() not in _FILE_ENDINGS and bool(set(text) - set("x@."))
+
+
+_FILE_ENDINGS = frozenset(
+    """
+    py js ts tsx jsx rs go md txt json toml yml yaml sh png jpg svg
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+
+
+def _personal_user(text: str) -> bool:
+    return text.lower() not in PUBLIC_USERS and bool(set(text) - set("x*._-"))
+
+
+IDENTITY_RULES: tuple[Rule, ...] = (
+    Rule(
+        name="email",
+        kind="identity",
+        pattern=r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,6}"
+        r"[A-Za-z]{2,24}",
+        anchors=("@",),
+        lead=64,
+        reach=256,
+        edge=False,
+        placeholder="<email>",
+        accept=_personal_address,
+    ),
+    Rule(
+        name="home-path",
+        kind="identity",
+        pattern=r"/(?:home|Users)/(?P<s>[A-Za-z0-9._-]{2,64})",
+        anchors=("/home/", "/users/"),
+        edge=False,
+        learn=False,
+        placeholder="<user>",
+        accept=_personal_user,
+    ),
+    Rule(
+        name="home-path",
+        kind="identity",
+        pattern=r"[A-Za-z]:\\{1,4}Users\\{1,4}(?P<s>[A-Za-z0-9._-]{2,64})",
+        anchors=(":\\",),
+        lead=1,
+        learn=False,
+        placeholder="<user>",
+        accept=_personal_user,
+    ),
+    Rule(
+        name="account-id",
+        kind="identity",
+        pattern=r"(?i:(?:account|organi[sz]ation|org|user|workspace|tenant|subscription|customer|device|installation|billing)"
+        r"[_ -]?(?:uu)?id)[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}"
+        r"(?P<s>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|"
+        r"[A-Za-z0-9_-]{0,8}[A-Za-z0-9]{16,64})",
+        anchors=(
+            "accountid",
+            "accountuuid",
+            "account_id",
+            "account_uuid",
+            "account-id",
+            "account id",
+            "organizationid",
+            "organizationuuid",
+            "organization_id",
+            "organization_uuid",
+            "organization-id",
+            "organization id",
+            "organisation",
+            "orgid",
+            "org_id",
+            "org-id",
+            "org id",
+            "userid",
+            "user_id",
+            "user-id",
+            "user id",
+            "useruuid",
+            "user_uuid",
+            "workspaceid",
+            "workspace_id",
+            "tenantid",
+            "tenant_id",
+            "tenant id",
+            "subscriptionid",
+            "subscription_id",
+            "subscription id",
+            "customerid",
+            "customer_id",
+            "deviceid",
+            "device_id",
+            "installation_id",
+            "billing_id",
+            "orguuid",
+            "org_uuid",
+        ),
+        edge=False,
+        placeholder="<account-id>",
+        accept=lambda text: any(c.isdigit() for c in text),
+    ),
+    Rule(
+        name="account-id",
+        kind="identity",
+        pattern=r"org-[A-Za-z0-9]{20,32}",
+        anchors=("org-",),
+        placeholder="<account-id>",
+        public=4,
+        accept=lambda text: any(c.isdigit() for c in text),
+    ),
+    Rule(
+        name="account-id",
+        kind="identity",
+        pattern=r"(?:acct|cus|user|proj)_[A-Za-z0-9]{14,40}",
+        anchors=("acct_", "cus_", "user_", "proj_"),
+        placeholder="<account-id>",
+        public=5,
+        accept=lambda text: (
+            any(c.isdigit() for c in text[5:]) and any(c.isalpha() for c in text[5:])
+        ),
+    ),
+    Rule(
+        name="aws-account-id",
+        kind="identity",
+        pattern=r"arn:aws[a-z-]*:[a-z0-9-]{2,32}:[a-z0-9-]{0,20}:(?P<s>\d{12}):",
+        anchors=("arn:aws",),
+        placeholder="<account-id>",
+    ),
+)
+"""What is replaced because it names a person or an account. Secrets stand elsewhere."""

@@ -1,0 +1,61 @@
+"""Regular expressions over one byte per character: RE2 when installed, ``re`` otherwise.
+
+RE2 needs time linear in the text whatever the pattern, which is what makes
+rules of users safe on hostile output. Patterns keep to what both engines
+read alike: no look-around, no back references, ASCII classes. Both then find
+the same spans (leftmost, then first alternative).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+re2: Any
+try:
+    import re2
+except ImportError:  # pragma: no cover - both sides are run by the tests through ``fast``
+    re2 = None
+
+__all__ = ["HAVE_RE2", "Pattern", "PatternError"]
+
+HAVE_RE2 = re2 is not None
+_UNSHARED = re.compile(r"\(\?(?:[=!>]|<[=!]|\(|P=)|\\[1-9]|[*+?}]\+")
+
+
+class PatternError(ValueError):
+    """A pattern that the two engines would not read alike."""
+
+
+class Pattern:
+    """A pattern over text whose characters are bytes (code points up to 255).
+
+    Args:
+        source: the expression.
+        fast: True for RE2, False for ``re``, None for the best there is.
+
+    Raises:
+        PatternError: the expression is wrong, or uses what only one engine knows.
+    """
+
+    def __init__(self, source: str, *, fast: bool | None = None) -> None:
+        self.source = source
+        if _UNSHARED.search(source):
+            raise PatternError(f"look-around, back references and possessive loops: {source!r}")
+        try:
+            raw = source.encode("latin-1")
+            plain = re.compile(raw)
+            use_re2 = HAVE_RE2 if fast is None else fast
+            self._engine: Any = re2.compile(raw) if use_re2 else plain
+        except Exception as exc:
+            raise PatternError(f"not a regular expression: {source!r}: {exc}") from exc
+        self.groups: dict[str, int] = dict(plain.groupindex)
+
+    def spans(self, text: str, *, group: str | None = None) -> Iterator[tuple[int, int]]:
+        """Start and end of every match in ``text``, or of one named group of it."""
+        number = self.groups[group] if group else 0
+        for match in self._engine.finditer(text.encode("latin-1", "replace")):
+            start, end = match.span(number)
+            if end > start:
+                yield start, end

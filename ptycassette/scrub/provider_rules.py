@@ -1,0 +1,261 @@
+"""Tokens that providers hand out: each has a prefix, an alphabet and a length of its own.
+
+The shapes come from what the providers publish about their tokens (GitHub
+"Behind GitHub's new authentication token formats"; GitLab "Token overview";
+AWS IAM "Understanding unique ID prefixes"; Slack "Token types"; Stripe "API
+keys"; npm "About access tokens"; PyPI "What is a PyPI token"; Microsoft
+"Common annotated security keys"; RFC 7519 for JWT; RFC 7468 for PEM; and the
+key pages of the model providers). Lengths are lower bounds: providers make
+tokens longer without notice, and a truncated token is a secret as well.
+Checksums, where there are any (GitHub, npm), are not asked for: a mistyped
+token on a screen is still nobody's business.
+"""
+
+from __future__ import annotations
+
+from ptycassette.scrub.rules import Rule
+
+__all__ = ["PROVIDER_RULES"]
+
+
+def _token(
+    name: str, prefix: str, body: str, *, kind: str = "", edge: bool = True, reach: int = 2048
+) -> Rule:
+    """A rule for a literal ``prefix`` followed by ``body``."""
+    return Rule(
+        name=name,
+        pattern=_literal(prefix) + body,
+        anchors=(prefix.lower(),),
+        placeholder=f"<{kind or name}>",
+        public=len(prefix),
+        edge=edge,
+        reach=reach,
+    )
+
+
+def _literal(text: str) -> str:
+    return "".join(f"\\{char}" if char in ".+-/$" else char for char in text)
+
+
+_W = "[A-Za-z0-9_-]"
+_A = "[A-Za-z0-9]"
+_H = "[0-9a-fA-F]"
+
+# (name, prefix, what follows)
+_TABLE: tuple[tuple[str, str, str], ...] = (
+    ("anthropic-token", "sk-ant-", f"{_W}{{16,}}"),
+    ("openrouter-key", "sk-or-v1-", f"{_A}{{24,}}"),
+    ("openai-key", "sk-proj-", f"{_W}{{20,}}"),
+    ("openai-key", "sk-svcacct-", f"{_W}{{20,}}"),
+    ("openai-key", "sk-admin-", f"{_W}{{20,}}"),
+    ("openai-key", "sk-None-", f"{_W}{{20,}}"),
+    ("langfuse-key", "sk-lf-", f"{_W}{{20,}}"),
+    ("sk-key", "sk-", f"{_A}{{20,}}"),
+    ("google-api-key", "AIza", f"{_W}{{30,}}"),
+    ("google-api-key", "AQ.", f"{_W}{{30,}}"),
+    ("google-oauth-token", "ya29.", "[A-Za-z0-9_.-]{20,}"),
+    ("google-refresh-token", "1//0", f"{_W}{{24,}}"),
+    ("google-client-secret", "GOCSPX-", f"{_W}{{20,}}"),
+    ("github-token", "ghp_", f"{_A}{{30,}}"),
+    ("github-token", "gho_", f"{_A}{{30,}}"),
+    ("github-token", "ghu_", f"{_A}{{30,}}"),
+    ("github-token", "ghs_", "[A-Za-z0-9._-]{30,}"),
+    ("github-token", "ghr_", f"{_A}{{30,}}"),
+    ("github-token", "github_pat_", "[A-Za-z0-9_]{30,}"),
+    *(
+        ("gitlab-token", prefix, "[A-Za-z0-9_.-]{18,}")
+        for prefix in (
+            "glpat-",
+            "gloas-",
+            "gldt-",
+            "glrt-",
+            "glrtr-",
+            "glcbt-",
+            "glptt-",
+            "glft-",
+            "glimt-",
+            "glagent-",
+            "glwt-",
+            "glsoat-",
+            "glffct-",
+        )
+    ),
+    *(("aws-access-key-id", prefix, "[A-Z2-7]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{80,}={0,2}"),
+    ("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=_-]{30,}"),
+    *(
+        ("slack-token", prefix, "[A-Za-z0-9-]{10,}")
+        for prefix in ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-")
+    ),
+    ("slack-token", "xoxe-", "[A-Za-z0-9-]{10,}"),
+    ("slack-token", "xoxe.xox", "[A-Za-z0-9.-]{10,}"),
+    ("slack-token", "xapp-", "[A-Za-z0-9-]{10,}"),
+    (
+        "slack-webhook",
+        "hooks.slack.com/",
+        "(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9/_-]{20,})",
+    ),
+    *(
+        ("stripe-key", f"{kind}_{mode}_", f"{_A}{{16,}}")
+        for kind in ("sk", "rk", "pk")
+        for mode in ("live", "test", "prod")
+    ),
+    ("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/=]{16,}"),
+    ("huggingface-token", "hf_", f"{_A}{{30,}}"),
+    ("huggingface-token", "api_org_", f"{_A}{{30,}}"),
+    ("npm-token", "npm_", f"{_A}{{30,}}"),
+    ("pypi-token", "pypi-AgE", f"{_W}{{30,}}"),
+    ("groq-key", "gsk_", f"{_A}{{40,}}"),
+    ("xai-key", "xai-", f"{_W}{{40,}}"),
+    ("perplexity-key", "pplx-", f"{_A}{{32,}}"),
+    ("replicate-token", "r8_", f"{_A}{{30,}}"),
+    ("together-key", "tgp_v1_", f"{_W}{{30,}}"),
+    ("fireworks-key", "fw_", f"{_A}{{20,}}"),
+    ("cerebras-key", "csk-", f"{_A}{{32,}}"),
+    ("nvidia-key", "nvapi-", f"{_W}{{40,}}"),
+    ("voyage-key", "pa-", f"{_W}{{40,}}"),
+    ("tavily-key", "tvly-", f"{_W}{{20,}}"),
+    ("exa-or-e2b-key", "e2b_", f"{_H}{{32,}}"),
+    ("cursor-key", "crsr_", f"{_H}{{32,}}"),
+    ("langsmith-key", "lsv2_", "(?:pt|sk)_[A-Za-z0-9_]{30,}"),
+    ("databricks-token", "dapi", f"{_H}{{32}}(?:-\\d)?"),
+    ("digitalocean-token", "dop_v1_", f"{_H}{{40,}}"),
+    ("digitalocean-token", "doo_v1_", f"{_H}{{40,}}"),
+    ("digitalocean-token", "dor_v1_", f"{_H}{{40,}}"),
+    *(
+        ("doppler-token", f"dp.{kind}.", "[A-Za-z0-9._-]{40,}")
+        for kind in ("pt", "st", "ct", "sa", "scim", "audit")
+    ),
+    ("linear-key", "lin_api_", f"{_A}{{32,}}"),
+    ("linear-token", "lin_oauth_", f"{_A}{{32,}}"),
+    ("notion-token", "ntn_", f"{_A}{{40,}}"),
+    ("notion-token", "secret_", f"{_A}{{43}}"),
+    ("figma-token", "figd_", f"{_W}{{36,}}"),
+    ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
+    ("twilio-key", "SK", "[0-9a-f]{32}"),
+    ("twilio-sid", "AC", "[0-9a-f]{32}"),
+    ("mailgun-key", "key-", "[0-9a-f]{32}"),
+    *(("shopify-token", f"shp{kind}_", f"{_H}{{32}}") for kind in ("at", "ca", "pa", "ss")),
+    ("square-token", "sq0atp-", f"{_W}{{22,}}"),
+    ("square-secret", "sq0csp-", f"{_W}{{40,}}"),
+    ("square-token", "EAAA", "[A-Za-z0-9+=_-]{56,}"),
+    ("vault-token", "hvs.", f"{_W}{{24,}}"),
+    ("vault-token", "hvb.", f"{_W}{{24,}}"),
+    ("vault-token", "hvr.", f"{_W}{{24,}}"),
+    ("age-secret-key", "AGE-SECRET-KEY-", "[A-Z0-9]{50,}"),
+    ("docker-token", "dckr_pat_", f"{_W}{{24,}}"),
+    ("docker-token", "dckr_oat_", f"{_W}{{24,}}"),
+    ("grafana-token", "glsa_", f"{_A}{{32}}_{_H}{{8}}"),
+    ("grafana-token", "glc_", "[A-Za-z0-9+/=]{32,}"),
+    ("newrelic-key", "NRAK-", "[A-Z0-9]{24,}"),
+    ("postman-key", "PMAK-", "[A-Za-z0-9-]{50,}"),
+    *(
+        ("planetscale-token", f"pscale_{kind}_", "[A-Za-z0-9_.-]{32,}")
+        for kind in ("tkn", "oauth", "pw")
+    ),
+    ("pulumi-token", "pul-", f"{_H}{{40}}"),
+    ("rubygems-key", "rubygems_", f"{_H}{{40,}}"),
+    ("supabase-token", "sbp_", f"{_H}{{40,}}"),
+    ("supabase-key", "sb_secret_", f"{_W}{{20,}}"),
+    ("netlify-token", "nfp_", f"{_A}{{36,}}"),
+    *(("vercel-token", f"vc{kind}_", f"{_A}{{40,}}") for kind in "paikr"),
+    ("fly-token", "fo1_", f"{_W}{{40,}}"),
+    ("fly-token", "FlyV1 ", "(?P<s>fm[12][ar]?_[A-Za-z0-9+/=,_-]{40,})"),
+    ("render-key", "rnd_", f"{_A}{{24,}}"),
+    ("sentry-token", "sntrys_", "[A-Za-z0-9+/=_-]{40,}"),
+    ("sentry-token", "sntryu_", f"{_H}{{60,}}"),
+    ("posthog-key", "phx_", f"{_W}{{40,}}"),
+    ("posthog-key", "phc_", f"{_W}{{40,}}"),
+    ("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]{100,}"),
+    ("atlassian-token", "ATCTT3", "[A-Za-z0-9_=-]{100,}"),
+    ("bitbucket-password", "ATBB", f"{_A}{{28,}}"),
+    ("dropbox-token", "sl.", f"{_W}{{100,}}"),
+    ("heroku-key", "HRKU-", f"{_W}{{32,}}"),
+    ("tailscale-key", "tskey-", f"{_W}{{20,}}"),
+    ("onepassword-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{40,}"),
+    ("clojars-token", "CLOJARS_", f"{_A}{{50,}}"),
+    ("nuget-key", "oy2", "[a-z0-9]{43}"),
+    ("circleci-token", "CCIPAT_", f"{_W}{{40,}}"),
+    ("buildkite-token", "bkua_", f"{_H}{{40}}"),
+    ("openai-webhook-or-session", "sess-", f"{_A}{{40}}"),
+    ("wandb-key", "wandb_v1_", f"{_W}{{40,}}"),
+    ("modal-token", "ak-", f"{_A}{{22}}"),
+    ("modal-secret", "as-", f"{_A}{{22}}"),
+    ("scaleway-key", "SCW", "[A-Z0-9]{17}"),
+    ("alibaba-key", "LTAI", f"{_A}{{16,}}"),
+    ("tencent-key", "AKID", f"{_A}{{28,}}"),
+    (
+        "hubspot-token",
+        "pat-",
+        f"(?:na|eu|ap)\\d-{_H}{{8}}-{_H}{{4}}-{_H}{{4}}-{_H}{{4}}-{_H}{{12}}",
+    ),
+    ("readme-key", "rdme_", "[a-z0-9]{60,}"),
+    ("duffel-token", "duffel_", f"(?:test|live)_{_W}{{40,}}"),
+    ("easypost-key", "EZAK", f"{_A}{{50,}}"),
+    ("frameio-token", "fio-u-", f"{_W}{{60,}}"),
+    ("prefect-key", "pnu_", f"{_A}{{36}}"),
+    ("typeform-token", "tfp_", f"{_W}{{40,}}"),
+    ("shippo-token", "shippo_", f"(?:live|test)_{_H}{{40}}"),
+    ("dynatrace-token", "dt0c01.", "[A-Z0-9]{24}\\.[A-Z0-9]{60,}"),
+    ("artifactory-token", "AKCp", f"{_A}{{60,}}"),
+    ("lark-or-infracost-key", "ico-", f"{_A}{{32}}"),
+    ("telegram-token", ":AA", f"(?P<s>{_W}{{32,}})"),
+    ("jwt", "eyJ", f"{_W}{{8,}}\\.[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}"),
+)
+
+_UNANCHORED_PREFIX = (
+    Rule(
+        name="azure-client-secret",
+        pattern=r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}",
+        anchors=("q~",),
+        lead=4,
+        placeholder="<azure-client-secret>",
+    ),
+    Rule(
+        name="azure-annotated-key",
+        pattern=r"[A-Za-z0-9]{20,52}JQQJ99[A-Za-z0-9+/=]{8,}",
+        anchors=("jqqj99",),
+        lead=52,
+        placeholder="<azure-key>",
+    ),
+    Rule(
+        name="mailchimp-key",
+        pattern=r"[0-9a-f]{32}-us\d{1,2}",
+        anchors=("-us",),
+        lead=32,
+        placeholder="<mailchimp-key>",
+    ),
+    Rule(
+        name="terraform-token",
+        pattern=r"[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,}",
+        anchors=(".atlasv1.",),
+        lead=20,
+        placeholder="<terraform-token>",
+    ),
+    Rule(
+        name="airtable-token",
+        pattern=r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
+        anchors=("pat",),
+        public=3,
+        placeholder="<airtable-token>",
+    ),
+    Rule(
+        name="discord-token",
+        pattern=r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,40}",
+        anchors=(".g", ".x", ".y", ".z"),
+        lead=28,
+        placeholder="<discord-token>",
+    ),
+    Rule(
+        name="slack-webhook-url",
+        pattern=r"discord(?:app)?\.com/api/webhooks/\d+/(?P<s>[A-Za-z0-9_-]{40,})",
+        anchors=("discord",),
+        placeholder="<webhook>",
+    ),
+)
+
+PROVIDER_RULES: tuple[Rule, ...] = (
+    *(_token(name, prefix, body) for name, prefix, body in _TABLE),
+    *_UNANCHORED_PREFIX,
+)
+"""In the order in which they are tried; several rules may share a name."""

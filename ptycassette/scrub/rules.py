@@ -1,0 +1,152 @@
+"""What a rule is, and how many rules search one text at once.
+
+A rule has *anchors*, fixed strings of which one stands in every match, and a
+pattern that is tried around each anchor found. All anchors of all rules are
+found in one pass, so that rules cost next to nothing where there is nothing to
+find. A rule without anchors is searched everywhere (RE2 when installed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+from ptycassette.scrub.literals import literal_finder
+from ptycassette.scrub.patterns import Pattern
+
+__all__ = ["Found", "Rule", "RuleSet"]
+
+Kind = Literal["secret", "identity", "volatile"]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule.
+
+    Attributes:
+        name: as reports show it.
+        pattern: over canonical text; the group ``s``, if there is one, is what is scrubbed.
+        anchors: lower-case strings of which one is in every match; case is ignored.
+        kind: ``secret`` and ``identity`` are scrubbed, ``volatile`` on demand.
+        placeholder: what stands for a match in structured records.
+        lead: how many characters before the anchor a match may begin.
+        reach: how many characters after the beginning of the anchor it may end.
+        edge: letters, digits and ``_`` may not touch the match on the left.
+        learn: a match is a value to remove wherever it, or a piece of it, occurs.
+        public: how much of the match's beginning is no secret.
+        accept: a last look at what would be scrubbed; False lets it stand.
+    """
+
+    name: str
+    pattern: str
+    anchors: tuple[str, ...] = ()
+    kind: Kind = "secret"
+    placeholder: str = "<secret>"
+    lead: int = 0
+    reach: int = 400
+    edge: bool = True
+    learn: bool = True
+    public: int = 0
+    accept: Callable[[str], bool] | None = None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Characters ``start`` to ``end`` match ``rule``."""
+
+    start: int
+    end: int
+    rule: Rule
+
+
+class _Anchored:
+    """A rule that is tried around its anchors."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self._pattern = re.compile(rule.pattern, re.ASCII)
+        self._group = "s" if "s" in self._pattern.groupindex else 0
+
+    def around(self, text: str, at: int) -> Found | None:
+        """The match that holds the anchor at ``at``."""
+        rule = self.rule
+        end = min(len(text), at + rule.reach)
+        if not rule.lead:
+            match = self._pattern.match(text, at, end)
+        else:
+            match = self._pattern.search(text, max(0, at - rule.lead), end)
+            while match is not None and match.end() <= at:
+                match = self._pattern.search(text, match.end(), end)
+            if match is not None and match.start() > at:
+                return None
+        if match is None or (rule.edge and _touches(text, match.start())):
+            return None
+        start, end = match.span(self._group)
+        if end <= start or (rule.accept and not rule.accept(text[start:end])):
+            return None
+        return Found(start, end, rule)
+
+
+class _Everywhere:
+    """A rule without anchors."""
+
+    def __init__(self, rule: Rule, *, fast: bool | None) -> None:
+        self.rule = rule
+        self._pattern = Pattern(rule.pattern, fast=fast)
+        self._group = "s" if "s" in self._pattern.groups else None
+
+    def find(self, text: str) -> list[Found]:
+        """All matches."""
+        rule = self.rule
+        return [
+            Found(start, end, rule)
+            for start, end in self._pattern.spans(text, group=self._group)
+            if not (rule.edge and _touches(text, start))
+            and not (rule.accept and not rule.accept(text[start:end]))
+        ]
+
+
+def _touches(text: str, start: int) -> bool:
+    """Whether a letter, digit or underscore stands right before ``start``."""
+    before = text[start - 1 : start]
+    return bool(before) and before.isascii() and (before.isalnum() or before == "_")
+
+
+class RuleSet:
+    """Many rules over one text.
+
+    Args:
+        rules: names are distinct.
+        fast: as for ``literal_finder``.
+    """
+
+    def __init__(self, rules: Iterable[Rule], *, fast: bool | None = None) -> None:
+        self.rules = tuple(rules)
+        by_anchor: dict[str, list[_Anchored]] = {}
+        self._everywhere = []
+        for rule in self.rules:
+            if not rule.anchors:
+                self._everywhere.append(_Everywhere(rule, fast=fast))
+                continue
+            anchored = _Anchored(rule)
+            for anchor in rule.anchors:
+                by_anchor.setdefault(anchor, []).append(anchored)
+        self._by_anchor = tuple(by_anchor.values())
+        self._finder = literal_finder(by_anchor, fast=fast)
+
+    def find(self, text: str) -> list[Found]:
+        """All matches in canonical ``text``, in order; matches of several rules may overlap."""
+        found: set[Found] = set()
+        ends: dict[str, int] = {}
+        for at, index in self._finder.find(text.lower()):
+            for anchored in self._by_anchor[index]:
+                if at < ends.get(anchored.rule.name, 0):
+                    continue  # inside the last match of this rule
+                hit = anchored.around(text, at)
+                if hit is not None:
+                    ends[hit.rule.name] = hit.end
+                    found.add(hit)
+        for everywhere in self._everywhere:
+            found.update(everywhere.find(text))
+        return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name))

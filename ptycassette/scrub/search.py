@@ -1,0 +1,122 @@
+"""One text, everything in it that must go: rules, known values, both also in decoded text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from ptycassette.scrub.canonical import canonical, plain, squeeze
+from ptycassette.scrub.decode import Decoder
+from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.mask import TEXT, VOLATILE, mask
+from ptycassette.scrub.rules import Found, Rule, RuleSet
+from ptycassette.scrub.views import squeezed_stretches
+
+__all__ = ["Match", "Searcher"]
+
+_DEPTH = 2
+_MOST_LEARNT = 20_000
+_LINE_OF_KEY = 16
+
+_ToSource = Callable[[int, int], tuple[int, int]]
+
+
+class Match(msgspec.Struct, frozen=True):
+    """Stretches of a text to be masked in ``form``, because of ``rule``."""
+
+    stretches: tuple[tuple[int, int], ...]
+    form: str
+    rule: str
+    placeholder: str
+
+
+class Searcher:
+    """Searches texts; learns the values that rules find.
+
+    Args:
+        rules: what to look for by shape.
+        known: what to look for by value; grows with what rules find.
+        preserved: values that stay, on purpose.
+        fast: as for ``literal_finder``.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: Iterable[Rule],
+        known: KnownValues,
+        preserved: Iterable[str] = (),
+        fast: bool | None = None,
+    ) -> None:
+        self.rules = RuleSet(rules, fast=fast)
+        self.known = known
+        self.learnt = KnownValues(fast=fast)
+        self._preserved = frozenset(canonical(value) for value in preserved)
+        self._decoder = Decoder(fast=fast)
+
+    def adopt(self) -> bool:
+        """Make what was learnt known; True when that was anything new."""
+        new = 0
+        for value in self.learnt:
+            new += self.known.add(value)
+        return new > 0
+
+    def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
+        """Everything in canonical ``text`` that must go."""
+        yield from self._search(text, TEXT, _same, depth=0, by_rules=by_rules)
+
+    def _search(
+        self, text: str, form: str, to_source: _ToSource, *, depth: int, by_rules: bool
+    ) -> Iterator[Match]:
+        if by_rules:
+            for found in self.rules.find(text):
+                if self._counts(found, text):
+                    self._learn(found.rule, text[found.start : found.end])
+                    shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
+                    stretch = to_source(found.start, found.end)
+                    yield Match((stretch,), shape, found.rule.name, found.rule.placeholder)
+        for hit in self.known.in_plain(text):
+            stretch = to_source(hit.start, hit.end)
+            yield Match((stretch,), form, hit.value.rule, hit.value.placeholder)
+        hits = self.known.in_squeezed(squeeze(text))
+        if hits:
+            stretches = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
+            for hit, parts in zip(hits, stretches, strict=True):
+                sources = tuple(to_source(*part) for part in parts)
+                yield Match(sources, form, hit.value.rule, hit.value.placeholder)
+        if depth < _DEPTH:
+            for decoded in self._decoder.views(text):
+                yield from self._search(
+                    decoded.text,
+                    decoded.form if depth == 0 else form,
+                    _chained(to_source, decoded.source),
+                    depth=depth + 1,
+                    by_rules=by_rules,
+                )
+
+    def _counts(self, found: Found, text: str) -> bool:
+        """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
+        value = text[found.start : found.end]
+        if value in self._preserved:
+            return False
+        return mask(value, VOLATILE if found.rule.kind == "volatile" else TEXT) != value
+
+    def _learn(self, rule: Rule, value: str) -> None:
+        if not rule.learn or rule.kind == "volatile" or len(self.learnt) >= _MOST_LEARNT:
+            return
+        lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
+        for line in lines:
+            if len(line) >= _LINE_OF_KEY or len(lines) == 1:
+                self.learnt.add(
+                    KnownValue(plain(line), rule.name, rule.placeholder, public=rule.public)
+                )
+
+
+def _same(start: int, end: int) -> tuple[int, int]:
+    return start, end
+
+
+def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
+    """From characters of a decoded text to those of the text it was decoded from."""
+    return lambda start, end: outer(*inner(start, end))

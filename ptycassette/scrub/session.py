@@ -1,0 +1,296 @@
+"""The scrubber of one session: passes over its events, learns, then replaces.
+
+The first pass searches all channels by rules and known values. When rules
+found values, a second pass sweeps all channels for them and their pieces. The
+last pass writes the patches over the bytes as they stream by. Memory holds
+one block of each channel, the values and the patches, never the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from ptycassette.model import (
+    DiscoveryRecord,
+    EventSource,
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Probed,
+    QuotaRecord,
+    ScrubReport,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.scrub.canonical import canonical, plain
+from ptycassette.scrub.channels import InputChannel, OutputText
+from ptycassette.scrub.discover import declared_values, environment_values, identity_values
+from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.mask import TEXT, mask
+from ptycassette.scrub.patches import Patches
+from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.search import Match, Searcher
+from ptycassette.scrub.structured import Joined, rewrite, strings_of
+from ptycassette.scrub.tally import Tally
+from ptycassette.scrub.views import View
+
+__all__ = ["SessionScrubber"]
+
+_ENOUGH_PASSES = 3
+
+
+class SessionScrubber:
+    """A ``model.Scrubber``. One object per session.
+
+    Args:
+        rules: what to look for by shape.
+        known: values declared secret by the caller.
+        values: further known values, found in files of the harness.
+        preserved: values that stay, on purpose.
+        fast: as for ``literal_finder``.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: Iterable[Rule],
+        known: Iterable[str] = (),
+        values: Iterable[KnownValue] = (),
+        preserved: Iterable[str] = (),
+        fast: bool | None = None,
+    ) -> None:
+        self._rules = tuple(rules)
+        self._preserved = tuple(preserved)
+        self._searcher = Searcher(
+            rules=self._rules,
+            known=KnownValues(fast=fast),
+            preserved=self._preserved,
+            fast=fast,
+        )
+        self._tally = Tally()
+        self._env_allowlist: tuple[str, ...] = ()
+        self._know([*declared_values(known), *values])
+
+    def _know(self, values: Iterable[KnownValue]) -> None:
+        for value in values:
+            if value.text not in self._preserved:
+                self._searcher.known.add(value)
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.Scrubber.events``."""
+        self._env_allowlist = meta.env_allowlist
+        self._know(
+            environment_values(
+                meta.environment, allowlist=meta.env_allowlist, rules=self._searcher.rules
+            )
+        )
+        self._know(identity_values(meta))
+        found = _Found(self._searcher, self._tally)
+        found.look(source, by_rules=True)
+        for _ in range(_ENOUGH_PASSES - 1):
+            if not self._searcher.adopt():
+                break
+            found.look(source, by_rules=False)
+        yield from self._replace(source, found)
+
+    def _replace(self, source: EventSource, found: _Found) -> Iterator[JournalEvent]:
+        """The last pass."""
+        output = typed = service = 0
+        for event in source():
+            match event:
+                case Output():
+                    yield msgspec.structs.replace(
+                        event, data=found.output.apply(event.data, output)
+                    )
+                    output += len(event.data)
+                case Typed():
+                    key = self.text(event.key, channel="input") if event.key else event.key
+                    data = found.input.apply(event.data, typed)
+                    yield msgspec.structs.replace(event, data=data, key=key)
+                    typed += len(event.data)
+                case Noted():
+                    length = sum(len(canonical(text)) for _, text in strings_of(event.payload))
+                    yield Noted(event.t_us, self._payload(event.payload, found, service))
+                    service += length
+                case Probed():
+                    yield self._probed(event)
+                case Finished():
+                    yield self._finished(event)
+                case _:
+                    yield event
+
+    def _payload(self, payload: Any, found: _Found, offset: int) -> Any:
+        """A service event: what spans several events is masked, the rest gets placeholders."""
+        at = offset
+
+        def change(text: str) -> str:
+            nonlocal at
+            raw = canonical(text)
+            patched = found.service.apply(raw.encode("latin-1"), at).decode("latin-1")
+            at += len(raw)
+            return self.text(plain(patched) if patched != raw else text, channel="service-events")
+
+        return rewrite(payload, change)
+
+    def _probed(self, event: Probed) -> Probed:
+        quota = discovery = None
+        if event.quota is not None:
+            quota = msgspec.convert(
+                self.value(msgspec.to_builtins(event.quota), channel="quota"), QuotaRecord
+            )
+        if event.discovery is not None:
+            discovery = msgspec.convert(
+                self.value(msgspec.to_builtins(event.discovery), channel="discovery"),
+                DiscoveryRecord,
+            )
+        return Probed(event.t_us, quota, discovery)
+
+    def _finished(self, event: Finished) -> Finished:
+        changes = {
+            name: self.value(getattr(event, name), channel="final")
+            for name in (
+                "metadata",
+                "usage",
+                "routing_actual",
+                "session_log_path",
+                "final_text",
+                "failure",
+            )
+            if getattr(event, name) is not None
+        }
+        return msgspec.structs.replace(event, **changes)
+
+    def text(self, value: str, *, channel: str) -> str:
+        """See ``model.Scrubber.text``."""
+        text = canonical(value)
+        matches = list(self._searcher.search(text))
+        if not matches:
+            return value
+        for match in matches:
+            self._tally.count(channel, match.rule)
+        return plain(_spliced(text, matches))
+
+    def value(self, value: Any, *, channel: str) -> Any:
+        """See ``model.Scrubber.value``."""
+        return rewrite(value, lambda text: self.text(text, channel=channel))
+
+    def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
+        """See ``model.Scrubber.verify``."""
+        self._know(identity_values(meta))
+        found = _Found(self._searcher, Tally())
+        found.look(source, by_rules=True)
+        return tuple(
+            f"{channel}: rule {rule}: {number} left"
+            for channel, rules in found.tally.channels.items()
+            for rule, number in rules.items()
+        )
+
+    def report(self) -> ScrubReport:
+        """See ``model.Scrubber.report``."""
+        return self._tally.report(
+            rules=[rule.name for rule in self._rules],
+            env_allowlist=self._env_allowlist,
+            preserved=self._preserved,
+        )
+
+
+class _Found:
+    """What a pass over a session finds: patches for each channel of bytes."""
+
+    def __init__(self, searcher: Searcher, tally: Tally) -> None:
+        self._searcher = searcher
+        self.tally = tally
+        self.output = Patches()
+        self.input = Patches()
+        self.service = Patches()
+
+    def look(self, source: EventSource, *, by_rules: bool) -> None:
+        """One pass over the events."""
+        output, typed, service = OutputText(), InputChannel(), Joined()
+        for event in source():
+            match event:
+                case Output():
+                    self._search("output", self.output, output.feed(event.data), by_rules=by_rules)
+                case Typed():
+                    self._search("input", self.input, typed.feed(event.data), by_rules=by_rules)
+                case Noted():
+                    self._payload(event.payload, by_rules=by_rules)
+                    self._search(
+                        "service-events",
+                        self.service,
+                        service.add(event.payload),
+                        by_rules=by_rules,
+                    )
+                case Probed() | Finished() if by_rules:
+                    self._learn_from(event)
+                case _:
+                    pass
+        self._search("output", self.output, output.rest(), by_rules=by_rules)
+        self._search("input", self.input, typed.rest(), by_rules=by_rules)
+        self._search("service-events", self.service, service.rest(), by_rules=by_rules)
+
+    def _payload(self, payload: Any, *, by_rules: bool) -> None:
+        """Learn from the strings of one payload; what is in one string is replaced later."""
+        if by_rules:
+            for _, text in strings_of(payload):
+                for _ in self._searcher.search(canonical(text)):
+                    pass
+
+    def _learn_from(self, event: Probed | Finished) -> None:
+        """Learn from the strings of a document."""
+        self._payload(msgspec.to_builtins(event), by_rules=True)
+
+    def _search(
+        self, channel: str, patches: Patches, views: Iterable[View], *, by_rules: bool
+    ) -> None:
+        for view in views:
+            for match in self._searcher.search(view.text, by_rules=by_rules):
+                if self._take(view, match, patches, channel):
+                    self.tally.count(channel, match.rule)
+
+    def _take(self, view: View, match: Match, patches: Patches, channel: str) -> bool:
+        """Turn a match into patches; True when it is new."""
+        if channel == "service-events" and self._in_one_string(view, match):
+            return False
+        new = False
+        for number, (start, end) in enumerate(match.stretches):
+            for place, (offset, data) in enumerate(view.patches(start, end, match.form)):
+                added = patches.add(offset, data)
+                new = new or (added and number == 0 and place == 0)
+        return new
+
+    def _in_one_string(self, view: View, match: Match) -> bool:
+        """Whether a match lies in one string of one event, where it gets a placeholder."""
+        runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
+        return runs <= len(match.stretches) == 1
+
+
+def _spliced(text: str, matches: list[Match]) -> str:
+    """``text`` with placeholders for what stands plainly in it, masks for what is encoded."""
+    spans: list[tuple[int, int, str, str]] = sorted(
+        (start, end, match.form, match.placeholder if number == 0 else "")
+        for match in matches
+        for number, (start, end) in enumerate(match.stretches)
+    )
+    parts: list[str] = []
+    at = 0
+    group_start = group_end = -1
+    best: tuple[int, str, str] = (0, TEXT, "")
+    for start, end, form, placeholder in [*spans, (len(text) + 1, len(text) + 1, TEXT, "")]:
+        if start < group_end:
+            if end - start > best[0]:
+                best = (end - start, form, placeholder)
+            group_end = max(group_end, end)
+            continue
+        if group_start >= 0:
+            parts.append(text[at:group_start])
+            piece = text[group_start:group_end]
+            parts.append(best[2] if best[1] == TEXT and best[2] else mask(piece, best[1]))
+            at = group_end
+        group_start, group_end, best = start, end, (end - start, form, placeholder)
+    parts.append(text[at:])
+    return "".join(parts)

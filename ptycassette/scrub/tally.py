@@ -1,0 +1,47 @@
+"""Counts what was replaced, by channel and rule, and says it as a scrub report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from ptycassette.model import ScrubReport
+
+__all__ = ["Tally"]
+
+
+class Tally:
+    """Hits of one session."""
+
+    def __init__(self) -> None:
+        self.channels: dict[str, dict[str, int]] = {}
+
+    def count(self, channel: str, rule: str) -> None:
+        """One more hit."""
+        rules = self.channels.setdefault(channel, {})
+        rules[rule] = rules.get(rule, 0) + 1
+
+    def report(
+        self,
+        *,
+        rules: Iterable[str],
+        env_allowlist: tuple[str, ...] = (),
+        preserved: tuple[str, ...] = (),
+    ) -> ScrubReport:
+        """The report; ``clean`` when nothing was replaced."""
+        totals: dict[str, int] = {}
+        for hits in self.channels.values():
+            for rule, number in hits.items():
+                totals[rule] = totals.get(rule, 0) + number
+        return ScrubReport(
+            status="redacted" if totals else "clean",
+            rules=tuple(sorted(set(rules))),
+            hit_counts=dict(sorted(totals.items())),
+            env_allowlist=env_allowlist or msgspec.UNSET,
+            intentionally_preserved=preserved or msgspec.UNSET,
+            channels={
+                name: dict(sorted(hits.items())) for name, hits in sorted(self.channels.items())
+            }
+            or msgspec.UNSET,
+        )
