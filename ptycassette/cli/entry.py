@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
     "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
     "events": ("ptycassette.cli.events", "List the events of a cassette."),
+    "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),
     "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),

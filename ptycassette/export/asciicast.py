@@ -1,0 +1,129 @@
+"""Cassettes as asciicast files, versions 2 and 3, for asciinema and everything that reads it.
+
+Source: the published format descriptions of asciicast v2 and v3. Version 2
+stamps events with seconds since the start, version 3 with the interval since
+the event before, and it can say how the program ended. Both hold text, not
+bytes: a UTF-8 character that is split over two chunks goes with the second,
+what is no UTF-8 at all becomes U+FFFD. (The cassette stays the exact record.)
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from ptycassette.model import Event, FinalRecord, InputRecord, Manifest
+
+__all__ = ["AsciicastOptions", "asciicast"]
+
+
+class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes into the file.
+
+    ``with_input`` adds what was typed; players show none of it, but it is in
+    the file, so the default leaves it out as asciinema does. ``version`` is 2 or 3.
+    """
+
+    version: Literal[2, 3] = 2
+    title: str | None = None
+    idle_limit_s: float | None = None
+    with_input: bool = False
+
+
+def asciicast(
+    manifest: Manifest, events: Iterable[Event], *, options: AsciicastOptions | None = None
+) -> Iterator[bytes]:
+    """The lines of the file, each with its newline, as they come; memory stays flat.
+
+    Args:
+        manifest: of the cassette, for the header.
+        events: in the order of ``seq``; frames and service events are passed over.
+        options: version, title and what to leave out.
+    """
+    opts = options or AsciicastOptions()
+    yield _line(_header(manifest, opts))
+    last_us = 0
+    for t_us, code, data in _entries(events, opts):
+        # Whole microseconds, so that intervals add up to the recorded times.
+        stamp_us = t_us if opts.version == 2 else t_us - last_us
+        last_us = t_us
+        yield _line([stamp_us / 1_000_000, code, data])
+
+
+def _header(manifest: Manifest, opts: AsciicastOptions) -> dict[str, Any]:
+    terminal, command = manifest.terminal, manifest.command
+    size = {"cols": terminal.initial_cols, "rows": terminal.initial_rows}
+    found: dict[str, Any] = {"version": opts.version}
+    if opts.version == 2:
+        found |= {"width": size["cols"], "height": size["rows"]}
+        if terminal.term:
+            found["env"] = {"TERM": terminal.term}
+    else:
+        found["term"] = size | ({"type": terminal.term} if terminal.term else {})
+    stamp = _timestamp(manifest.provenance.recorded_at)
+    if stamp is not None:
+        found["timestamp"] = stamp
+    if opts.idle_limit_s is not None:
+        found["idle_time_limit"] = opts.idle_limit_s
+    if command.argv:
+        found["command"] = " ".join(command.argv)
+    if opts.title:
+        found["title"] = opts.title
+    return found
+
+
+def _timestamp(recorded_at: str) -> int | None:
+    """Seconds since the epoch; None where the manifest has no RFC 3339 time."""
+    try:
+        return int(datetime.fromisoformat(recorded_at).timestamp())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[int, str, str]]:
+    """The events that the format has a code for: ``(t_us, code, data)``."""
+    decoders = {code: codecs.getincrementaldecoder("utf-8")("replace") for code in ("o", "i")}
+    last_us = 0
+    for event in events:
+        last_us = event.t_us
+        match event.record:
+            case InputRecord(kind="resize", size=size) if size is not None:
+                yield event.t_us, "r", f"{size.cols}x{size.rows}"
+            case InputRecord(kind="input", source=source):
+                # What the terminal answered was typed by nobody.
+                if opts.with_input and source != "terminal":
+                    yield from _text(event, "i", decoders)
+            case FinalRecord(exit=ended):
+                yield from _tail(event.t_us, decoders)
+                if opts.version == 3 and ended is not None and ended.exited:
+                    yield event.t_us, "x", str(ended.code)
+                return
+            case _ if event.kind == "output":
+                yield from _text(event, "o", decoders)
+    yield from _tail(last_us, decoders)
+
+
+def _text(
+    event: Event, code: str, decoders: Mapping[str, codecs.IncrementalDecoder]
+) -> Iterator[tuple[int, str, str]]:
+    text = decoders[code].decode(event.data)
+    if text:
+        yield event.t_us, code, text
+
+
+def _tail(
+    t_us: int, decoders: Mapping[str, codecs.IncrementalDecoder]
+) -> Iterator[tuple[int, str, str]]:
+    """What was left of a character that never became whole."""
+    for code, decoder in decoders.items():
+        text = decoder.decode(b"", final=True)
+        if text:
+            yield t_us, code, text
+
+
+def _line(value: object) -> bytes:
+    return msgspec.json.encode(value) + b"\n"
