@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ def test_the_parts_become_the_file(tmp_path: Path) -> None:
 
     assert target.read_bytes() == b"one two"
     assert target.stat().st_mode & 0o777 == 0o640
-    assert os.listdir(tmp_path) == ["out.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
 def test_a_failure_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
@@ -34,7 +33,7 @@ def test_a_failure_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         write_whole(target, parts())
     assert target.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["out.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
 def test_a_missing_directory_is_said(tmp_path: Path) -> None:
@@ -49,4 +48,4 @@ def test_a_directory_in_the_way_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(StorageError, match="out: cannot be written"):
         write_whole(tmp_path / "out", [b"x"])
-    assert os.listdir(tmp_path) == ["out"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
