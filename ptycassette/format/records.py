@@ -64,6 +64,7 @@ class RecordCodec(Generic[R]):
         fault: says what is wrong with a record beyond the types of its
             fields, or None; must be cheap, it sees every record.
         untyped: takes from a record the field that holds any JSON, or None.
+        forbidden: keys that no line may have, although unknown ones are ignored.
     """
 
     def __init__(
@@ -74,12 +75,14 @@ class RecordCodec(Generic[R]):
         struct: type[R],
         fault: Callable[[R], str | None],
         untyped: Callable[[R], Any] | None = None,
+        forbidden: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name
         self.kind = kind
         self.struct = struct
         self._fault = fault
         self._untyped = untyped
+        self._forbidden = forbidden
         self._decoder: msgspec.json.Decoder[R] = msgspec.json.Decoder(struct)
 
     def encode(self, record: R, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
@@ -155,6 +158,8 @@ class RecordCodec(Generic[R]):
             raise RecordError("an empty line", where=where)
         value = parse_strict(line, where=where, error=RecordError, limits=limits)
         check_keys(value, self.struct, where=where, error=RecordError)
+        if self._forbidden and isinstance(value, dict) and not self._forbidden.isdisjoint(value):
+            raise RecordError("inline bytes are forbidden: they stand in output.raw", where=where)
         try:
             record = self._decoder.decode(line)
         except (msgspec.MsgspecError, ValueError) as exc:
@@ -221,7 +226,13 @@ def _frame_fault(record: FrameRecord) -> str | None:
 
 
 INPUT_CODEC = RecordCodec(INPUT, kind="input", struct=InputRecord, fault=_input_fault)
-OUTPUT_CODEC = RecordCodec(OUTPUT, kind="output", struct=OutputRecord, fault=_output_fault)
+OUTPUT_CODEC = RecordCodec(
+    OUTPUT,
+    kind="output",
+    struct=OutputRecord,
+    fault=_output_fault,
+    forbidden=frozenset({"bytes", "data"}),
+)
 FRAME_CODEC = RecordCodec(
     FRAMES,
     kind="frame",

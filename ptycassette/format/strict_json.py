@@ -77,7 +77,7 @@ _DECODER = json.JSONDecoder(
 def explain(exc: Exception) -> str:
     """What a decoder found wrong, on one line, safe to print."""
     if isinstance(exc, json.JSONDecodeError):
-        return f"no valid JSON: {exc.msg} at byte {exc.pos}"
+        return f"no valid JSON: {exc.msg} at character {exc.pos + 1}"
     if isinstance(exc, UnicodeError):
         return "no valid UTF-8"
     return visible(str(exc), limit=300)

@@ -18,9 +18,8 @@ from ptycassette.errors import (
     MissingFileError,
     UnscrubbedError,
 )
-from ptycassette.format.artifacts import check_artifact, check_entries
+from ptycassette.format.artifacts import check_entries
 from ptycassette.format.chunks import check_output_range
-from ptycassette.format.digests import sha256_hex
 from ptycassette.format.documents import decode_document
 from ptycassette.format.layout import (
     DIAGNOSTIC,
@@ -48,7 +47,12 @@ from ptycassette.format.records import (
     RecordCodec,
 )
 from ptycassette.host.cassette_events import merged_events, record_batches
-from ptycassette.host.cassette_verify import Progress, Verified, verify_streams
+from ptycassette.host.cassette_verify import (
+    Progress,
+    Verified,
+    verify_artifacts,
+    verify_streams,
+)
 from ptycassette.host.directory_handle import DirectoryHandle, FileHandle
 from ptycassette.model import (
     DiscoveryRecord,
@@ -90,8 +94,8 @@ def open_cassette(
             allows any.
         allow_unscrubbed: also open what was recorded without scrubbing.
         check: ``full`` goes over every byte. ``manifest`` checks the manifest,
-            the presence of all files and the small documents; the streams are
-            then checked as far as they are read, digests of theirs are not.
+            the presence of all files and the form of the small documents; the
+            streams are then checked as far as they are read, digests are not.
         limits: how large, long and deep it may be.
 
     Raises:
@@ -179,7 +183,7 @@ class Cassette:
                     )
                 check_entries(entries, page.artifacts, place=directory.place)
                 _open_files(directory, entries, page, files, limits)
-                documents = _read_documents(files, page, limits)
+                documents = _read_documents(files, limits)
             except BaseException:
                 _close_all(tuple(files.values()))
                 raise
@@ -283,7 +287,7 @@ class Cassette:
             InvalidCassetteError: the first rule that is broken.
         """
         page = self._page
-        return verify_streams(
+        verified = verify_streams(
             self._files,
             self.final,
             artifacts=page.artifacts,
@@ -292,6 +296,8 @@ class Cassette:
             limits=self._limits,
             progress=progress,
         )
+        verify_artifacts(self._files, page.artifacts)
+        return verified
 
     def close(self) -> None:
         """Close its files; iterators stop working. Does nothing the second time."""
@@ -357,9 +363,7 @@ def _open_files(
             file.check_size(limits.max_output_bytes)
 
 
-def _read_documents(
-    files: dict[str, FileHandle], page: ManifestPage, limits: Limits
-) -> dict[str, Any]:
+def _read_documents(files: dict[str, FileHandle], limits: Limits) -> dict[str, Any]:
     documents: dict[str, Any] = {}
     types: dict[str, Any] = {
         FINAL: FinalRecord,
@@ -371,9 +375,7 @@ def _read_documents(
         if name not in files:
             continue
         file = files[name]
-        data = file.read_document(limits)
-        documents[name] = decode_document(data, struct, where=file.place, limits=limits)
-        check_artifact(
-            name, page.artifacts, sha256=sha256_hex(data), size=len(data), place=file.place
+        documents[name] = decode_document(
+            file.read_document(limits), struct, where=file.place, limits=limits
         )
     return documents

@@ -1,9 +1,11 @@
 """The full check of a cassette, in one pass over each file and in bounded memory.
 
-Order of the rules, after those of the manifest (``format.manifest``): entries
-of the directory; documents; then, over all streams merged, each line, ``seq``
-and time, and chunks and frames in range; bytes without a chunk; digests of the
-streams; digest of ``output.raw``; digests of the chunks.
+Order of the rules, after those of the manifest (``format.manifest``), of the
+entries of the directory and of the documents: over all streams merged, each
+line, ``seq`` and time, chunks and frames in range; bytes without a chunk; the
+digest of ``output.raw``; the digests of the chunks; and last the digests of
+all other files, which only a pinned cassette has. So what the reference
+format forbids is called by its name, whether or not a pin is broken as well.
 
 ``output.raw`` is read once, for its own digest and for those of the chunks.
 """
@@ -27,7 +29,7 @@ from ptycassette.host.cassette_events import record_batches
 from ptycassette.host.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import FinalRecord, OutputRecord
 
-__all__ = ["Progress", "Verified", "verify_streams"]
+__all__ = ["Progress", "Verified", "verify_artifacts", "verify_streams"]
 
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)
@@ -149,11 +151,11 @@ def verify_streams(
             for record in run.records:
                 check_frame_range(record, raw_file.size, files[FRAMES].place)
     ledger.finish()
+    _check_raw(raw, content_sha256, raw_file.place)
     for name, reader in readers.items():
         check_artifact(
             name, artifacts, sha256=reader.sha256, size=reader.size, place=files[name].place
         )
-    _check_raw(raw, content_sha256, raw_file.place)
     return Verified(
         inputs=counts[0],
         outputs=counts[1],
@@ -163,6 +165,23 @@ def verify_streams(
         duration_ms=final.duration_ms,
         pinned=artifacts is not None,
     )
+
+
+def verify_artifacts(files: dict[str, FileHandle], artifacts: dict[str, Artifact] | None) -> None:
+    """Check every pinned file that is no stream: documents, and what later versions add.
+
+    Raises:
+        DigestError: one has other bytes than the manifest pins.
+    """
+    for name, pin in (artifacts or {}).items():
+        if name in STREAMS:
+            continue
+        file = files[name]
+        digest = sha256()
+        if file.size == pin.bytes:
+            for block in file.blocks():
+                digest.update(block)
+        check_artifact(name, artifacts, sha256=digest.hexdigest(), size=file.size, place=file.place)
 
 
 def _check_raw(raw: _RawPass, expected: str, place: str) -> None:
