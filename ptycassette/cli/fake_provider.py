@@ -34,6 +34,12 @@ PROBLEMS_STATUS = 1
     metavar="NAME",
     help="Let in only the API key that this environment variable holds.",
 )
+@click.option(
+    "--tls-ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Speak TLS; write the certificate to trust to FILE.",
+)
 @click.option("--check", is_flag=True, help="Check the script and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Tell the addresses as one JSON object.")
 @click.option("--all-replies", is_flag=True, help="Replies that nobody asked for are problems too.")
@@ -43,6 +49,7 @@ def command(
     log: Path | None,
     settings: tuple[str, ...],
     accept_key_env: tuple[str, ...],
+    tls_ca: Path | None,
     check: bool,
     as_json: bool,
     all_replies: bool,
@@ -66,7 +73,9 @@ def command(
     if check:
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")
         return 0
-    server = FakeProviderServer(checked, port=port, log=log, accepted_keys=_keys(accept_key_env))
+    server = FakeProviderServer(
+        checked, port=port, log=log, accepted_keys=_keys(accept_key_env), ca_file=tls_ca
+    )
     with server:
         _say_where(server.url, server.openai_url, as_json=as_json)
         _wait_for_the_end()

@@ -24,6 +24,7 @@ from aiohttp import WSMsgType, web
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.fake_provider_log import RequestLog
+from ptycassette.host.fake_provider_tls import server_context
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script
 
@@ -161,6 +162,8 @@ class FakeProviderServer:
         variables: values of ``${name}`` in a script given by its path.
         accepted_keys: if given, only these API keys are let in.
         clock: time, for tests.
+        ca_file: if given, speak TLS, and write the certificate of the authority that
+            clients must trust (``SSL_CERT_FILE``, ``NODE_EXTRA_CA_CERTS``) to this file.
 
     Raises:
         UsageError: the script is wrong, or the port is taken.
@@ -175,12 +178,14 @@ class FakeProviderServer:
         variables: Mapping[str, str] | None = None,
         accepted_keys: frozenset[str] | None = None,
         clock: Clock | None = None,
+        ca_file: Path | None = None,
     ) -> None:
         checked = script if isinstance(script, Script) else read_script(Path(script), variables)
         self._clock = clock or MonotonicClock()
         self._provider = FakeProvider(checked, self._clock, accepted_keys=accepted_keys)
         self._log = RequestLog(self._clock, log)
         self._wanted_port = port
+        self._tls = None if ca_file is None else server_context(HOST, ca_file)
         self._port = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -226,7 +231,7 @@ class FakeProviderServer:
     @property
     def url(self) -> str:
         """``http://127.0.0.1:PORT``: the base URL for Anthropic and Gemini clients."""
-        return f"http://{HOST}:{self._port}"
+        return f"{'https' if self._tls else 'http'}://{HOST}:{self._port}"
 
     @property
     def openai_url(self) -> str:
@@ -266,7 +271,7 @@ class FakeProviderServer:
         )
         await runner.setup()
         try:
-            site = web.TCPSite(runner, HOST, self._wanted_port)
+            site = web.TCPSite(runner, HOST, self._wanted_port, ssl_context=self._tls)
             await site.start()
             self._port = runner.addresses[0][1]
             self._ready.set()

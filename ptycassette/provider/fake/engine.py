@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.model.ports import Clock
-from ptycassette.provider.fake import plans
+from ptycassette.provider.fake import chatgpt, plans
 from ptycassette.provider.fake.choose import Replies, make_answer
 from ptycassette.provider.fake.door import Door, NotLetInError
 from ptycassette.provider.fake.exchange import Ending, Exchange, HttpRequest, Step
@@ -142,6 +142,8 @@ class FakeProvider:
         """One of the known operations."""
         if operation.name in {"models", "model"}:
             return self._models(api, operation, entry)
+        if operation.name in {"account", "usage"}:
+            return self._account(operation, request, entry)
         body = _decoded(request.body)
         if operation.name == "count":
             return self._count(api, operation, body, entry)
@@ -163,6 +165,18 @@ class FakeProvider:
         if not entries:
             raise WireError(f"the script has no model {operation.model!r}", status=404)
         return plans.plain(200, msgspec.json.encode(entries[0]), entry, self._script.headers)
+
+    def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> Exchange:
+        """What Codex asks about a ChatGPT account: it has one if the script has its limits."""
+        limits = self._script.limits.codex
+        if limits is None:
+            raise WireError("the script has no limits.codex to tell", status=404)
+        if operation.name == "usage":
+            told = chatgpt.usage(limits, int(self._clock.wall().timestamp()))
+        else:
+            account_id = request.headers.get("chatgpt-account-id", "fake-account")
+            told = chatgpt.account(account_id, limits.plan_type or "plus")
+        return plans.plain(200, msgspec.json.encode(told), entry, self._script.headers)
 
     @property
     def _lenient(self) -> bool:

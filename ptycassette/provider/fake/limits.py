@@ -17,7 +17,7 @@ import msgspec
 
 from ptycassette.provider.wire.neutral import Api
 
-__all__ = ["Limits", "codex_event", "limit_headers"]
+__all__ = ["CodexLimits", "CodexWindow", "Limits", "codex_event", "limit_headers"]
 
 _Status = Literal["allowed", "allowed_warning", "rejected"]
 

@@ -12,7 +12,7 @@ from ptycassette.provider.wire.neutral import Api, WireError
 
 __all__ = ["Operation", "find_operation"]
 
-OperationName = Literal["hello", "generate", "count", "models", "model"]
+OperationName = Literal["hello", "generate", "count", "models", "model", "account", "usage"]
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -37,6 +37,10 @@ _POSTS: dict[str, Operation] = {
     "/v1/responses": Operation("responses", "generate"),
     "/v1/chat/completions": Operation("chat", "generate"),
 }
+_GETS: dict[str, Operation] = {
+    "/backend-api/wham/accounts/check": Operation("responses", "account"),
+    "/backend-api/wham/usage": Operation("responses", "usage"),
+}
 
 
 def find_operation(request: HttpRequest) -> Operation:
@@ -52,6 +56,8 @@ def find_operation(request: HttpRequest) -> Operation:
         return Operation(None, "hello")
     if path in _POSTS:
         return _only(method, "POST", path, _POSTS[path])
+    if path in _GETS:
+        return _only(method, "GET", path, _GETS[path])
     api: Api = "anthropic" if "anthropic-version" in request.headers else "responses"
     if path == "/v1/models":
         return _only(method, "GET", path, Operation(api, "models"))
