@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from ptycassette.host.cassette_writer import CassetteWriter
 from ptycassette.model import (
     Command,
     ContentDigest,
@@ -24,6 +26,7 @@ from ptycassette.model import (
     OutputRecord,
     Provenance,
     Resized,
+    ScrubReport,
     ServiceEventRecord,
     Signalled,
     Size,
@@ -32,7 +35,7 @@ from ptycassette.model import (
     Typed,
 )
 
-__all__ = ["ManualClock", "events_of", "fixed_id", "manifest_of"]
+__all__ = ["ManualClock", "events_of", "fixed_id", "manifest_of", "write_cassette"]
 
 
 class ManualClock:
@@ -162,3 +165,23 @@ def manifest_of(
             recorder_version="test",
         ),
     )
+
+
+def write_cassette(
+    target: str | os.PathLike[str],
+    *items: JournalEvent | FrameRecord,
+    manifest: Manifest | None = None,
+    overwrite: bool = False,
+) -> Manifest:
+    """Publish a cassette of ``items`` (see ``events_of``) at ``target``; return its manifest.
+
+    A ``Finished`` is put at the end when there is none.
+    """
+    events = events_of(*items)
+    if not events or events[-1].kind != "final":
+        events = events_of(*items, Finished(t_us=events[-1].t_us if events else 0))
+    with CassetteWriter(target, overwrite=overwrite) as writer:
+        for event in events:
+            writer.add(event.record, event.data)
+        writer.put(ScrubReport(status="clean"))
+        return writer.publish(manifest or manifest_of())
