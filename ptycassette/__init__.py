@@ -12,36 +12,45 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
+    from ptycassette.host.async_session import AsyncSession
     from ptycassette.host.cassette_reader import Cassette, open_cassette
     from ptycassette.host.cassette_writer import CassetteWriter
+    from ptycassette.host.pty_process import spawn
     from ptycassette.host.replayer import areplay, replay
+    from ptycassette.host.session import Session
     from ptycassette.model import Event
     from ptycassette.timeline import Exchange, exchanges
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
+    "AsyncSession": "ptycassette.host.async_session",
     "Cassette": "ptycassette.host.cassette_reader",
     "CassetteError": "ptycassette.errors",
     "CassetteWriter": "ptycassette.host.cassette_writer",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
+    "Session": "ptycassette.host.session",
     "areplay": "ptycassette.host.replayer",
     "exchanges": "ptycassette.timeline",
     "open_cassette": "ptycassette.host.cassette_reader",
     "replay": "ptycassette.host.replayer",
+    "spawn": "ptycassette.host.pty_process",
 }
 
 __all__ = [
+    "AsyncSession",
     "Cassette",
     "CassetteError",
     "CassetteWriter",
     "Event",
     "Exchange",
+    "Session",
     "__version__",
     "areplay",
     "exchanges",
     "open_cassette",
     "replay",
+    "spawn",
 ]
 
 

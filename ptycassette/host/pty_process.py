@@ -40,6 +40,7 @@ from ptyprocess.ptyprocess import PtyProcess
 
 from ptycassette.errors import SpawnError
 from ptycassette.host import pty_supervisor
+from ptycassette.host.pty_port import LineMode
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.visible import visible
@@ -138,6 +139,50 @@ class PtyChild:
                 return None
             select.select([self._control], [], [], left_s)
         return status
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """What the program wrote, at most ``max_bytes``; None when there is nothing now.
+
+        Empty when nobody has the other side open (EIO on Linux). While the
+        program runs it may open it again.
+        """
+        try:
+            return os.read(self.fd, max_bytes)
+        except BlockingIOError:
+            return None
+        except OSError as exc:
+            if exc.errno == errno.EIO:
+                return b""
+            raise
+
+    def write(self, data: bytes) -> int:
+        """How many bytes from the front of ``data`` the terminal took; 0 when its queue is full."""
+        try:
+            return os.write(self.fd, data)
+        except BlockingIOError:
+            return 0
+        except OSError as exc:
+            if exc.errno == errno.EIO:  # nobody has the other side open: nobody will ever read it
+                return len(data)
+            raise
+
+    def line_mode(self) -> LineMode:
+        """How the line discipline takes input just now (termios(3))."""
+        try:
+            iflag, _, _, lflag, _, _, cc = termios.tcgetattr(self.fd)
+        except (OSError, termios.error):  # the other side is gone
+            return LineMode()
+        ends = [b"\n", cc[termios.VEOF], cc[termios.VEOL], cc[termios.VKILL]]
+        if iflag & termios.ICRNL:
+            ends.append(b"\r")
+        if lflag & termios.ISIG:
+            ends += [cc[termios.VINTR], cc[termios.VQUIT], cc[termios.VSUSP]]
+        return LineMode(
+            canonical=bool(lflag & termios.ICANON),
+            echo=bool(lflag & termios.ECHO),
+            resets=b"".join(end for end in ends if isinstance(end, bytes) and end != _DISABLED),
+            max_line=_MAX_LINE,
+        )
 
     def set_size(self, size: Size) -> None:
         """Give the terminal another size; the foreground process group gets SIGWINCH.
@@ -347,6 +392,8 @@ def signal_name(which: str | int) -> str:
     return signal.Signals(signal_number(which)).name.removeprefix("SIG").lower()
 
 
+_DISABLED = b"\0"  # _POSIX_VDISABLE on Linux; on macOS it is 0xff, which no line holds
+_MAX_LINE = 1023 if sys.platform == "darwin" else 4095  # MAX_CANON and N_TTY_BUF_SIZE, less the end
 _STUCK_AFTER_S = 5.0
 _LOST = exit_status(signal.SIGKILL)
 
@@ -438,6 +485,8 @@ def _meet(supervisor: int, fd: int, control: socket.socket, plan: _Plan) -> PtyC
     try:
         heard = control.recv(4096)  # written before exec, which we have waited for
     except BlockingIOError:
+        heard = b""
+    if not heard:
         heard = b"P %d \nE %d exec\n" % (supervisor, errno.EAGAIN)
     hello, _, rest = heard.partition(b"\n")
     _, program, tty = hello.split(b" ", 2)

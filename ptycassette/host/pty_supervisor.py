@@ -14,9 +14,9 @@ Rules of this file:
   ms>`` to end everybody. The end of the socket is the end of the recorder,
   whatever ended it, kill -9 included.
 - When the program ends, when the recorder ends, or when it is told, everybody
-  left gets SIGTERM (and SIGCONT, as a stopped process cannot end), at half of
-  the grace SIGHUP (interactive shells ignore SIGTERM), and at its end SIGKILL,
-  until nobody is left.
+  left gets SIGTERM (and SIGCONT, as a stopped process cannot end); SIGHUP, as
+  from a terminal that is closed, at half of the grace, or at once who ignores
+  SIGTERM (interactive shells do); and at its end SIGKILL, until nobody is left.
 
 Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: who is an orphan
 already when the walk starts is found only as long as it is in the program's process group.
@@ -32,6 +32,10 @@ import signal
 import sys
 import time
 from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # without loading typing
+    from collections.abc import Callable
 
 __all__ = ["Watch", "descendants", "main"]
 
@@ -52,6 +56,7 @@ _UNTOUCHED = frozenset(
 
 def descendants(root: int) -> list[int]:
     """The process ids of everybody below ``root``, parents before children."""
+    listing: Callable[[int], list[int]]
     if os.path.exists("/proc/thread-self/children"):
         listing = _children_from_task
     elif os.path.exists("/proc/self/stat"):
@@ -113,6 +118,15 @@ def _parents_from_ps() -> list[tuple[int, int]]:
     listed = subprocess.run(["/bin/ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False)
     words = [line.split() for line in listed.stdout.splitlines()]
     return [(int(pid), int(parent)) for pid, parent in words]
+
+
+def _ignores_sigterm(pid: int) -> bool:
+    """Whether SIGTERM does nothing to a process, from SigIgn in ``/proc/PID/status``."""
+    with suppress(OSError), open(f"/proc/{pid}/status", "rb") as file:
+        for line in file:
+            if line.startswith(b"SigIgn:"):
+                return bool(int(line.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
+    return False
 
 
 class Watch:
@@ -204,6 +218,10 @@ class Watch:
         deadline = now + grace_ms / 1000
         if self._deadline is None:
             self._signal((signal.SIGTERM, signal.SIGCONT))
+            for pid in descendants(os.getpid()):
+                if _ignores_sigterm(pid):
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGHUP)
             self._deadline = deadline
         self._deadline = min(self._deadline, deadline)
         self._hup_at = (now + self._deadline) / 2

@@ -1,0 +1,69 @@
+"""Looks at output in passing: which modes the program set, and whether it may have asked something.
+
+Cheap enough for every byte (one search for ESC in most chunks), and independent
+of the emulator, which is fed later. A sequence split over chunks is found,
+because the tail of a chunk that may be a beginning is kept.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["OutputScan"]
+
+# A program's questions (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
+# DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
+# OSC 4;1;?, XTGETTCAP DCS + q, DECRQSS DCS $ q, kitty graphics APC G. ENQ is looked for apart.
+_QUERY = re.compile(rb"\x1b(?:\[[0-9;?>=]*(?:[cntxqu]|\$p)|\][0-9;]*\?|P[0-9;]*[+$]q|_G|Z)")
+# The many sequences that are none of our business, SGR and EL, are passed over in one go.
+_OTHER = re.compile(rb"\x1b(?!\[[0-9;:]*[mK])")
+_MODES = re.compile(rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs])")
+# What may be the beginning of one of them.
+_BEGUN = re.compile(rb"\x1b(?:\[[0-9;?>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
+_TAIL = 52
+
+
+class OutputScan:
+    """The state of one output stream."""
+
+    def __init__(self) -> None:
+        self.application_cursor = False
+        """DECCKM (DECSET 1): arrows, Home and End are sent as SS3."""
+        self.bracketed_paste = False
+        """DECSET 2004: pasted text is put between ``CSI 200 ~`` and ``CSI 201 ~``."""
+        self.margins = False
+        """DECSTBM or DECSLRM with parameters: maybe not everything scrolls."""
+        self._tail = b""
+
+    def feed(self, data: bytes) -> bool:
+        """Take a chunk; whether it may hold a query that a terminal answers."""
+        asked = b"\x05" in data
+        if not self._tail and b"\x1b" not in data:
+            return asked
+        text = self._tail + data
+        if _OTHER.search(text) is None:
+            self._tail = b""
+            return asked
+        for match in _MODES.finditer(text):
+            self._set(match)
+        begun = _BEGUN.search(text, max(0, len(text) - _TAIL))
+        self._tail = begun.group() if begun else b""
+        return asked or _QUERY.search(text) is not None
+
+    def _set(self, match: re.Match[bytes]) -> None:
+        """Note DECSET, DECRST and margins; RIS resets everything, DECSTR all but the paste mode."""
+        modes, final, reset, soft, margins = match.groups()
+        if margins is not None:
+            # CSI r without parameters resets; CSI s without them saves the cursor.
+            self.margins = bool(margins) or (self.margins and match.group().endswith(b"s"))
+            return
+        if reset or soft:
+            self.margins = False
+            self.application_cursor = False
+            self.bracketed_paste = self.bracketed_paste and not reset
+            return
+        for mode in modes.split(b";"):
+            if mode == b"1":
+                self.application_cursor = final == b"h"
+            elif mode == b"2004":
+                self.bracketed_paste = final == b"h"

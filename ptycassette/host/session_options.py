@@ -1,0 +1,62 @@
+"""How a session is started: the environment of the program, and what the faces have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from ptycassette.model.geometry import Size
+
+__all__ = ["CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"]
+
+DEFAULT_SIZE = Size(24, 80)
+
+CLEAN_NAMES = (
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+)
+"""What a clean environment keeps, besides every ``LC_*``: what programs need to find their files
+and the user's language, and nothing that holds a credential or names the outer terminal."""
+
+_OF_THE_OUTER_TERMINAL = ("COLUMNS", "LINES", "TERMCAP")
+
+
+def child_environment(
+    *,
+    clean: bool,
+    extra: Mapping[str, str] | None = None,
+    term: str = "xterm-256color",
+    base: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The environment of a program to record.
+
+    TERM is ``term``. COLUMNS, LINES and TERMCAP are removed: they speak of
+    another terminal than the one that the program gets. ``extra`` has the last word.
+
+    Args:
+        clean: keep only ``CLEAN_NAMES`` and ``LC_*``.
+        extra: what to add or replace.
+        term: the terminal type.
+        base: where to start from; this process's environment when None.
+    """
+    source = os.environ if base is None else base
+    kept = {
+        name: value
+        for name, value in source.items()
+        if not clean or name in CLEAN_NAMES or name.startswith("LC_")
+    }
+    for name in _OF_THE_OUTER_TERMINAL:
+        kept.pop(name, None)
+    return {**kept, "TERM": term, **(extra or {})}

@@ -1,0 +1,177 @@
+r"""Keys to bytes: what an xterm sends for a key, and for a paste.
+
+Names are ``[modifier-]...key``, the modifiers ``ctrl``, ``alt`` and ``shift`` in any
+order, with ``-`` or ``+`` between; a key is a named one (``enter``, ``up``, ``f5``) or
+one character. Case matters for single characters alone.
+
+Rules, from xterm's "Control Sequences" (PC-style function keys) and the terminfo
+entry xterm-256color:
+
+- arrows, Home and End are ``CSI x``, or ``SS3 x`` while DECCKM is set;
+- F1-F4 are ``SS3 P`` to ``SS3 S``, the others and the editing keys ``CSI n ~``;
+- modifiers on these add a parameter, 1 + shift + 2 alt + 4 ctrl: ``CSI 1 ; 5 A``;
+- F13-F24 are what terminfo's kf13-kf24 say: F1-F12 with shift;
+- alt puts ESC in front of everything else;
+- ctrl makes control characters of ``@`` to ``_``, of letters, of space, ``?``, ``/`` and 2-8.
+
+What xterm cannot say apart from the plain key (ctrl-enter, shift-enter, ctrl-1, ...) is refused
+rather than sent as something that was not asked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["PASTE_END", "PASTE_START", "canonical_key", "encode_key", "encode_paste"]
+
+PASTE_START = b"\x1b[200~"
+PASTE_END = b"\x1b[201~"
+
+_SHIFT, _ALT, _CTRL = 1, 2, 4
+_MODIFIERS = {
+    "ctrl": _CTRL,
+    "control": _CTRL,
+    "alt": _ALT,
+    "meta": _ALT,
+    "option": _ALT,
+    "shift": _SHIFT,
+}
+_PLAIN = {"enter": b"\r", "tab": b"\t", "escape": b"\x1b", "backspace": b"\x7f", "space": b" "}
+_CURSOR = {"up": b"A", "down": b"B", "right": b"C", "left": b"D", "end": b"F", "home": b"H"}
+_SS3_FUNCTION = {"f1": b"P", "f2": b"Q", "f3": b"R", "f4": b"S"}
+_TILDE = {
+    "insert": 2,
+    "delete": 3,
+    "pageup": 5,
+    "pagedown": 6,
+    "f5": 15,
+    "f6": 17,
+    "f7": 18,
+    "f8": 19,
+    "f9": 20,
+    "f10": 21,
+    "f11": 23,
+    "f12": 24,
+}
+_ALIASES = {
+    "return": "enter",
+    "esc": "escape",
+    "bs": "backspace",
+    "del": "delete",
+    "ins": "insert",
+    "pgup": "pageup",
+    "page-up": "pageup",
+    "page_up": "pageup",
+    "pgdn": "pagedown",
+    "pgdown": "pagedown",
+    "page-down": "pagedown",
+    "page_down": "pagedown",
+}
+_CONTROL_DIGITS = {"2": 0x00, "3": 0x1B, "4": 0x1C, "5": 0x1D, "6": 0x1E, "7": 0x1F, "8": 0x7F}
+_SEPARATED = re.compile(r"([A-Za-z]+)[-+](?=.)", re.DOTALL)
+
+
+def encode_key(name: str, *, application_cursor: bool = False) -> bytes:
+    """The bytes that an xterm sends for a key.
+
+    Args:
+        name: for example ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f24``, ``x``.
+        application_cursor: whether the application has set DECCKM.
+
+    Raises:
+        ValueError: no such key, or none that xterm can tell apart.
+    """
+    modifiers, key = _parse(name)
+    if key in _CURSOR:
+        final = _CURSOR[key]
+        if modifiers:
+            return b"\x1b[1;%d%s" % (modifiers + 1, final)
+        return (b"\x1bO" if application_cursor else b"\x1b[") + final
+    if re.fullmatch(r"f1[3-9]|f2[0-4]", key):
+        if modifiers & _SHIFT:
+            raise ValueError(f"no such key: {name!r}; F13 to F24 are F1 to F12 with shift already")
+        key, modifiers = f"f{int(key[1:]) - 12}", modifiers | _SHIFT
+    if key in _SS3_FUNCTION:
+        final = _SS3_FUNCTION[key]
+        return b"\x1b[1;%d%s" % (modifiers + 1, final) if modifiers else b"\x1bO" + final
+    if key in _TILDE:
+        parameter = b";%d" % (modifiers + 1) if modifiers else b""
+        return b"\x1b[%d%s~" % (_TILDE[key], parameter)
+    prefix = b"\x1b" if modifiers & _ALT else b""
+    return prefix + _encode_character(name, key, modifiers & ~_ALT)
+
+
+def canonical_key(name: str) -> str:
+    """The one spelling of a key's name, as journals and cassettes hold it: ``ctrl-c``.
+
+    Raises:
+        ValueError: there is no such key.
+    """
+    modifiers, key = _parse(name)
+    words = [word for word in ("ctrl", "alt", "shift") if modifiers & _MODIFIERS[word]]
+    return "-".join([*words, key])
+
+
+def encode_paste(text: str, *, bracketed: bool) -> bytes:
+    """The bytes that a terminal sends for a paste.
+
+    Newlines become carriage returns, as xterm pastes them. Bracketed, the text
+    stands between ``CSI 200 ~`` and ``CSI 201 ~``, and the end mark inside of it
+    is removed, however it was nested: pasted text must not end its own bracket.
+    """
+    data = text.replace("\r\n", "\r").replace("\n", "\r").encode("utf-8", "surrogateescape")
+    if not bracketed:
+        return data
+    while PASTE_END in data:
+        data = data.replace(PASTE_END, b"")
+    return PASTE_START + data + PASTE_END
+
+
+def _parse(name: str) -> tuple[int, str]:
+    """Modifiers and key of a name."""
+    modifiers, rest = 0, name
+    while match := _SEPARATED.match(rest):
+        modifier = _MODIFIERS.get(match.group(1).lower())
+        if modifier is None:
+            break
+        modifiers |= modifier
+        rest = rest[match.end() :]
+    key = rest if len(rest) == 1 else _ALIASES.get(rest.lower(), rest.lower())
+    if key == " ":
+        key = "space"
+    known = key in _PLAIN or key in _CURSOR or key in _TILDE
+    if len(key) == 1 or known or re.fullmatch(r"f(?:[1-9]|1\d|2[0-4])", key):
+        return modifiers, key
+    raise ValueError(f"no such key: {name!r}; for example enter, ctrl-c, alt-f, shift-tab, f5, x")
+
+
+def _encode_character(name: str, key: str, modifiers: int) -> bytes:
+    """A key that is a character, with or without ctrl and shift."""
+    if modifiers == _SHIFT and key == "tab":
+        return b"\x1b[Z"
+    if key in _PLAIN and not (modifiers and key in {"enter", "tab"}):
+        if not modifiers & _CTRL:
+            return _PLAIN[key]
+        control = {"backspace": 0x08, "space": 0x00, "escape": 0x1B}[key]
+        return bytes([control])
+    if len(key) == 1:
+        if not modifiers & _CTRL:
+            return (key.upper() if modifiers & _SHIFT else key).encode()
+        control_character = _control(key)
+        if control_character is not None:
+            return control_character
+    raise ValueError(
+        f"xterm sends nothing of its own for {name!r};"
+        " for a new line inside of a prompt, alt-enter or ctrl-j is what CLIs understand"
+    )
+
+
+def _control(character: str) -> bytes | None:
+    """The control character of ctrl and a character (ECMA-48, C0; xterm for digits and slash)."""
+    if character in _CONTROL_DIGITS:
+        return bytes([_CONTROL_DIGITS[character]])
+    if character in {"?", "/"}:
+        return b"\x7f" if character == "?" else b"\x1f"
+    if "@" <= character.upper() <= "_":
+        return bytes([ord(character.upper()) - 0x40])
+    return None
