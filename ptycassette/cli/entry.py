@@ -7,8 +7,11 @@ Commands are found in a table and imported only when they run, so that
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -35,6 +38,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 BUG_STATUS = 5
+PIPE_STATUS = 128 + 13
+"""What a shell reports for a program that SIGPIPE ended."""
+
+
+class _PipeClosedError(Exception):
+    """The reader of our stdout went away (``| head``); what it wanted, it has."""
 
 
 class LazyGroup(click.Group):
@@ -53,6 +62,13 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry[0]}.command is no click command")
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click would end with status 1 when the reader of stdout goes away."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as exc:
+            raise _PipeClosedError from exc
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing them."""
@@ -80,6 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
         The exit status, as documented in the package docstring.
     """
     args = list(sys.argv[1:] if argv is None else argv)
+    _escape_unencodable()
     try:
         result = cli.main(args=args, prog_name="ptycassette", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -92,16 +109,33 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
     except CassetteError as failed:
         _report(failed)
         return failed.exit_status
-    except BrokenPipeError:
-        # The reader of our stdout went away (``| head``); what it wanted, it has.
-        sys.stderr.close()
-        return 128 + 13
+    except (_PipeClosedError, BrokenPipeError):
+        _drop_stdout()
+        return PIPE_STATUS
     except KeyboardInterrupt:
         return 130
     except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault
         _report_bug(bug)
         return BUG_STATUS
     return result if isinstance(result, int) else 0
+
+
+def _escape_unencodable() -> None:
+    """Print escapes where the locale lacks a character, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter ends in silence."""
+    try:
+        fd = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, fd)
+    os.close(nowhere)
 
 
 def _report(failed: CassetteError) -> None:

@@ -1,0 +1,36 @@
+"""``ptycassette cat CASSETTE``: the recorded output bytes, nothing else."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ptycassette.cli.options import allow_unscrubbed_option, cassette_argument, opened
+
+__all__ = ["command"]
+
+
+@click.command("cat")
+@cassette_argument
+@allow_unscrubbed_option
+def command(cassette: str, allow_unscrubbed: bool) -> None:
+    """Write the recorded output bytes of CASSETTE to stdout, nothing else.
+
+    These are the bytes as the program wrote them, after scrubbing. On a
+    terminal they act: `ptycassette play` shows them safely. Digests are not
+    checked here; `ptycassette verify` does that.
+
+    Example: ptycassette cat hello.cassette | less -R
+    """
+    from ptycassette.host.raw_output import write_raw
+
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+        if sys.stdout.isatty():
+            click.echo(
+                "ptycassette: these bytes act on your terminal as they are;"
+                " `ptycassette play` shows them safely",
+                err=True,
+            )
+        sys.stdout.flush()
+        write_raw(source, sys.stdout.fileno())

@@ -1,0 +1,55 @@
+"""``ptycassette doctor``: what works on this machine and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ptycassette import __version__
+from ptycassette.cli.options import json_option
+from ptycassette.cli.present import json_text, write_lines
+from ptycassette.model.visible import visible
+
+if TYPE_CHECKING:
+    from ptycassette.cli.reports import Check
+
+__all__ = ["check_lines", "command"]
+
+FAILED_STATUS = 1
+
+
+@click.command("doctor")
+@json_option
+def command(as_json: bool) -> int:
+    """Say what works on this machine and what is missing.
+
+    Ends with 0 when recording and replaying can work, with 1 when something
+    that they need does not.
+
+    Example: ptycassette doctor --json
+    """
+    from ptycassette.cli.reports import Check, DoctorReport
+    from ptycassette.host.doctor import examine
+
+    checks = tuple(
+        Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
+        for one in examine()
+    )
+    ok = all(check.status != "fail" for check in checks)
+    if as_json:
+        report = DoctorReport(ok=ok, version=__version__, checks=checks)
+        write_lines([json_text(report)])
+    else:
+        write_lines([f"ptycassette {__version__}", *check_lines(checks)])
+    return 0 if ok else FAILED_STATUS
+
+
+def check_lines(checks: Sequence[Check]) -> Iterator[str]:
+    """Findings for people: a mark, a name, how it is, and below, what to do."""
+    width = max((len(check.name) for check in checks), default=0)
+    for check in checks:
+        yield f"  {check.status:<4}  {check.name:<{width}}  {visible(check.detail)}"
+        if check.hint:
+            yield f"        {'':<{width}}  hint: {visible(check.hint)}"

@@ -1,0 +1,174 @@
+"""``ptycassette events CASSETTE``: what happened, in order, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from ptycassette.cli.info import exit_text
+from ptycassette.cli.options import (
+    TIME,
+    allow_unscrubbed_option,
+    cassette_argument,
+    json_option,
+    opened,
+)
+from ptycassette.cli.present import bytes_text, json_text, write_lines
+from ptycassette.model.visible import visible, visible_bytes
+
+if TYPE_CHECKING:
+    from ptycassette.cli.reports import EventLine
+    from ptycassette.model import Event, InputRecord, Screen
+
+__all__ = ["command", "event_line", "kind_of"]
+
+KINDS = ("input", "resize", "signal", "output", "frame", "service-event", "final")
+DETAIL_LIMIT = 100
+
+
+@click.command("events")
+@cassette_argument
+@click.option(
+    "-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; repeatable."
+)
+@click.option("--from", "start", type=TIME, metavar="TIME", help="Not before (12.5, 250ms, 1:02).")
+@click.option("--to", "end", type=TIME, metavar="TIME", help="Not after.")
+@click.option("--source", metavar="NAME", help="Only input of: user, driver or terminal.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("--full", is_flag=True, help="Do not shorten long data.")
+@json_option
+@allow_unscrubbed_option
+def command(
+    cassette: str,
+    kinds: tuple[str, ...],
+    start: float | None,
+    end: float | None,
+    source: str | None,
+    limit: int | None,
+    full: bool,
+    as_json: bool,
+    allow_unscrubbed: bool,
+) -> None:
+    """List the events of CASSETTE in order: seq, time, kind and what it holds.
+
+    Control and invisible characters are shown as escapes. With --json, each
+    line is one JSON object.
+
+    Example: ptycassette events hello.cassette --kind input --to 30
+    """
+    from ptycassette.host.replayer import micros
+    from ptycassette.timeline import between
+
+    if start is not None and end is not None and end < start:
+        raise click.UsageError("--to lies before --from")
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as opened_cassette:
+        events = between(micros(start), micros(end))(opened_cassette.events())
+        chosen = (event for event in events if _wanted(event, kinds, source))
+        write_lines(_lines(islice(chosen, limit), as_json=as_json, full=full))
+
+
+def _lines(events: Iterator[Event], *, as_json: bool, full: bool) -> Iterator[str]:
+    limit = 10**9 if full else DETAIL_LIMIT
+    for event in events:
+        yield json_text(event_line(event)) if as_json else _human(event, limit)
+
+
+def kind_of(event: Event) -> str:
+    """The kind for people: a resize and a signal are not called input."""
+    kind = getattr(event.record, "kind", None)
+    return kind if isinstance(kind, str) else event.kind
+
+
+def _wanted(event: Event, kinds: tuple[str, ...], source: str | None) -> bool:
+    if kinds and kind_of(event) not in kinds:
+        return False
+    return source is None or getattr(event.record, "source", None) == source
+
+
+def event_line(event: Event) -> EventLine:
+    """An event as ``--json`` prints it."""
+    from ptycassette.cli.reports import EventLine
+    from ptycassette.model import (
+        FinalRecord,
+        FrameRecord,
+        InputRecord,
+        OutputRecord,
+        ServiceEventRecord,
+    )
+
+    fields: dict[str, object] = {}
+    match event.record:
+        case OutputRecord(offset=offset):
+            fields = {"bytes": event.data, "offset": offset}
+        case InputRecord(kind="resize", size=size):
+            fields = {"size": size}
+        case InputRecord(kind="signal", signal=signal):
+            fields = {"signal": signal}
+        case InputRecord() as record:
+            fields = {
+                "bytes": event.data,
+                "key": record.key,
+                "source": record.source,
+                "paste": record.paste,
+                "masked": record.masked,
+            }
+        case FrameRecord() as record:
+            fields = {
+                "size": record.size,
+                "text": record.text,
+                "cursor": record.cursor,
+                "title": record.title,
+            }
+        case ServiceEventRecord(payload=payload):
+            fields = {"payload": payload}
+        case FinalRecord(exit=status):
+            fields = {"exit": status}
+    return EventLine(
+        seq=event.seq,
+        t_us=event.t_us,
+        t_ms=event.record.t_ms,
+        kind=kind_of(event),
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def _human(event: Event, limit: int) -> str:
+    seconds, micros = divmod(event.t_us, 1_000_000)
+    return f"{event.seq:>7} {seconds:>6}.{micros:06} {kind_of(event):<13} {_detail(event, limit)}"
+
+
+def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
+    """What the event holds, shortened and made visible."""
+    from ptycassette.model import FinalRecord, FrameRecord, InputRecord, ServiceEventRecord
+    from ptycassette.replay.stored import screen_of
+
+    match event.record:
+        case InputRecord(kind="resize", size=size) if size is not None:
+            return f"to {size.cols}x{size.rows}"
+        case InputRecord(kind="signal", signal=signal):
+            return visible(signal or "", limit=limit)
+        case InputRecord() as record:
+            return _input_detail(record, event.data, limit)
+        case FrameRecord() as record:
+            return _frame_detail(screen_of(record), limit)
+        case ServiceEventRecord(payload=payload):
+            return visible(json_text(payload), limit=limit)
+        case FinalRecord(exit=status):
+            return exit_text(status)
+    return f"{bytes_text(len(event.data)):>8}  {visible_bytes(event.data, limit=limit)}"
+
+
+def _input_detail(record: InputRecord, data: bytes, limit: int) -> str:
+    notes = [visible(note, limit=limit) for note in (record.source, record.key) if note]
+    notes.extend(name for name in ("paste", "masked") if getattr(record, name))
+    said = f"  ({', '.join(notes)})" if notes else ""
+    return f"{bytes_text(len(data)):>8}  {visible_bytes(data, limit=limit)}{said}"
+
+
+def _frame_detail(screen: Screen, limit: int) -> str:
+    first = next((row for row in screen.rows if row.strip()), "")
+    where = f"{screen.cursor.row},{screen.cursor.col}"
+    return f"{screen.size.cols}x{screen.size.rows} cursor {where}  {visible(first, limit=limit)}"

@@ -1,0 +1,182 @@
+"""``ptycassette info CASSETTE``: a cassette on one screen."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli.options import cassette_argument, json_option, opened
+from ptycassette.cli.present import (
+    bytes_text,
+    count_text,
+    field_lines,
+    json_text,
+    time_text,
+    write_lines,
+)
+from ptycassette.model.visible import visible
+
+if TYPE_CHECKING:
+    from ptycassette.cli.reports import InfoReport
+    from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.model import ExitStatus
+
+__all__ = ["command", "exit_text", "info_of"]
+
+FIELD_LIMIT = 200
+
+
+@click.command("info")
+@cassette_argument
+@json_option
+def command(cassette: str, as_json: bool) -> None:
+    """Describe CASSETTE: what was recorded, when, how long, what is in it.
+
+    Looks at the manifest and counts the records; `ptycassette verify` checks
+    every byte.
+
+    Example: ptycassette info hello.cassette
+    """
+    with opened(cassette, allow_unscrubbed=True) as source:
+        report = info_of(source)
+    write_lines([json_text(report)] if as_json else _lines(report))
+
+
+def info_of(cassette: Cassette) -> InfoReport:
+    """Everything that ``info`` says."""
+    from ptycassette.cli.reports import InfoReport, StreamCounts
+
+    manifest, final = cassette.manifest, cassette.final
+    optional = manifest.optional or {}
+    title = optional.get("title")
+    return InfoReport(
+        path=str(cassette.path),
+        id=manifest.id,
+        version=manifest.version,
+        sha256=manifest.content_digest.sha256,
+        pinned=cassette.pinned,
+        duration_us=final.duration_ms * 1000 if final.t_us is None else final.t_us,
+        size=_size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
+        term=manifest.terminal.term,
+        locale=manifest.terminal.locale,
+        emulator=manifest.terminal.emulator,
+        harness=manifest.harness,
+        command=manifest.command,
+        timing=manifest.timing,
+        provenance=manifest.provenance,
+        streams=StreamCounts(
+            inputs=_count(cassette.inputs()),
+            outputs=_count(cassette.outputs()),
+            frames=_count(cassette.frames()),
+            service_events=_count(cassette.service_events()),
+            output_bytes=cassette.output_size,
+        ),
+        exit=final.exit,
+        scrub=cassette.scrub_report,
+        title=title if isinstance(title, str) else None,
+        quota=cassette.quota,
+        discovery=cassette.discovery,
+        required_features=manifest.required_features or (),
+        optional=tuple(sorted(optional)),
+    )
+
+
+def _size(rows: int, cols: int) -> Any:
+    from ptycassette.model import Size
+
+    return Size(rows=rows, cols=cols)
+
+
+def _count(records: Iterator[object]) -> int:
+    return sum(1 for _ in records)
+
+
+def exit_text(status: ExitStatus | None) -> str:
+    """How the program ended, for people."""
+    if status is None:
+        return "not recorded"
+    if status.signaled:
+        return f"by a signal: {_short(status.signal or 'unknown')}"
+    return f"status {status.code}" if status.exited else "still running at the end"
+
+
+def _short(text: str) -> str:
+    return visible(text, limit=FIELD_LIMIT)
+
+
+def _lines(report: InfoReport) -> Iterator[str]:
+    yield _short(report.path)
+    yield from field_lines(_fields(report))
+
+
+def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
+    if report.title:
+        yield "title", _short(report.title)
+    yield "recorded", _recorded(report)
+    if report.command.argv:
+        yield "command", _short(shlex.join(report.command.argv))
+    yield "harness", _harness(report)
+    yield "terminal", _terminal(report)
+    yield "duration", f"{time_text(report.duration_us)}, {_timing(report)}"
+    yield "input", count_text(report.streams.inputs, "event")
+    output = count_text(report.streams.outputs, "event")
+    yield "output", f"{output}, {bytes_text(report.streams.output_bytes)}"
+    yield "frames", str(report.streams.frames)
+    if report.streams.service_events:
+        yield "service", count_text(report.streams.service_events, "event")
+    yield "ended", exit_text(report.exit)
+    yield "scrubbed", _scrub(report)
+    if report.quota is not None:
+        yield "quota", _short(f"{report.quota.status} from {report.quota.source}")
+    if report.discovery is not None:
+        models = count_text(len(report.discovery.models or ()), "model")
+        yield (
+            "discovery",
+            _short(f"{report.discovery.status} from {report.discovery.source}, {models}"),
+        )
+    if report.required_features:
+        yield "requires", _short(", ".join(report.required_features))
+    if report.optional:
+        yield "optional", _short(", ".join(report.optional))
+    yield "id", _short(report.id)
+    pinned = "every file is pinned" if report.pinned else "only output.raw is pinned"
+    yield "sha256", f"{_short(report.sha256)}, {pinned}"
+
+
+def _recorded(report: InfoReport) -> str:
+    made = report.provenance
+    return _short(f"{made.recorded_at} on {made.os}/{made.arch} by {made.recorder_version}")
+
+
+def _harness(report: InfoReport) -> str:
+    harness = report.harness
+    words = [harness.name]
+    if harness.binary_version:
+        words.append(harness.binary_version)
+    if harness.account_class:
+        words.append(f"(account class {harness.account_class})")
+    return _short(" ".join(words))
+
+
+def _terminal(report: InfoReport) -> str:
+    words = [f"{report.size.cols}x{report.size.rows}"]
+    words.extend(word for word in (report.term, report.locale) if word)
+    words.append(f"frames by {report.emulator.name} {report.emulator.version}")
+    return _short(", ".join(words))
+
+
+def _timing(report: InfoReport) -> str:
+    timing = report.timing
+    return _short(f"resolution {timing.resolution_ms} ms, replays {timing.replay_default}")
+
+
+def _scrub(report: InfoReport) -> str:
+    scrub = report.scrub
+    if scrub.status == "unscrubbed":
+        return "NO: it was recorded without scrubbing and may hold secrets"
+    hits = sum((scrub.hit_counts or {}).values())
+    rules = count_text(len(scrub.rules or ()), "rule")
+    return _short(f"{scrub.status}, {rules}, {count_text(hits, 'hit')}")

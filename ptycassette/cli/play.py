@@ -1,0 +1,165 @@
+"""``ptycassette play CASSETTE``: show a recording in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ptycassette.cli.options import (
+    TIME,
+    allow_unscrubbed_option,
+    cassette_argument,
+    opened,
+)
+
+if TYPE_CHECKING:
+    from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.host.player import PlayOptions
+    from ptycassette.model import Screen, Size
+    from ptycassette.replay.scheduler import Mode
+
+__all__ = ["command"]
+
+
+@click.command("play")
+@cassette_argument
+@click.option(
+    "-s", "--speed", type=click.FloatRange(min=0.01, max=100), help="Times as fast; 2 is double."
+)
+@click.option("-i", "--idle-limit", type=TIME, metavar="TIME", help="No pause longer than this.")
+@click.option("-l", "--loop", is_flag=True, help="Start again at the end, until q or ctrl-c.")
+@click.option(
+    "-m",
+    "--mode",
+    type=click.Choice(["realtime", "scaled", "collapsed"]),
+    help="realtime is the default on a terminal, collapsed (no waiting) elsewhere.",
+)
+@click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
+@click.option("--end", type=TIME, metavar="TIME", help="End here.")
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Write the recorded bytes as they are: they can act on your terminal.",
+)
+@allow_unscrubbed_option
+def command(
+    cassette: str,
+    speed: float | None,
+    idle_limit: float | None,
+    loop: bool,
+    mode: Mode | None,
+    start: float | None,
+    end: float | None,
+    raw: bool,
+    allow_unscrubbed: bool,
+) -> int:
+    """Play CASSETTE in the terminal.
+
+    The picture is drawn from our own emulator: text, colours and cursor, and
+    nothing that could act on your terminal. Where stdout is no terminal, the
+    text of the session is written instead.
+
+    \b
+    Keys: space        pause, go on
+          + - > <      faster, slower
+          .            next output, then pause
+          left right   5 seconds back, forward
+          [ ]          previous, next input
+          0 .. 9       to 0 .. 90 percent
+          q ctrl-c     quit
+
+    Example: ptycassette play hello.cassette --speed 2 --idle-limit 1
+    """  # noqa: D301 - \b keeps click from wrapping the list of keys
+    if start is not None and end is not None and end < start:
+        raise click.UsageError("--end lies before --start")
+    if speed is not None and mode not in {None, "scaled"}:
+        raise click.UsageError(f"--speed is for mode scaled, not for {mode}")
+    on_terminal = sys.stdout.isatty()
+    if loop and not on_terminal:
+        raise click.UsageError("--loop needs a terminal on stdout")
+    from ptycassette.host.player import PlayOptions
+
+    fallback: Mode = "realtime" if on_terminal else "collapsed"
+    options = PlayOptions(
+        mode=mode or ("scaled" if speed is not None else fallback),
+        speed=1.0 if speed is None else speed,
+        start=start,
+        end=end,
+        idle_limit=idle_limit,
+        loop=loop,
+    )
+    with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+        if not on_terminal:
+            return _play_elsewhere(source, options, raw=raw)
+        return _play_here(source, options, raw=raw)
+
+
+def _size(source: Cassette) -> Size:
+    from ptycassette.model import Size
+
+    terminal = source.manifest.terminal
+    return Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
+
+
+def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
+    """Play on the user's terminal, and leave the last screen behind in its scrollback."""
+    from ptycassette.host.player import Player
+    from ptycassette.host.player_terminal import Interrupted, PlayerTerminal
+    from ptycassette.host.player_views import PaintedView, RawView
+    from ptycassette.screen import default_emulator
+
+    colors = not os.environ.get("NO_COLOR")
+    keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
+    terminal = PlayerTerminal(sys.stdout.fileno(), keys, raw=raw)
+    painted = PaintedView(terminal, default_emulator, _size(source), colors=colors)
+    view = RawView(terminal) if raw else painted
+    try:
+        with terminal:
+            Player(source, terminal, view, options=options).run()
+    except Interrupted as signal:
+        return signal.status
+    finally:
+        terminal.close()
+    if not raw:
+        _leave_behind(painted.screen, colors=colors)
+    return 0
+
+
+def _leave_behind(screen: Screen, *, colors: bool) -> None:
+    from ptycassette.cli.present import write_lines
+    from ptycassette.replay.paint import ansi_lines
+
+    lines = list(ansi_lines(screen, colors=colors))
+    while lines and not lines[-1]:
+        lines.pop()
+    write_lines(lines)
+
+
+def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
+    """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
+    from ptycassette.export.text import TextStream
+    from ptycassette.host.raw_output import write_all
+    from ptycassette.host.replayer import replay
+
+    sys.stdout.flush()
+    out = sys.stdout.fileno()
+    text = TextStream()
+    events = replay(
+        source,
+        mode=options.mode,
+        scale=1 / options.speed,
+        start=options.start,
+        end=options.end,
+        idle_limit=options.idle_limit,
+    )
+    for event in events:
+        if event.kind == "output":
+            data = event.data if raw else text.feed(event.data).encode()
+            if data:
+                write_all(out, data)
+    if not raw:
+        write_all(out, text.finish().encode())
+    return 0

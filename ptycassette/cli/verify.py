@@ -1,0 +1,197 @@
+"""``ptycassette verify CASSETTE...``: check everything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from ptycassette.cli.options import allow_unscrubbed_option, json_option
+from ptycassette.cli.present import (
+    bytes_text,
+    count_text,
+    error_lines,
+    field_lines,
+    json_text,
+    time_text,
+    write_lines,
+)
+from ptycassette.model.visible import visible
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+
+    from ptycassette.cli.reports import VerifiedCassette
+    from ptycassette.host.verification import Verdict
+
+__all__ = ["command"]
+
+MISMATCH_STATUS = 1
+LARGE_BYTES = 20_000_000
+"""Below this, checking is over before a progress bar is read."""
+
+
+@click.command("verify")
+@click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--rederive", is_flag=True, help="Also make every frame again from the output, and compare."
+)
+@json_option
+@allow_unscrubbed_option
+def command(
+    cassettes: tuple[str, ...], rederive: bool, as_json: bool, allow_unscrubbed: bool
+) -> int:
+    """Check everything in each CASSETTE: format, order, times, every digest.
+
+    Ends with 0 when all are valid, else with the status of the first that is
+    not: 3 not there, 4 not valid or never scrubbed, 1 when frames differ from
+    those made again (--rederive).
+
+    Example: ptycassette verify tests/cassettes/* --rederive
+    """
+    from ptycassette.cli.reports import VerifyReport
+
+    verdicts = []
+    for path in cassettes:
+        verdict = _verify(path, rederive=rederive, allow_unscrubbed=allow_unscrubbed)
+        verdicts.append(verdict)
+        if not as_json:
+            write_lines(_lines(verdict))
+    if as_json:
+        report = VerifyReport(
+            ok=all(verdict.ok for verdict in verdicts),
+            cassettes=tuple(_report(verdict) for verdict in verdicts),
+        )
+        write_lines([json_text(report)])
+    return next((_status(verdict) for verdict in verdicts if not verdict.ok), 0)
+
+
+def _status(verdict: Verdict) -> int:
+    return verdict.error.exit_status if verdict.error is not None else MISMATCH_STATUS
+
+
+def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
+    """Check one, with a progress bar on stderr while it takes long."""
+    from ptycassette.host.verification import verify_cassette
+
+    factory = None
+    if rederive:
+        from ptycassette.screen import default_emulator
+
+        factory = default_emulator
+    bar: ProgressBar[int] | None = None
+    done = 0
+
+    def progress(position: int, total: int) -> None:
+        nonlocal bar, done
+        if total < LARGE_BYTES or not sys.stderr.isatty():
+            return
+        if bar is None:
+            bar = click.progressbar(length=total, label="checking", file=sys.stderr)
+        bar.update(position - done)
+        done = position
+
+    def stage(name: str) -> None:
+        if name == "frames" and sys.stderr.isatty():
+            _finish(bar)
+            click.echo("making frames again ...", err=True)
+
+    try:
+        return verify_cassette(
+            path,
+            allow_unscrubbed=allow_unscrubbed,
+            emulator=factory,
+            progress=progress,
+            stage=stage,
+        )
+    finally:
+        _finish(bar)
+
+
+def _finish(bar: ProgressBar[int] | None) -> None:
+    if bar is not None and not bar.finished:
+        bar.finish()
+        bar.render_finish()
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    if verdict.error is not None:
+        yield f"{visible(verdict.path)}: NOT VALID, {type(verdict.error).__name__}"
+        for line in error_lines(verdict.error):
+            yield f"  {line.removeprefix('ptycassette: ')}"
+        return
+    yield f"{visible(verdict.path)}: {'valid' if verdict.ok else 'FRAMES DIFFER'}"
+    yield from field_lines(_fields(verdict))
+    for found in verdict.mismatches:
+        yield (
+            f"  frame at seq {found.seq}, {found.t_ms} ms, {visible(found.field)}: "
+            f"stored {visible(repr(found.stored), limit=120)}, "
+            f"made again {visible(repr(found.derived), limit=120)}"
+        )
+    left = verdict.mismatch_count - len(verdict.mismatches)
+    if left:
+        yield f"  and {count_text(left, 'more difference')}"
+
+
+def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    found = verdict.verified
+    if found is None:
+        return
+    events = found.inputs + found.outputs + found.frames + found.service_events + 1
+    yield "order", f"{count_text(events, 'event')} in {time_text(found.duration_ms * 1000)}, no gap"
+    output = f"{count_text(found.outputs, 'chunk')}, {bytes_text(found.output_bytes)}"
+    yield "output", f"{output}, digest as pinned"
+    if found.pinned:
+        yield "files", "every file is pinned, all digests hold"
+    else:
+        yield "files", "only output.raw is pinned by this cassette"
+    yield "scrubbed", visible(verdict.scrub_status or "", limit=100)
+    if verdict.rederived is not None:
+        differ = count_text(verdict.mismatch_count, "difference")
+        same = "all as stored" if not verdict.mismatch_count else differ
+        yield "frames", f"{verdict.rederived} made again, {same}"
+
+
+def _report(verdict: Verdict) -> VerifiedCassette:
+    from ptycassette.cli.reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
+
+    error, found = verdict.error, verdict.verified
+    return VerifiedCassette(
+        path=verdict.path,
+        ok=verdict.ok,
+        error=None
+        if error is None
+        else ErrorReport(
+            type=type(error).__name__,
+            message=error.message,
+            where=error.where,
+            hint=error.hint,
+            status=error.exit_status,
+        ),
+        id=verdict.id,
+        pinned=found.pinned if found is not None else None,
+        scrub_status=verdict.scrub_status,
+        streams=None
+        if found is None
+        else StreamCounts(
+            inputs=found.inputs,
+            outputs=found.outputs,
+            frames=found.frames,
+            service_events=found.service_events,
+            output_bytes=found.output_bytes,
+        ),
+        frames_rederived=verdict.rederived,
+        mismatch_count=verdict.mismatch_count,
+        mismatches=tuple(
+            Mismatch(
+                seq=one.seq,
+                t_ms=one.t_ms,
+                field=one.field,
+                stored=one.stored,
+                derived=one.derived,
+            )
+            for one in verdict.mismatches
+        ),
+    )

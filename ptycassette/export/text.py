@@ -1,0 +1,194 @@
+"""Output as plain text, line by line: what a reader of a log wants.
+
+A model of one line, not of a screen: carriage return, backspace, tab and the
+sequences that edit within a line are applied (a shell's line editing comes out
+as what stood there in the end), a cursor that goes to another row ends the
+line, and everything else is dropped. What a full-screen program draws on the
+alternate screen is left out. For screens there are frames.
+
+Nothing that acts on a terminal comes out: only text, spaces and newlines.
+(ECMA-48: CR, BS, HT, LF, CUF, CUB, CHA, EL, ECH, DCH, ICH; xterm: 47, 1047,
+1049.)
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+__all__ = ["TextStream"]
+
+MAX_COLS = 10_000
+"""A longer line is ended here; a cursor goes no further."""
+MAX_PENDING = 65_536
+"""A control string that has not ended after this many characters is dropped."""
+
+_TOKEN = re.compile(
+    "(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
+    "|(?:\x1b\\[|\x9b)(?P<csi>[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e])"
+    "|(?:\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[\x20-\x2f]+[\x30-\x7e]"
+    "|\x1b(?P<esc>[\x30-\x4f\x51-\x57\x59\x5a\\\\\x60-\x7e])"
+    "|(?P<control>[\x00-\x1a\x1c-\x1f\x7f-\x9f])"
+)
+_INCOMPLETE = re.compile(
+    "(?:\x1b\\[|\x9b)[\x30-\x3f]*[\x20-\x2f]*\\Z"
+    "|(?:\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*\x1b?\\Z"
+    "|\x1b[\x20-\x2f]*\\Z"
+)
+_ALTERNATE = frozenset({"47", "1047", "1049"})
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+
+
+class TextStream:
+    """Turns output bytes into text, however they are split."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending = ""
+        self._line: list[str] = []
+        self._col = 0
+        self._hidden = False  # on the alternate screen
+        self._out: list[str] = []
+
+    def feed(self, data: bytes) -> str:
+        """The text completed by ``data``: whole lines, each ended by a newline."""
+        self._take(self._decode.decode(data))
+        return self._taken()
+
+    def finish(self) -> str:
+        """What is left: the last line, if it has text."""
+        self._take(self._decode.decode(b"", final=True))
+        self._pending = ""
+        if self._line:
+            self._end_line()
+        return self._taken()
+
+    def _taken(self) -> str:
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+    def _take(self, text: str) -> None:
+        text = self._pending + text
+        self._pending = ""
+        at = 0
+        while at < len(text):
+            match = _TOKEN.match(text, at)
+            if match is None:
+                if _INCOMPLETE.match(text, at) and len(text) - at <= MAX_PENDING:
+                    self._pending = text[at:]
+                    return
+                at += 1
+                continue
+            at = match.end()
+            self._apply(match)
+
+    def _apply(self, match: re.Match[str]) -> None:
+        kind = match.lastgroup
+        if kind == "csi":
+            self._sequence(match["csi"])
+        elif self._hidden:
+            return
+        elif kind == "text":
+            self._print(match["text"])
+        elif kind == "control":
+            self._control(match["control"])
+        elif kind == "esc" and match["esc"] in "DEM":  # IND, NEL, RI
+            self._to_other_row(0 if match["esc"] == "E" else self._col)
+
+    def _print(self, text: str) -> None:
+        if not text.isascii():
+            text = "".join(
+                char for char in text if unicodedata.category(char) != "Cf" or char in _JOINERS
+            )
+        while text:
+            room = MAX_COLS - self._col
+            piece, text = text[:room], text[room:]
+            self._pad()
+            self._line[self._col : self._col + len(piece)] = piece
+            self._col += len(piece)
+            if text:
+                self._end_line()
+                self._col = 0
+
+    def _pad(self) -> None:
+        self._line.extend(" " * (self._col - len(self._line)))
+
+    def _control(self, control: str) -> None:
+        match control:
+            case "\r":
+                self._col = 0
+            case "\b":
+                self._col = max(0, self._col - 1)
+            case "\t":
+                self._col = min(self._col // 8 * 8 + 8, MAX_COLS - 1)
+            case "\n" | "\v" | "\f" | "\x85":
+                self._end_line()
+            case _:
+                pass
+
+    def _end_line(self) -> None:
+        self._out.append("".join(self._line).rstrip() + "\n")
+        self._line.clear()
+
+    def _to_other_row(self, col: int) -> None:
+        """The cursor left the row: what stood there is a line, if there was something."""
+        if any(char != " " for char in self._line):
+            self._end_line()
+        self._line.clear()
+        self._col = min(col, MAX_COLS - 1)
+
+    def _sequence(self, sequence: str) -> None:
+        final, parameters = sequence[-1], sequence[:-1]
+        if parameters.startswith("?"):
+            if final in "hl" and _ALTERNATE.intersection(parameters[1:].split(";")):
+                self._alternate(on=final == "h")
+            return
+        if self._hidden or not re.fullmatch("[0-9;:]*", parameters):
+            return
+        numbers = [int(part.split(":")[0][:6] or 0) for part in parameters.split(";")]
+        self._edit(final, numbers)
+
+    def _alternate(self, *, on: bool) -> None:
+        if on and not self._hidden:
+            self._to_other_row(0)
+        self._hidden = on
+
+    def _edit(self, final: str, numbers: list[int]) -> None:
+        count = max(1, numbers[0])
+        match final:
+            case "C" | "a":
+                self._col = min(self._col + count, MAX_COLS - 1)
+            case "D":
+                self._col = max(0, self._col - count)
+            case "G" | "`":
+                self._col = min(count, MAX_COLS) - 1
+            case "A" | "B" | "d" | "e":
+                self._to_other_row(self._col)
+            case "E" | "F":
+                self._to_other_row(0)
+            case "H" | "f":
+                self._to_other_row(max(1, numbers[1] if len(numbers) > 1 else 1) - 1)
+            case "K" | "J":
+                self._erase(numbers[0])
+            case "X":
+                self._pad()
+                end = min(self._col + count, len(self._line))
+                self._line[self._col : end] = " " * (end - self._col)
+            case "P":
+                del self._line[self._col : self._col + count]
+            case "@":
+                self._pad()
+                self._line[self._col : self._col] = " " * min(count, MAX_COLS - self._col)
+                del self._line[MAX_COLS:]
+
+    def _erase(self, how: int) -> None:
+        if how == 0:
+            del self._line[self._col :]
+        elif how == 1:
+            end = min(self._col + 1, len(self._line))
+            self._line[:end] = " " * end
+        else:
+            self._line.clear()

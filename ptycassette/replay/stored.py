@@ -1,0 +1,48 @@
+"""Stored frames as screens, and what changed from one screen to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+import msgspec
+
+from ptycassette.model import FrameRecord, Screen
+
+__all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_of"]
+
+
+class RowDifference(msgspec.Struct, frozen=True):
+    """Row ``row`` (from 0) was ``before`` and is ``after``; None where there is no such row."""
+
+    row: int
+    before: str | None
+    after: str | None
+
+
+def screen_of(frame: FrameRecord) -> Screen:
+    """The screen that a frame holds. Modes are not stored."""
+    return Screen(
+        size=frame.size,
+        rows=frame.text,
+        styles=frame.styles or (),
+        cursor=frame.cursor,
+        title=frame.title,
+        alt_screen=frame.alt_screen,
+    )
+
+
+def changed_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[RowDifference]:
+    """The rows whose text differs. ``before=None`` is a screen without text."""
+    old = before.text if before is not None else ("",) * len(after.text)
+    for row, (was, now) in enumerate(zip_longest(old, after.text)):
+        if was != now:
+            yield RowDifference(row, was, now)
+
+
+def restyled_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[int]:
+    """The rows whose styles differ, where both frames keep styles."""
+    old = (before.styles if before is not None else None) or ()
+    for row, (was, now) in enumerate(zip_longest(old, after.styles or (), fillvalue=())):
+        if was != now:
+            yield row
