@@ -6,6 +6,28 @@ or trust. ``rec`` and the stand-in end with the recorded program's own status,
 their own failures with 125, 126 or 127.
 """
 
-from ptycassette.cli.entry import main
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; see ``ptycassette.cli.entry.main``.
+
+    The stand-in is started before anything is loaded: its driver must not be
+    able to tell that it is no C program by waiting for the first byte.
+    """
+    args = list(sys.argv[1:] if argv is None else argv)
+    if args[:1] == ["stand-in"] and not {"-h", "--help"} & set(args[1:2]):
+        from ptycassette.standin.boot import main as stand_in
+
+        return stand_in(args[1:])
+    from ptycassette.cli.entry import main as run
+
+    return run(args)

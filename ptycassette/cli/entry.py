@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+    "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
 }
 

@@ -25,11 +25,12 @@ class Listen(msgspec.Struct, frozen=True):
 class Finished(msgspec.Struct, frozen=True):
     """The run is over.
 
-    ``exit`` is the recorded end when the recording was played to it, else None.
+    ``exit`` is the recorded end when the recording was played to it and holds one.
     ``killed_by`` is the signal that the driver ended the program with, unrecorded.
     """
 
     exit: ExitStatus | None
+    complete: bool = True
     killed_by: str = ""
 
 

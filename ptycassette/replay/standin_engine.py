@@ -128,7 +128,7 @@ class StandinEngine:
 
     def stop(self) -> None:
         """The driver is gone and nothing can be written any more."""
-        self._finished = self._finished or Finished(None)
+        self._finished = self._finished or Finished(None, complete=False)
 
     # -- one step --------------------------------------------------------------
 
@@ -347,7 +347,7 @@ class StandinEngine:
             if not self._signal_expected(name):
                 driver.signals.remove(name)
                 self._findings.extra_signal(name)
-                self._finished = Finished(None, killed_by=name)
+                self._finished = Finished(None, complete=False, killed_by=name)
         changed = driver.size_changed_us
         if changed is not None and driver.size is not None and not self._sizes:
             driver.size_changed_us = None
@@ -387,7 +387,7 @@ class StandinEngine:
             why = "hung up" if self.driver.ended else "did nothing for too long"
             self._findings.missing(event, matcher.entry if matcher else None, why)
         if self.driver.ended or not self.options.lenient:
-            self._finished = Finished(None)
+            self._finished = Finished(None, complete=False)
         else:
             self._give_up_on(event, now_us)
 
@@ -411,7 +411,7 @@ class StandinEngine:
 
     def _stop_if_strict(self) -> None:
         if not self.options.lenient:
-            self._finished = Finished(None)
+            self._finished = Finished(None, complete=False)
 
 
 def _relevant(events: Iterable[Event]) -> Iterator[Event]:

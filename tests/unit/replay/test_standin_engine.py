@@ -195,7 +195,7 @@ def test_other_input_is_a_divergence() -> None:
     over = rig.send(b"ho\r")
 
     (found,) = rig.engine.divergences
-    assert over == Over(None)
+    assert over == Over(None, complete=False)
     assert (found.kind, found.seq, found.t_ms, found.exchange) == ("input-changed", 2, 100, 1)
     assert found.expected is not None
     assert found.got is not None
@@ -243,7 +243,8 @@ def test_a_typo_may_be_corrected_within_that_while() -> None:
 def test_input_behind_the_last_recorded_one_is_extra() -> None:
     """At once, not only at the end."""
     rig = Rig(
-        Typed(0, b"a\r"), Output(1, b"x"), Output(9_000_000, b"y"), Finished(t_us=9_000_001, exit=EXIT),
+        Typed(0, b"a\r"), Output(1, b"x"), Output(9_000_000, b"y"),
+        Finished(t_us=9_000_001, exit=EXIT),
         mode="realtime",
     )  # fmt: skip
     rig.send(b"a\r", wait_us=1)
@@ -270,7 +271,7 @@ def test_a_driver_that_hangs_up_leaves_input_missing() -> None:
     over = rig.run()
 
     unplayed = rig.engine.unplayed()
-    assert over == Over(None)
+    assert over == Over(None, complete=False)
     assert rig.kinds == ["input-missing"]
     assert rig.engine.divergences[0].expected is not None
     assert rig.engine.divergences[0].expected.text == "hi<enter>"
@@ -487,7 +488,7 @@ def test_a_signal_that_nobody_recorded_ends_the_run() -> None:
     rig.run()
     rig.engine.signalled("hup", rig.now)
 
-    assert rig.run() == Over(None, killed_by="hup")
+    assert rig.run() == Over(None, complete=False, killed_by="hup")
     assert rig.kinds == ["input-extra"]
 
 
@@ -528,7 +529,8 @@ def test_lenient_goes_on_without_what_is_missing(missing: JournalEvent) -> None:
 def test_lenient_reports_extra_input_and_other_sizes_and_goes_on() -> None:
     """Each once."""
     rig = Rig(
-        Output(0, b"x"), Resized(1, OTHER), Output(9_000_000, b"y"), Finished(t_us=9_000_000, exit=EXIT),
+        Output(0, b"x"), Resized(1, OTHER), Output(9_000_000, b"y"),
+        Finished(t_us=9_000_000, exit=EXIT),
         lenient=True, mode="realtime", recorded_size=SIZE, size=Size(rows=9, cols=9),
     )  # fmt: skip
     rig.run(wait_us=500_000)
@@ -582,7 +584,7 @@ def test_stopping_leaves_the_rest_unplayed() -> None:
     rig.run()
     rig.engine.stop()
 
-    assert rig.run() == Over(None)
+    assert rig.run() == Over(None, complete=False)
     assert rig.engine.unplayed().output_bytes == 2
 
 

@@ -1,0 +1,39 @@
+"""``ptycassette stand-in``: pose as the recorded program. Here is only its help.
+
+The command itself is started by ``ptycassette.cli.main`` before click is loaded.
+"""
+
+from __future__ import annotations
+
+import click
+
+from ptycassette.standin.options import OPTIONS
+from ptycassette.standin.process import run
+
+__all__ = ["command"]
+
+
+class StandInCommand(click.Command):
+    """Shows the options of the stand-in, whose parser is its own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One line per option of the table."""
+        with formatter.section("Options"):
+            formatter.write_dl([(f"{o.name} {o.value}".strip(), o.help) for o in OPTIONS])
+
+
+@click.command(
+    cls=StandInCommand,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    options_metavar="[OPTIONS]",
+    epilog="Example: PTYCASSETTE_REPORT=report.json ptycassette stand-in hello.cassette",
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="CASSETTE [-- ARGV...]")
+def command(words: tuple[str, ...]) -> int:
+    """Pose as the recorded program, in a terminal or over pipes.
+
+    Plays the recorded output, compares what is typed with the recording, and ends
+    as the recorded program ended. What differs is reported to PTYCASSETTE_REPORT,
+    never to the terminal; the exit status is 125 then.
+    """
+    return run(words)
