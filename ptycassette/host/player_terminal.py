@@ -16,7 +16,6 @@ import select
 import signal
 import termios
 import time
-import tty
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -189,12 +188,16 @@ class PlayerTerminal:
 
     def _take(self) -> None:
         self._inside = True
+        tty_fd = self._output if self._keys is None else self._keys
+        self._saved = termios.tcgetattr(tty_fd)
+        changed = termios.tcgetattr(tty_fd)
         if self._keys is not None:
-            self._saved = termios.tcgetattr(self._keys)
-            tty.setcbreak(self._keys, termios.TCSADRAIN)
-            changed = termios.tcgetattr(self._keys)
-            changed[3] &= ~termios.ISIG  # ctrl-c and ctrl-z are keys: one way out for all
-            termios.tcsetattr(self._keys, termios.TCSADRAIN, changed)
+            # Keys one by one, unseen; ctrl-c and ctrl-z are keys, too: one way out for all.
+            changed[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN | termios.ISIG)
+            changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
+        if self._raw:
+            changed[1] &= ~termios.OPOST  # the recording has its own carriage returns
+        termios.tcsetattr(tty_fd, termios.TCSADRAIN, changed)
         self.write(RAW_ENTER if self._raw else ENTER)
 
     def _give_back(self) -> None:
@@ -204,11 +207,13 @@ class PlayerTerminal:
         self._inside = False
         with contextlib.suppress(OSError):  # a terminal that is gone has nothing to put back
             self.write(RAW_LEAVE if self._raw else LEAVE)
-        if self._keys is None or self._saved is None:
+        if self._saved is None:
             return
+        tty_fd = self._output if self._keys is None else self._keys
         with contextlib.suppress(OSError, termios.error):
-            self._drain(self._keys)
-            termios.tcsetattr(self._keys, termios.TCSAFLUSH, self._saved)
+            if self._keys is not None:
+                self._drain(self._keys)
+            termios.tcsetattr(tty_fd, termios.TCSAFLUSH, self._saved)
         self._saved = None
 
     def _drain(self, keys: int) -> None:
