@@ -101,7 +101,12 @@ def encode_document(
         InvalidCassetteError: ``error``, when a field holds what the format does not allow.
         LimitError: it is too large, or nested too deep.
     """
-    value = msgspec.to_builtins(record)
+    try:
+        value = msgspec.to_builtins(record)
+    except RecursionError as exc:
+        raise LimitError(
+            f"nested deeper than {DEFAULT_LIMITS.max_depth} levels", where=where
+        ) from exc
     if isinstance(record, FinalRecord):
         fault = _final_fault(record)
         if fault is not None:
