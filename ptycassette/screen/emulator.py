@@ -2,63 +2,137 @@
 
 from __future__ import annotations
 
-import codecs
-
-import pyte
+from typing import Final
 
 from ptycassette.model import Cursor, EmulatorId, Screen, Size
+from ptycassette.screen.core import DECTCEM, DEFAULT_SCROLLBACK, bounded
+from ptycassette.screen.grid import BLANK
+from ptycassette.screen.modes import mode_name
+from ptycassette.screen.parser import Parser
+from ptycassette.screen.profiles import XTERM, Profile
+from ptycassette.screen.signals import Signal
+from ptycassette.screen.terminal import Terminal
+from ptycassette.screen.widths import WidthModeName, width_mode
 
-__all__ = ["PyteEmulator", "default_emulator"]
+__all__ = ["EMULATOR_NAME", "REVISION", "PyteEmulator", "default_emulator"]
+
+EMULATOR_NAME: Final = "pyte"
+
+PYTE_VERSION: Final = "0.8.2"
+"""The pyte whose API this is. Not asked of the installed one: none of its code decides a result."""
+
+REVISION: Final = 1
+"""Goes up with every change after which the same bytes may give another screen."""
 
 
 class PyteEmulator:
-    """The default emulator. See ``ptycassette.model.Emulator`` for what each method owes."""
+    """The default emulator. See ``ptycassette.model.Emulator`` for what each method owes.
 
-    def __init__(self, size: Size) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._screen = pyte.Screen(size.cols, size.rows)
-        self._stream = pyte.Stream(self._screen)
-        self.synchronized = False
+    Args:
+        size: the size to start with; brought into 1x2 to 1000x1000.
+        width: ``cluster`` or ``codepoint``; see ``ptycassette.screen.widths``.
+        scrollback: rows kept after they scrolled off the top.
+        profile: which queries are answered, and how.
+    """
+
+    def __init__(
+        self,
+        size: Size,
+        *,
+        width: WidthModeName = "cluster",
+        scrollback: int = DEFAULT_SCROLLBACK,
+        profile: Profile = XTERM,
+    ) -> None:
+        size = bounded(size)
+        self.terminal = Terminal(
+            size.cols, size.rows, width_mode=width_mode(width), scrollback=scrollback
+        )
+        self.terminal.profile = profile
+        self._parser = Parser(self.terminal)
+        self._modes: tuple[frozenset[int], frozenset[str]] = (frozenset(), frozenset())
+        self._scrollback = scrollback
 
     @property
     def identity(self) -> EmulatorId:
-        """Name and version, as pinned in manifests."""
-        return EmulatorId("pyte", pyte.__version__)
+        """``pyte`` and ``0.8.2+ptycassette.N;width=MODE``, as pinned in manifests."""
+        options = f";width={self.terminal.width_mode.name}"
+        if self._scrollback != DEFAULT_SCROLLBACK:
+            options += f";scrollback={self._scrollback}"
+        return EmulatorId(EMULATOR_NAME, f"{PYTE_VERSION}+ptycassette.{REVISION}{options}")
 
     @property
     def size(self) -> Size:
         """The size now."""
-        return Size(self._screen.lines, self._screen.columns)
+        return Size(self.terminal.lines, self.terminal.columns)
 
     @property
     def pending(self) -> int:
-        """How many bytes at the end are an incomplete character."""
-        return len(self._decode.getstate()[0])
+        """How many bytes at the end of the input are an incomplete sequence or character."""
+        return self._parser.pending
+
+    @property
+    def synchronized(self) -> bool:
+        """Whether the program is in the middle of a synchronised update (mode 2026)."""
+        return self.terminal.synchronized
 
     def feed(self, data: bytes) -> None:
-        """Consume output of the program."""
-        try:
-            self._stream.feed(self._decode.decode(data))
-        except (TypeError, ValueError, IndexError, KeyError):
-            self._stream = pyte.Stream(self._screen)
+        """Consume output of the program. Never raises, whatever the bytes."""
+        self._parser.feed(data)
 
     def resize(self, size: Size) -> None:
-        """Take another size."""
-        self._screen.resize(size.rows, size.cols)
+        """Take another size; brought into 1x2 to 1000x1000."""
+        size = bounded(size)
+        self.terminal.resize(size.rows, size.cols)
 
     def snapshot(self) -> Screen:
         """The screen now."""
-        at = self._screen.cursor
+        terminal = self.terminal
+        cols, buf = terminal.columns, terminal.buf
+        rows = buf.rows
         return Screen(
-            size=self.size,
-            rows=tuple(row.rstrip() for row in self._screen.display),
-            cursor=Cursor(at.y, min(at.x, self._screen.columns - 1), visible=not at.hidden),
-            title=self._screen.title,
+            size=Size(terminal.lines, cols),
+            rows=tuple([row.text(cols) for row in rows]),
+            styles=tuple([row.runs(cols) for row in rows]),
+            cursor=Cursor(buf.y, min(buf.x, cols - 1), DECTCEM in terminal.mode),
+            title=terminal.title,
+            alt_screen=terminal.alt is not None,
+            modes=self._mode_names(),
         )
 
+    def text(self) -> list[str]:
+        """The rows' text alone, right-trimmed."""
+        return self.terminal.display
+
+    def cells(self) -> list[list[str]]:
+        """The text of every cell; ``""`` is the right half of a wide one."""
+        cols = self.terminal.columns
+        return [
+            [" " if char == BLANK else char for char in row.chars[:cols]]
+            for row in self.terminal.buf.rows
+        ]
+
+    def _mode_names(self) -> frozenset[str]:
+        modes = self.terminal.mode
+        if self._modes[0] != modes:
+            self._modes = (frozenset(modes), frozenset(map(mode_name, modes)))
+        return self._modes[1]
+
     def answers(self) -> bytes:
-        """What the terminal would have sent back."""
-        return b""
+        """Take what the terminal would have sent back since the last call."""
+        replies = self.terminal.replies
+        if not replies:
+            return b""
+        taken = "".join(replies).encode()
+        replies.clear()
+        return taken
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Take what the program told its terminal since the last call."""
+        return self.terminal.signals.take()
+
+    def scrollback(self) -> tuple[str, ...]:
+        """The text of the rows that scrolled off the top of the main screen, oldest first."""
+        return tuple(row.text(len(row.chars)) for row in self.terminal.main.history)
 
 
 def default_emulator(size: Size) -> PyteEmulator:

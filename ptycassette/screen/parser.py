@@ -1,0 +1,352 @@
+"""Bytes into calls: text to paint, control functions to perform.
+
+Two ways through the same grammar. The *fast* one splits decoded text with one
+regular expression into runs of text and complete control functions, and looks
+each control function up in a table of what it did the last time. Everything
+that the expression does not take whole, sequences cut by the end of a chunk,
+control characters inside sequences, cancelled and malformed ones, goes through
+the *machine*, one character at a time, until it is back in the ground state.
+
+The machine is the one of Paul Williams' DEC parser as xterm.js runs it:
+C0 controls inside a sequence act at once, CAN and SUB cancel, ESC starts anew,
+an OSC ends at BEL too and takes effect at the ESC of its ST, C1 controls count
+as U+0080-U+009F (never as bytes, so that a 0x9C inside a UTF-8 character ends
+nothing), other characters abort a control sequence. Malformed UTF-8 is dropped.
+
+Splitting the input at any byte changes nothing, and ``pending`` says exactly how
+many bytes at its end are an incomplete character or sequence.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Final
+
+import pyte
+
+from ptycassette.screen.functions import C0_FUNCTIONS, C1_FUNCTIONS, Action, resolve
+from ptycassette.screen.terminal import Terminal
+from ptycassette.screen.widths import NO_JOIN
+
+__all__ = ["MAX_STRING", "Parser"]
+
+MAX_STRING: Final = 1 << 20
+"""Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
+
+_MAX_SEQUENCE: Final = 1024
+_BLOCK: Final = 1 << 14
+_ACTION_LIMIT: Final = 1 << 13
+_SLOW_LIMIT: Final = 8
+
+_SPLIT: Final = re.compile(
+    r"(\r\n"
+    r"|(?:\x1b\[[0-9;:]*m)+"
+    r"|\x1b\[[<-?]?[0-9;:]*[ -/]*[@-~]"
+    r"|[\x00-\x1a\x1c-\x1f]"
+    r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
+    r"|\x1b\][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)"
+    r"|\x1bP[<-?]?[0-9;:]*[ -/]*[@-~][^\x00-\x1f\x7f-\x9f]*\x1b\\"
+    r"|\x1b[X^_][ -~]*\x1b\\"
+    r"|[\x1b\x7f-\x9f])"
+)
+_CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
+_CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
+_STRING_END: Final = re.compile("[\x07\x18\x1a\x1b\x80-\x9f]")
+_NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
+_STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
+_CLEAN: Final = re.compile("[\x00-\x1f]")
+
+_GROUND, _ESCAPE, _CSI, _OSC, _DCS, _STRING = range(6)
+
+
+class Parser(pyte.ByteStream):
+    """Feeds one terminal.
+
+    Args:
+        screen: the terminal that performs what is parsed.
+    """
+
+    def __init__(self, screen: Terminal) -> None:
+        self.screen = screen
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        self._actions: dict[str, Action] = {}
+        self._state = _GROUND
+        self._kept = ""
+        self._overlong = False
+        self._dcs_body = False
+        self._sequence_bytes = 0
+        self._held = b""
+
+    @property
+    def pending(self) -> int:
+        """How many bytes at the end of the input are an incomplete character or sequence."""
+        return self._sequence_bytes + len(self._held)
+
+    def feed(self, data: bytes) -> None:  # type: ignore[override]
+        """Parse bytes. Never raises."""
+        if not data:
+            return
+        text = self._decoder.decode(data)
+        before = self._held
+        self._held = self._decoder.getstate()[0]
+        began = self._run(text)
+        if self._state == _GROUND:
+            self._sequence_bytes = 0
+        else:
+            decoded = (before + data)[: len(before) + len(data) - len(self._held)]
+            if began is None:
+                self._sequence_bytes += len(decoded)
+            else:
+                # The last one of its kind: what starts a sequence ends the one before it.
+                start = decoded.rfind(text[began].encode())
+                self._sequence_bytes = len(decoded) - start
+
+    # -- the fast way ---------------------------------------------------------------------
+
+    def _run(self, text: str) -> int | None:
+        """Parse text; says where the sequence that is open at its end began, if in this text."""
+        began: int | None = None
+        at, length = 0, len(text)
+        while at < length:
+            stop = min(at + _BLOCK, length)
+            slow = 0
+            while at < stop:
+                if self._state == _GROUND and slow < _SLOW_LIMIT:
+                    at += self._fast(text[at:stop])
+                    if at == stop:
+                        break
+                    slow += 1
+                    began = at
+                at, began = self._machine(text, at, stop, began, whole=slow >= _SLOW_LIMIT)
+        return began
+
+    def _fast(self, block: str) -> int:
+        """Perform what can be taken whole; says how many characters that was.
+
+        A block that ends in the middle of a sequence hands the rest to the
+        machine, which goes on in the next block.
+        """
+        screen = self.screen
+        draw = screen.draw
+        known = self._actions.get
+        parts = iter(_SPLIT.split(block))
+        for text in parts:
+            if text:
+                draw(text)
+            control = next(parts, None)
+            if control is None:
+                break
+            pen = screen.pen.next.get(control)
+            if pen is not None:
+                screen.pen = pen
+                screen.kind = NO_JOIN
+                continue
+            action = known(control)
+            if action is None:
+                if control in _STARTERS:
+                    return len(block) - len(control) - sum(map(len, parts))
+                if control in "\x7f\x9c":
+                    continue
+                action = self._learn(control)
+            action[0](*action[1])
+            screen.kind = NO_JOIN
+        return len(block)
+
+    def _learn(self, control: str) -> Action:
+        """What a complete control function does; remembered when it is short."""
+        screen = self.screen
+        introducer = control[:2]
+        action: Action
+        if introducer == "\x1b[":
+            match = _CONTROL.fullmatch(control, 2)
+            if match is None:
+                return screen.apply_sgr, (control,)
+            action = resolve(screen, *match.groups())
+            if action[0] == screen.apply_sgr:
+                return action
+        elif introducer == "\x1b]":
+            return screen.operating_system_command, (
+                control[2:].rstrip("\x07").removesuffix("\x1b\\"),
+            )
+        elif introducer == "\x1bP":
+            return self._device_control, (control[2:-2],)
+        elif introducer in {"\x1bX", "\x1b^", "\x1b_"}:
+            return screen.application_command, (control[1], control[2:-2])
+        elif control[0] == "\x1b":
+            action = screen.escape, (control[1:-1], control[-1])
+        else:
+            name = C0_FUNCTIONS.get(control) or C1_FUNCTIONS.get(control, "ignore")
+            action = getattr(screen, name), ()
+        if len(self._actions) >= _ACTION_LIMIT:
+            self._actions.clear()
+        self._actions[control] = action
+        return action
+
+    # -- the machine ----------------------------------------------------------------------
+
+    def _machine(
+        self, text: str, at: int, stop: int, began: int | None, *, whole: bool
+    ) -> tuple[int, int | None]:
+        """Parse from ``at`` until the ground state is reached, or (``whole``) up to ``stop``.
+
+        Returns:
+            Where parsing goes on, and where the sequence that is still open
+            began (``None`` when it did so before this text).
+        """
+        while at < stop:
+            if self._state in {_OSC, _STRING} or (self._state == _DCS and self._dcs_body):
+                at = self._string(text, at, stop)
+            else:
+                self._step(text[at])
+                at += 1
+            if self._state == _GROUND:
+                began = None
+                if not whole:
+                    break
+            elif text[at - 1] in _STARTERS:
+                began = at - 1
+        return at, began
+
+    def _enter(self, state: int) -> None:
+        self._state = state
+        self._kept = ""
+        self._overlong = False
+        self._dcs_body = False
+
+    def _step(self, char: str) -> None:
+        """One character outside of a string's body."""
+        state = self._state
+        if char == "\x1b":
+            self._enter(_ESCAPE)
+        elif "\x80" <= char <= "\x9f" or char in "\x18\x1a":
+            self._c1(char)
+        elif char < " ":
+            if state == _DCS:
+                return
+            self._perform(char)
+        elif char == "\x7f":
+            return
+        elif state == _GROUND:
+            self.screen.draw(char)
+        elif state == _ESCAPE:
+            self._escape(char)
+        else:
+            self._control_sequence(char)
+
+    def _c1(self, char: str) -> None:
+        """A C1 control, CAN or SUB: all of them end what is open."""
+        if char in "\x98\x9e\x9f":
+            self._enter(_STRING)
+            self._kept = {"\x98": "X", "\x9e": "^", "\x9f": "_"}[char]
+        elif char == "\x9b":
+            self._enter(_CSI)
+        elif char == "\x9d":
+            self._enter(_OSC)
+        elif char == "\x90":
+            self._enter(_DCS)
+        else:
+            self._enter(_GROUND)
+            if char != "\x9c":
+                self._perform(char)
+
+    def _perform(self, control: str) -> None:
+        action = self._actions.get(control) or self._learn(control)
+        action[0](*action[1])
+        self.screen.kind = NO_JOIN
+
+    def _escape(self, char: str) -> None:
+        if " " <= char <= "/":
+            if len(self._kept) < _MAX_SEQUENCE:
+                self._kept += char
+            return
+        kept = self._kept
+        if not kept and char in "[]PX^_":
+            self._enter({"[": _CSI, "]": _OSC, "P": _DCS}.get(char, _STRING))
+            if self._state == _STRING:
+                self._kept = char
+            return
+        self._enter(_GROUND)
+        if char <= "~":
+            self.screen.escape(kept, char)
+            self.screen.kind = NO_JOIN
+
+    def _control_sequence(self, char: str) -> None:
+        """A character of a CSI or of the head of a DCS."""
+        in_csi = self._state == _CSI
+        if char > "~":
+            # Not a character of a control sequence: it aborts one, unless it is ignored anyway.
+            if _CONTROL_SO_FAR.fullmatch(self._kept):
+                self._enter(_GROUND)
+            return
+        if char < "@":
+            if len(self._kept) < _MAX_SEQUENCE:
+                self._kept += char
+            else:
+                self._kept = f"{self._kept[:-1]}?"
+            return
+        match = _CONTROL.fullmatch(self._kept + char)
+        if in_csi:
+            self._enter(_GROUND)
+            if match is not None:
+                action = resolve(self.screen, *match.groups())
+                action[0](*action[1])
+                self.screen.kind = NO_JOIN
+        else:
+            self._dcs_body = True
+            self._kept += char
+            self._overlong = match is None
+
+    def _string(self, text: str, at: int, stop: int) -> int:
+        """Collect a string's body up to what ends it; says where parsing goes on."""
+        match = _STRING_END.search(text, at, stop)
+        end = match.start() if match else stop
+        if self._state == _STRING and (found := _NOT_ASCII.search(text, at, end)):
+            # xterm.js, to the letter: such a string ends at a character beyond ASCII.
+            self._enter(_GROUND)
+            return found.end()
+        self._keep(text[at:end])
+        if match is None:
+            return end
+        char = match.group()
+        if char == "\x07" and self._state != _OSC:
+            return end + 1
+        if char in "\x1b\x9c\x07":
+            self._finish()
+            self.screen.kind = NO_JOIN
+            self._enter(_ESCAPE if char == "\x1b" else _GROUND)
+        elif char in "\x18\x1a":
+            self._enter(_GROUND)
+            self.screen.kind = NO_JOIN
+        else:
+            self._c1(char)
+        return end + 1
+
+    def _keep(self, text: str) -> None:
+        if self._overlong or not text:
+            return
+        if self._state == _OSC:
+            text = _CLEAN.sub("", text)
+        if len(self._kept) + len(text) > MAX_STRING:
+            self._overlong = True
+            self._kept = ""
+            return
+        self._kept += text
+
+    def _finish(self) -> None:
+        """The string is complete."""
+        if self._overlong:
+            return
+        kept = self._kept
+        if self._state == _OSC:
+            self.screen.operating_system_command(kept)
+        elif self._state == _DCS:
+            self._device_control(kept)
+        else:
+            self.screen.application_command(kept[0], kept[1:])
+
+    def _device_control(self, body: str) -> None:
+        match = _CONTROL.match(body)
+        if match is not None:
+            prefix, _, intermediates, final = match.groups()
+            self.screen.device_control(f"{prefix}{intermediates}{final}", body[match.end() :])
