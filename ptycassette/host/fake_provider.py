@@ -12,6 +12,7 @@ over.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -78,30 +79,35 @@ class ProviderApp:
     async def _carry_out(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
         """Do over HTTP what was planned."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
-        sent = 0
-        outcome = "client-gone"
         began_us = self._log.now_us()
+        sent, outcome = await self._send(request, response, exchange)
+        # Before the last byte, so that who has the answer finds it in the log.
+        self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
+        if outcome == "complete":
+            with contextlib.suppress(ConnectionError):
+                await response.write_eof()
+        return response
+
+    async def _send(
+        self, request: web.Request, response: web.StreamResponse, exchange: Exchange
+    ) -> tuple[int, str]:
+        """Send the steps; how many bytes went out, and what became of it."""
+        sent = 0
         try:
-            for index, step in enumerate(exchange.steps):
+            for step in exchange.steps:
                 await asyncio.sleep(step.delay_ms / 1000)
                 if step.data:
-                    if index == 0 or not response.prepared:
+                    if not response.prepared:
                         await response.prepare(request)
                     await response.write(step.data)
                     sent += len(step.data)
             if exchange.ending == "disconnect":
-                outcome = "disconnect"
                 _break_off(request)
-            else:
-                if not response.prepared:
-                    await response.prepare(request)
-                await response.write_eof()
-                outcome = "complete"
-        except ConnectionError:
-            pass  # the client went away; the log says so
-        finally:
-            self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
-        return response
+            elif not response.prepared:
+                await response.prepare(request)
+        except (ConnectionError, asyncio.CancelledError):
+            return sent, "client-gone"
+        return sent, exchange.ending
 
     async def _converse(self, request: web.Request, asked: HttpRequest) -> web.StreamResponse:
         """A WebSocket: a handshake, then messages until somebody leaves."""

@@ -31,15 +31,13 @@ _GEMINI_VERBS: dict[str, tuple[OperationName, bool]] = {
     "streamGenerateContent": ("generate", True),
     "countTokens": ("count", False),
 }
-_POSTS: dict[str, Operation] = {
-    "/v1/messages": Operation("anthropic", "generate"),
-    "/v1/messages/count_tokens": Operation("anthropic", "count"),
-    "/v1/responses": Operation("responses", "generate"),
-    "/v1/chat/completions": Operation("chat", "generate"),
-}
-_GETS: dict[str, Operation] = {
-    "/backend-api/wham/accounts/check": Operation("responses", "account"),
-    "/backend-api/wham/usage": Operation("responses", "usage"),
+_FIXED: dict[str, tuple[str, Operation]] = {
+    "/v1/messages": ("POST", Operation("anthropic", "generate")),
+    "/v1/messages/count_tokens": ("POST", Operation("anthropic", "count")),
+    "/v1/responses": ("POST", Operation("responses", "generate")),
+    "/v1/chat/completions": ("POST", Operation("chat", "generate")),
+    "/backend-api/wham/accounts/check": ("GET", Operation("responses", "account")),
+    "/backend-api/wham/usage": ("GET", Operation("responses", "usage")),
 }
 
 
@@ -54,10 +52,9 @@ def find_operation(request: HttpRequest) -> Operation:
     path, method = request.path, request.method
     if path == "/" and method in {"GET", "HEAD"}:
         return Operation(None, "hello")
-    if path in _POSTS:
-        return _only(method, "POST", path, _POSTS[path])
-    if path in _GETS:
-        return _only(method, "GET", path, _GETS[path])
+    if path in _FIXED:
+        wanted, operation = _FIXED[path]
+        return _only(method, wanted, path, operation)
     api: Api = "anthropic" if "anthropic-version" in request.headers else "responses"
     if path == "/v1/models":
         return _only(method, "GET", path, Operation(api, "models"))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.provider.fake.exchange import Ending, Step
-from ptycassette.provider.fake.script import Model, Pace, Reply
+from ptycassette.provider.fake.script import Failure, Model, Pace, Reply
 from ptycassette.provider.wire import (
     anthropic,
     gemini,
@@ -71,7 +71,7 @@ def streamed(
     if reply.after_events is not None:
         pieces = pieces[: reply.after_events]
         if reply.error is not None:
-            pieces.append(_stream_error(reply, ask, stamp, framing))
+            pieces.append(_stream_error(reply.error, ask, stamp, framing))
         else:
             ending = "disconnect"
     return tuple(_paced(pieces, pace)), ending
@@ -92,11 +92,10 @@ def _pieces(
             return gemini.stream(answer, ask, stamp)
 
 
-def _stream_error(reply: Reply, ask: Ask, stamp: Stamp, framing: responses_events.Framing) -> Piece:
+def _stream_error(
+    failure: Failure, ask: Ask, stamp: Stamp, framing: responses_events.Framing
+) -> Piece:
     """The error that breaks a stream off."""
-    failure = reply.error
-    if failure is None:
-        raise ValueError("a reply without an error breaks off without one")
     match ask.api:
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
