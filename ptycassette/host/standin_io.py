@@ -91,8 +91,9 @@ class DriverPort:
     ) -> None:
         self.stdin = stdin
         self.stdout = stdout
-        self.is_terminal = os.isatty(stdout)
-        self._input_is_terminal = os.isatty(stdin)
+        # A terminal that was closed meanwhile does not look like one any more.
+        self.is_terminal = saved is not None or os.isatty(stdout)
+        self._input_is_terminal = saved is not None or os.isatty(stdin)
         self._saved = saved
         self._early = early
         self._pending: deque[bytes] = deque()
@@ -227,7 +228,8 @@ class DriverPort:
                     yield Resized(size)
             elif number == signal.SIGCONT:
                 if self._saved is not None:  # a shell put its own modes back while we stood still
-                    set_raw(self.stdin)
+                    with contextlib.suppress(termios.error):
+                        set_raw(self.stdin)
             else:
                 yield Signalled(signal.Signals(number).name.removeprefix("SIG").lower())
 

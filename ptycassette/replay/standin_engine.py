@@ -74,7 +74,8 @@ class StandinEngine:
         self._matcher: EntryMatcher | None = None
         self._last_us = 0
         self._waiting_since: int | None = None
-        self._size_checked = self.options.recorded_size is None or size is None
+        recorded = self.options.recorded_size
+        self._size_checked = recorded is None or size is None or size == recorded
         self._finished: Finished | None = None
 
     @property

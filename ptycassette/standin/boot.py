@@ -40,6 +40,7 @@ class Handover:
         self.written = 0
         self.early = b""
         self.saved: list[Any] | None = None
+        self.size: tuple[int, int] | None = None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -94,7 +95,8 @@ def first_bytes(cassette: str, handover: Handover) -> None:
     packed = fcntl.ioctl(1, termios.TIOCGWINSZ, b"\0" * 8)
     if manifest["version"] != 1 or manifest.get("required_features"):
         return
-    if struct.unpack("HHHH", packed)[:2] != (terminal["initial_rows"], terminal["initial_cols"]):
+    size = struct.unpack("HHHH", packed)[:2]
+    if size != (terminal["initial_rows"], terminal["initial_cols"]):
         return
     line = read_head(os.path.join(cassette, "output.jsonl"), HEAD_BYTES).split(b"\n", 1)[0]
     output = parse(line)
@@ -110,7 +112,7 @@ def first_bytes(cassette: str, handover: Handover) -> None:
     handover.saved, handover.early = set_raw(0)
     if os.write(1, data) != length:
         raise OSError("the terminal took less than one chunk")
-    handover.written = length
+    handover.written, handover.size = length, size
 
 
 def set_raw(fd: int) -> tuple[list[Any], bytes]:

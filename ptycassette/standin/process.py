@@ -44,6 +44,7 @@ class Started(Protocol):
     written: int
     early: bytes
     saved: list[object] | None
+    size: tuple[int, int] | None
 
 
 def run(args: Sequence[str], started: Started | None = None) -> int:
@@ -99,6 +100,7 @@ class _Run:
         terminal = cassette.manifest.terminal
         compare = self._port.is_terminal and not settings.ignore_size
         recorded = _size(terminal.initial_rows, terminal.initial_cols) if compare else None
+        size = self._port.size if compare else None
         self._inputs = tuple(cassette.inputs())
         self._signals = {record.signal for record in self._inputs if record.kind == "signal"}
         self._engine = StandinEngine(
@@ -106,9 +108,11 @@ class _Run:
             self._inputs,
             options=msgspec.structs.replace(settings.engine_options(), recorded_size=recorded),
             matching=settings.matching(),
-            size=self._port.size if compare else None,
+            size=_size(*started.size) if compare and started and started.size else size,
             screen=self._screen,
         )
+        if size is not None:
+            self._engine.resized(size, self._clock.now_us())
         self._shape = self._output_shape()
 
     def report(self, report: StandinReport) -> StandinReport:

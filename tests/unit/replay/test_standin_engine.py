@@ -378,6 +378,15 @@ def test_a_recorded_resize_is_awaited() -> None:
     assert rig.run() == Over(EXIT)
 
 
+def test_a_resize_before_the_first_step_is_no_wrong_start() -> None:
+    """It started at the recorded size; the resize was only fast."""
+    rig = Rig(Resized(1, OTHER), Output(2, b"b"), Finished(t_us=3, exit=EXIT), recorded_size=SIZE)
+    rig.engine.resized(OTHER, 0)
+
+    assert rig.run() == Over(EXIT)
+    assert not rig.engine.diverged
+
+
 def test_resizes_that_the_system_merged_are_the_recorded_ones() -> None:
     """Two recorded resizes, one signal."""
     middle = Size(rows=26, cols=90)

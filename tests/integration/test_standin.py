@@ -1,0 +1,507 @@
+"""The stand-in as drivers see it: a process in a terminal that nobody here wrote, or in pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from ptycassette.model import (
+    ExitStatus,
+    Finished,
+    JournalEvent,
+    Output,
+    Resized,
+    Signalled,
+    Size,
+    Typed,
+)
+from ptycassette.standin import boot
+from ptycassette.testing import write_cassette
+
+pytestmark = pytest.mark.integration
+
+EXIT = ExitStatus(code=3, exited=True, signaled=False)
+KILLED = ExitStatus(code=-1, signal="terminated", exited=False, signaled=True)
+CLI = [str(Path(sys.executable).with_name("ptycassette"))]
+BOOT = [sys.executable, "-I", "-S", str(boot.__file__)]
+
+HELLO: list[JournalEvent] = [
+    Output(0, b"hello\r\n> "),
+    Typed(100_000, b"h"),
+    Output(110_000, b"h"),
+    Typed(200_000, b"i"),
+    Output(210_000, b"i"),
+    Typed(300_000, b"\r"),
+    Output(400_000, b"\r\nbye\r\n"),
+    Finished(t_us=500_000, exit=EXIT),
+]
+
+
+class Stage:
+    """Makes cassettes, starts stand-ins for them, and reads the report."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.report_path = place / "report.json"
+        self.children: list[pexpect.spawn[Any]] = []
+
+    def cassette(self, *items: JournalEvent) -> Path:
+        """Publish the cassette of this test."""
+        path = self.place / "run.cassette"
+        write_cassette(path, *items)
+        return path
+
+    def environment(self) -> dict[str, str]:
+        """Where the report goes, besides all else."""
+        return {**os.environ, "PTYCASSETTE_REPORT": str(self.report_path)}
+
+    def start(
+        self, *items: JournalEvent, options: tuple[str, ...] = (), size: tuple[int, int] = (24, 80)
+    ) -> pexpect.spawn[Any]:
+        """Start a stand-in under pexpect."""
+        path = self.place / "run.cassette"
+        words = [*BOOT, *options, str(path if path.exists() else self.cassette(*items))]
+        child = pexpect.spawn(
+            words[0], words[1:], env=self.environment(), dimensions=size, timeout=20
+        )
+        child.delaybeforesend = None
+        self.children.append(child)
+        return child
+
+    def report(self) -> dict[str, Any]:
+        """What it reported."""
+        found: dict[str, Any] = json.loads(self.report_path.read_text())
+        return found
+
+    def kinds(self) -> list[str]:
+        """The kinds of its divergences."""
+        return [found["kind"] for found in self.report()["divergences"]]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A stage; whatever is left on it is closed."""
+    stage = Stage(tmp_path)
+    yield stage
+    for child in stage.children:
+        if not child.closed:
+            child.close(force=True)
+
+
+def ended(child: pexpect.spawn[Any]) -> bytes:
+    """Everything up to the end of the process, which is then waited for."""
+    child.expect(pexpect.EOF)
+    output: bytes = child.before or b""
+    child.close()
+    return output
+
+
+@pytest.mark.parametrize("sent", [b"hi\r", b"hi\n", b"ho\x7fi\r", b"\x1b[200~hi\x1b[201~\r"])
+def test_the_recorded_session_is_played_to_its_end(stage: Stage, sent: bytes) -> None:
+    """With the recorded output and status, however the line was typed."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    child.send(sent)
+
+    assert ended(child) == b"hi\r\nbye\r\n"
+    assert child.exitstatus == 3
+    assert stage.report()["result"] == "passed"
+
+
+def test_echo_plays_key_by_key(stage: Stage) -> None:
+    """A driver may wait for the echo of each key."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    for key in ("h", "i"):
+        child.send(key)
+        child.expect(key)
+    child.send("\r")
+
+    assert ended(child) == b"\r\nbye\r\n"
+
+
+def test_input_before_the_first_byte_waits(stage: Stage) -> None:
+    """It may have passed the line discipline; CR is CR all the same."""
+    child = stage.start(*HELLO, options=("--match", "exact"))
+    child.send("hi\r")
+
+    assert ended(child).endswith(b"hello\r\n> hi\r\nbye\r\n")
+    assert stage.report()["result"] == "passed"
+
+
+def test_single_bytes_with_pauses_are_joined(stage: Stage) -> None:
+    """An arrow key, a byte every 5 ms."""
+    child = stage.start(
+        Output(0, b"menu"), Typed(1, b"\x1b[B"), Output(2, b"down"), Finished(t_us=3, exit=EXIT)
+    )
+    child.expect("menu")
+    for byte in (b"\x1b", b"[", b"B"):
+        child.send(byte)
+        time.sleep(0.005)
+
+    assert ended(child) == b"down"
+
+
+def test_a_divergence_goes_to_the_report_and_not_to_the_terminal(stage: Stage) -> None:
+    """The driver would parse it."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    child.send("bad\r")
+
+    assert ended(child) == b""
+    assert child.exitstatus == 125
+    (found,) = stage.report()["divergences"]
+    assert (found["kind"], found["expected"]["text"], found["got"]["text"]) == (
+        "input-changed",
+        "hi<enter>",
+        "bad<enter>",
+    )
+    assert found["screen"] == ["hello", ">"]
+    assert "expected: hi<enter>" in stage.report_path.with_suffix(".txt").read_text()
+
+
+def test_lenient_goes_on_and_reports(stage: Stage) -> None:
+    """The recorded end comes, the divergence stays."""
+    child = stage.start(*HELLO, options=("--lenient",))
+    child.expect("> ")
+    child.send("bad\r")
+
+    assert ended(child) == b"hi\r\nbye\r\n"
+    assert child.exitstatus == 3
+    assert stage.report()["result"] == "diverged"
+
+
+def test_the_recorded_signal_is_raised_again(stage: Stage) -> None:
+    """The driver sees a process that was killed."""
+    child = stage.start(
+        Output(0, b"x"), Signalled(1, "term"), Output(2, b"y"), Finished(t_us=3, exit=KILLED)
+    )
+    child.expect("x")
+    child.kill(signal.SIGTERM)
+
+    assert ended(child) == b"y"
+    assert child.signalstatus == signal.SIGTERM
+    assert stage.report()["result"] == "passed"
+
+
+def test_a_signal_that_nobody_recorded_is_a_divergence(stage: Stage) -> None:
+    """And ends the run."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    child.kill(signal.SIGTERM)
+    ended(child)
+
+    assert child.exitstatus == 125
+    assert stage.kinds() == ["input-extra"]
+    assert stage.report()["killed_by"] == "term"
+
+
+def test_lenient_dies_by_a_signal_that_nobody_recorded(stage: Stage) -> None:
+    """As the real program would."""
+    child = stage.start(*HELLO, options=("--lenient",))
+    child.expect("> ")
+    child.kill(signal.SIGTERM)
+    ended(child)
+
+    assert child.signalstatus == signal.SIGTERM
+
+
+def test_ctrl_c_is_a_key_at_its_recorded_place(stage: Stage) -> None:
+    """The line discipline does not make a signal of it."""
+    child = stage.start(Output(0, b"run"), Typed(1, b"\x03"), Output(2, b"^C"),
+                        Finished(t_us=3, exit=EXIT))  # fmt: skip
+    child.expect("run")
+    child.sendintr()
+
+    assert ended(child) == b"^C"
+
+
+def test_a_resize_is_awaited_and_compared(stage: Stage) -> None:
+    """SIGWINCH tells, the recorded size decides."""
+    child = stage.start(Output(0, b"a"), Resized(1, Size(rows=30, cols=100)), Output(2, b"b"),
+                        Finished(t_us=3, exit=EXIT))  # fmt: skip
+    child.expect("a")
+    child.setwinsize(30, 100)
+
+    assert ended(child) == b"b"
+    assert stage.report()["result"] == "passed"
+
+
+def test_another_resize_is_a_divergence(stage: Stage) -> None:
+    """It names both sizes."""
+    child = stage.start(Output(0, b"a"), Resized(1, Size(rows=30, cols=100)), Output(2, b"b"),
+                        Finished(t_us=3, exit=EXIT))  # fmt: skip
+    child.expect("a")
+    child.setwinsize(31, 100)
+    ended(child)
+
+    assert stage.kinds() == ["resize-changed"]
+
+
+def test_another_size_is_a_divergence_before_anything_is_played(stage: Stage) -> None:
+    """Unless sizes are to be ignored."""
+    child = stage.start(*HELLO, size=(10, 40))
+
+    assert ended(child) == b""
+    assert stage.kinds() == ["size-mismatch"]
+
+
+def test_a_size_can_be_ignored(stage: Stage) -> None:
+    """For drivers that have none of their own."""
+    child = stage.start(*HELLO, size=(10, 40), options=("--ignore-size",))
+    child.send("hi\r")
+    ended(child)
+
+    assert stage.report()["result"] == "passed"
+
+
+def test_a_driver_that_closes_the_terminal_leaves_input_missing(stage: Stage) -> None:
+    """Closing is no signal of the driver's, though the system sends one."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    report = hung_up_report(stage, child)
+
+    assert [found["kind"] for found in report["divergences"]] == ["input-missing"]
+    assert report["unplayed"]["inputs"] == 3
+
+
+def test_a_driver_that_closes_before_everything_was_written_is_told(stage: Stage) -> None:
+    """Early end of file: the rest was never played."""
+    chunk = b"x" * 60_000
+    child = stage.start(*(Output(n, chunk) for n in range(20)), Finished(t_us=30, exit=EXIT))
+    child.expect("x")
+    report = hung_up_report(stage, child)
+
+    assert report["result"] == "unplayed"
+    assert report["early_eof"] is True
+    assert report["unplayed"]["outputs"] > 10
+
+
+def hung_up_report(stage: Stage, child: pexpect.spawn[Any]) -> dict[str, Any]:
+    """Close the driver's side under the stand-in, and return its report."""
+    child.ptyproc.fileobj.close()
+    child.closed = True
+    report = waited_report(stage)
+    os.waitpid(child.pid, 0)
+    return report
+
+
+def waited_report(stage: Stage) -> dict[str, Any]:
+    """The report once it is final; the process has no terminal to be waited at."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if stage.report_path.exists() and stage.report()["result"] != "running":
+            return stage.report()
+        time.sleep(0.01)
+    pytest.fail("no report came")
+
+
+def test_a_stand_in_that_was_killed_left_a_report_that_says_running(stage: Stage) -> None:
+    """So that its end is not taken for a pass."""
+    child = stage.start(*HELLO)
+    child.expect("> ")
+    deadline = time.monotonic() + 20
+    while not stage.report_path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    child.kill(signal.SIGKILL)
+    ended(child)
+
+    assert stage.report()["result"] == "running"
+
+
+def test_queries_without_an_answer_do_not_hang(stage: Stage) -> None:
+    """Recorded with answers, driven by a terminal that gives none."""
+    child = stage.start(
+        Output(0, b"\x1b[c\x1b[6n"), Typed(1, b"\x1b[?62c\x1b[1;1R", source="terminal"),
+        Output(2, b"ready"), Typed(3, b"\x1b"), Output(4, b"gone"), Finished(t_us=5, exit=EXIT),
+    )  # fmt: skip
+    child.expect("ready")
+    child.send(b"\x1b[?1;2c")
+    child.send(b"\x1b")
+
+    assert ended(child) == b"gone"
+    assert stage.report()["result"] == "passed"
+
+
+def test_realtime_keeps_the_recorded_pauses(stage: Stage) -> None:
+    """At the asked speed."""
+    child = stage.start(Output(0, b"a"), Output(600_000, b"b"), Finished(t_us=600_000, exit=EXIT),
+                        options=("--speed", "2"))  # fmt: skip
+    child.expect("a")
+    since = time.monotonic()
+    child.expect("b")
+
+    assert 0.25 < time.monotonic() - since < 1.5
+
+
+def test_output_is_taken_as_slowly_as_the_driver_reads(stage: Stage) -> None:
+    """Back-pressure loses nothing, and input is taken meanwhile."""
+    big = bytes(range(32, 127)) * 4000
+    child = stage.start(Output(0, big), Typed(1, b"ok\r"), Output(2, b"end"),
+                        Finished(t_us=3, exit=EXIT))  # fmt: skip
+    child.expect(" ")
+    child.send("ok\r")
+    time.sleep(0.3)
+
+    assert ended(child) == big[1:] + b"end"
+
+
+def test_over_pipes_the_line_ends_are_those_of_a_pipe(stage: Stage) -> None:
+    """Recorded at a terminal, which had turned LF into CR LF."""
+    path = stage.cassette(Output(0, b"one\r"), Output(1, b"\ntwo\r\n"), Finished(t_us=5, exit=EXIT))
+    ran = subprocess.run(
+        [*BOOT, str(path)], capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=20,
+        env=stage.environment(),
+    )  # fmt: skip
+
+    assert (ran.stdout, ran.stderr, ran.returncode) == (b"one\ntwo\n", b"", 3)
+
+
+def test_over_pipes_input_is_compared_too(stage: Stage) -> None:
+    """The end of the pipe is what Ctrl-D was typed for."""
+    path = stage.cassette(
+        Typed(0, b"1+1\r"), Output(1, b"2\r\n"), Typed(2, b"\x04"), Finished(t_us=5, exit=EXIT)
+    )
+    ran = subprocess.run(
+        [*BOOT, "--newlines", "recorded", str(path)], input=b"1+1\n", capture_output=True,
+        check=False, timeout=20, env=stage.environment(),
+    )  # fmt: skip
+
+    assert (ran.stdout, ran.returncode) == (b"2\r\n", 3)
+    assert stage.report()["result"] == "passed"
+
+
+def test_what_is_no_cassette_is_said_on_stderr(stage: Stage) -> None:
+    """Exit status 125, and the report knows as well."""
+    ran = subprocess.run(
+        [*BOOT, str(stage.place)], capture_output=True, text=True, check=False, timeout=20,
+        env=stage.environment(),
+    )  # fmt: skip
+
+    assert ran.returncode == 125
+    assert "manifest.json is missing" in ran.stderr
+    assert stage.report()["result"] == "failed"
+
+
+def test_wrong_usage_is_exit_status_2(stage: Stage) -> None:
+    """Through the command line proper, too."""
+    ran = subprocess.run(
+        [*CLI, "stand-in", "--metch", "x"], capture_output=True, text=True, check=False, timeout=20
+    )
+
+    assert ran.returncode == 2
+    assert "no such option: --metch" in ran.stderr
+
+
+def test_a_directory_gets_one_report_per_process(stage: Stage) -> None:
+    """Several stand-ins of one test."""
+    stage.report_path = stage.place / "reports"
+    stage.report_path.mkdir()
+    for _ in range(2):
+        child = stage.start(*HELLO)
+        child.send("hi\r")
+        ended(child)
+
+    assert len(list(stage.report_path.glob("run.cassette-*.json"))) == 2
+
+
+def test_tmux_cannot_tell_the_difference(stage: Stage, program: Callable[[str], str]) -> None:
+    """A terminal multiplexer that answers queries itself."""
+    path = stage.cassette(
+        Output(0, b"\x1b[c\x1b]11;?\x1b\\\x1b[6n> "), Typed(1, b"\x1b[?62;4c", source="terminal"),
+        Typed(2, b"h"), Output(3, b"h"), Typed(4, b"i"), Output(5, b"i"), Typed(6, b"\r"),
+        Output(7, b"\r\n\x1b[1mbye\x1b[0m\r\n"), Typed(8, b"\x1b[A"), Finished(t_us=9, exit=EXIT),
+    )  # fmt: skip
+    config = stage.place / "tmux.conf"
+    config.write_text("set -g status off\n")
+    tmux = [program("tmux"), "-f", str(config), "-S", str(stage.place / "tmux")]
+
+    def shown(wanted: str) -> str:
+        deadline = time.monotonic() + 20
+        screen = ""
+        while wanted not in screen and time.monotonic() < deadline:
+            time.sleep(0.05)
+            screen = subprocess.run(
+                [*tmux, "capture-pane", "-p"], capture_output=True, text=True, check=True
+            ).stdout
+        return screen
+
+    subprocess.run(
+        [*tmux, "new-session", "-d", "-x", "80", "-y", "24", "--", *BOOT, str(path)], check=True,
+        env=stage.environment(),
+    )  # fmt: skip
+    shown(">")
+    subprocess.run([*tmux, "send-keys", "hi", "Enter"], check=True)
+    screen = shown("bye")
+    subprocess.run([*tmux, "send-keys", "Up"], check=True)
+    report = waited_report(stage)
+    subprocess.run([*tmux, "kill-server"], check=False, capture_output=True, timeout=20)
+
+    assert screen.splitlines()[:2] == ["> hi", "bye"]
+    assert report["result"] == "passed", report
+
+
+def test_the_first_byte_is_out_within_twice_the_time_of_a_bare_python(stage: Stage) -> None:
+    """The best of ten, because other work on the machine is no property of ours."""
+    path = stage.cassette(*HELLO)
+    command = Path(sys.executable).with_name("ptycassette")
+    bare = min(first_byte_s([sys.executable, "-c", "print(1)"]) for _ in range(10))
+    ours = min(first_byte_s([str(command), "stand-in", str(path)]) for _ in range(10))
+
+    assert ours < 2 * bare
+
+
+def first_byte_s(words: list[str]) -> float:
+    """Seconds from fork to the first byte, in a terminal of 24 by 80."""
+    since = time.perf_counter()
+    child = pexpect.spawn(words[0], words[1:], dimensions=(24, 80), timeout=20)
+    try:
+        child.expect(".")
+        return time.perf_counter() - since
+    finally:
+        child.close(force=True)
+
+
+def test_the_terminal_is_put_back(stage: Stage) -> None:
+    """Whoever runs it from a shell keeps a usable terminal."""
+    path = stage.cassette(Output(0, b"x"), Finished(t_us=1, exit=EXIT))
+    shell = pexpect.spawn(
+        "sh", ["-c", f"stty size; {' '.join(BOOT)} {path}; stty -a"], dimensions=(24, 80),
+        timeout=20, env=stage.environment(),
+    )  # fmt: skip
+    stage.children.append(shell)
+    output = ended(shell).decode()
+
+    assert " icanon" in output
+    assert " echo " in output
+
+
+def test_a_plain_fork_with_a_pty_works(stage: Stage) -> None:
+    """No library between: the size is unset, so sizes are not compared."""
+    path = stage.cassette(*HELLO)
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execvpe(BOOT[0], [*BOOT, str(path)], stage.environment())  # noqa: S606 - no shell is meant
+    os.write(master, b"hi\r")
+    output = b""
+    try:
+        while chunk := os.read(master, 4096):
+            output += chunk
+    except OSError:
+        pass  # Linux says EIO where others say end of file
+    _, status = os.waitpid(pid, 0)
+    os.close(master)
+
+    assert output.endswith(b"hello\r\n> hi\r\nbye\r\n")
+    assert os.waitstatus_to_exitcode(status) == 3
