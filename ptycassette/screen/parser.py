@@ -53,6 +53,8 @@ _SPLIT: Final = re.compile(
 _CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 _CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
 _STRING_END: Final = re.compile("[\x07\x18\x1a\x1b\x80-\x9f]")
+_BOM: Final = "\ufeff"
+_PRINTABLE: Final = re.compile("[^\x00-\x1f\x7f-\x9f]+")
 _NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
 _STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 _CLEAN: Final = re.compile("[\x00-\x1f]")
@@ -88,6 +90,8 @@ class Parser(pyte.ByteStream):
         if not data:
             return
         text = self._decoder.decode(data)
+        if _BOM in text:
+            text = text.replace(_BOM, "")
         before = self._held
         self._held = self._decoder.getstate()[0]
         began = self._run(text)
@@ -197,6 +201,9 @@ class Parser(pyte.ByteStream):
         while at < stop:
             if self._state in {_OSC, _STRING} or (self._state == _DCS and self._dcs_body):
                 at = self._string(text, at, stop)
+            elif self._state == _GROUND and (run := _PRINTABLE.match(text, at, stop)):
+                self._draw(run.group(), at)
+                at = run.end()
             else:
                 self._step(text[at])
                 at += 1
@@ -207,6 +214,10 @@ class Parser(pyte.ByteStream):
             elif text[at - 1] in _STARTERS:
                 began = at - 1
         return at, began
+
+    def _draw(self, text: str, at: int) -> None:  # noqa: ARG002 - a traced parser needs it
+        """Paint text that stands at ``at`` in what is being parsed."""
+        self.screen.draw(text)
 
     def _enter(self, state: int) -> None:
         self._state = state
@@ -227,8 +238,6 @@ class Parser(pyte.ByteStream):
             self._perform(char)
         elif char == "\x7f":
             return
-        elif state == _GROUND:
-            self.screen.draw(char)
         elif state == _ESCAPE:
             self._escape(char)
         else:
