@@ -76,7 +76,8 @@ class JournalFile:
     ) -> None:
         self._write, self._sync = write, sync
         self._encoder = JournalEncoder(secrets.randbits(32))
-        self._size = 0
+        self.size = 0
+        """Bytes handed to the kernel so far."""
         self._failure: StorageError | None = None
         self._closed = False
         self.path = directory / f"{meta.id}{SUFFIX}"
@@ -177,7 +178,7 @@ class JournalFile:
             self._put_rest(b"".join(buffers))
         except OSError as exc:
             self._fail(exc)
-        self._size += total
+        self.size += total
         if self._syncer is not None:
             self._notify(total)
 
@@ -201,7 +202,7 @@ class JournalFile:
 
     def _fail(self, exc: OSError) -> None:
         try:
-            os.ftruncate(self._fd, self._size)
+            os.ftruncate(self._fd, self.size)
             rest = f"the recording up to here is in {self.path}"
         except OSError:
             # A torn record stays at the end; readers drop it.

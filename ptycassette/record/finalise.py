@@ -49,7 +49,7 @@ from ptycassette.model import (
 from ptycassette.record.frames import FrameMaker
 from ptycassette.screen.policies import FramePolicy, frame_policy
 
-__all__ = ["RunFailedError", "finalise"]
+__all__ = ["Progress", "RunFailedError", "finalise", "finalise_failed"]
 
 FORMAT_VERSION = 1
 _FINDINGS_SHOWN = 5
@@ -108,6 +108,24 @@ def finalise(
         raise
 
 
+def finalise_failed(
+    meta: SessionMeta,
+    source: EventSource,
+    sink: CassetteSink,
+    *,
+    emulator: EmulatorFactory,
+    scrubber: Scrubber,
+) -> tuple[str, ...]:
+    """Hand the scrubbed records of a failed run to ``sink``, as far as they go; publish nothing.
+
+    Returns:
+        What the verification found. Unless it is empty the sink must be aborted.
+    """
+    work = _Work(meta, source, sink, emulator=emulator, scrubber=scrubber, policy=None)
+    work.failed = True
+    return scrubber.verify(meta, work.run)
+
+
 def _verify(findings: tuple[str, ...], *, all_seen: bool) -> None:
     if not findings:
         if not all_seen:
@@ -142,13 +160,13 @@ class _Work:
             name = str(meta.options.get("frame_policy", "settled"))
             policy = frame_policy(name, resolution_ms=meta.resolution_ms)
         self._frames = FrameMaker(screen, policy)
+        self.failed = False
         self._seq = 0
         self._t_us = 0
         self._offset = 0
         self._probes: list[Probed] = []
         self._final: Finished | None = None
         self._started = False
-        self._failed = False
         self.done = False
         self.progress: Progress | None = None
 
@@ -279,6 +297,19 @@ class _Work:
     def _end(self) -> Iterator[JournalEvent]:
         """Write what stands at the end; yield the texts of the manifest for verification."""
         final = self._final
+        if not self.failed:
+            self._check(final)
+        for probe in self._probes:
+            for document in (probe.quota, probe.discovery):
+                if document is not None:
+                    self._sink.put(document)
+        if final is not None:
+            self._sink.add(self._final_record(final))
+        self._sink.put(self._report())
+        yield Noted(self._t_us, self._texts())
+
+    def _check(self, final: Finished | None) -> None:
+        """Raise if the run must not become a cassette."""
         if final is None:
             raise RunFailedError(
                 "the recording ends before the program did",
@@ -289,13 +320,6 @@ class _Work:
             raise RunFailedError(final.failure, stage="run")
         if self._offset == 0 and (final.exit is None or final.exit.code != 0):
             raise RunFailedError("the program failed before it showed anything", stage="output")
-        for probe in self._probes:
-            for document in (probe.quota, probe.discovery):
-                if document is not None:
-                    self._sink.put(document)
-        self._sink.add(self._final_record(final))
-        self._sink.put(self._report())
-        yield Noted(self._t_us, self._texts())
 
     def _texts(self) -> dict[str, Any]:
         manifest = self.manifest()

@@ -1,0 +1,359 @@
+"""The hot loop of an interactive recording: between the user's terminal and the program's PTY.
+
+What makes it cheap, and what makes it safe:
+
+- A burst is drained into one buffer, read by read with a moment for each; one
+  checksum and one system call put it into the journal, one puts it on the
+  screen. No rendering, scrubbing, hashing or JSON happens here.
+- The journal comes first: what is on the screen is in the kernel's hands already.
+- Input goes to the program first and into the journal right after, while the
+  program works on the answer; the answer is read later, so the order holds.
+- Input never blocks the loop: what the program does not take yet waits in a
+  queue, so a program that writes before it reads cannot deadlock with us.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import termios
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from ptycassette.host.journal_file import JournalFile
+from ptycassette.host.pty_process import PtyChild
+from ptycassette.host.side_channel import SideChannel
+from ptycassette.host.terminal import SignalPipe, UserTerminal, suspend
+from ptycassette.model import Clock, ExitStatus, Noted, Resized, Typed
+
+__all__ = ["PassThrough", "Streams"]
+
+# Small enough that the program, we and the terminal work at the same time, large enough that
+# a burst costs few calls; measured (docs/recording.md).
+_BATCH_BYTES = 16 << 10
+_READ_BYTES = 32 << 10
+# A read this small has emptied the PTY; asking again would only delay an echo.
+_SMALL_BYTES = 512
+_UNSHOWN_BYTES = 64 << 10
+_CAUGHT = (
+    signal.SIGWINCH,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTSTP,
+)
+_ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+
+
+class Streams(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the user is.
+
+    Attributes:
+        in_fd: where input comes from; -1 for nowhere.
+        out_fd: where output goes; -1 for nowhere.
+        terminal: the user's terminal, in raw mode already; None when ``in_fd`` is none.
+    """
+
+    in_fd: int = 0
+    out_fd: int = 1
+    terminal: UserTerminal | None = None
+
+
+class PassThrough:
+    """One interactive session. Make it, ``run`` it once.
+
+    Args:
+        child: the program, just spawned.
+        journal: where everything goes first.
+        clock: time.
+        start_us: the moment that counts as 0.
+        streams: where the user is.
+        channel: the side channel.
+        timeout_s: end the program after this long.
+
+    Attributes:
+        passwords: what was typed while the terminal did not echo; in memory only.
+        failure: why the run must not become a cassette, if so.
+        ended_by: the signal that ended the recorder, if one did.
+    """
+
+    def __init__(
+        self,
+        child: PtyChild,
+        journal: JournalFile,
+        *,
+        clock: Clock,
+        start_us: int,
+        streams: Streams,
+        channel: SideChannel | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._child, self._journal = child, journal
+        self._master = child.fd
+        self._now_us, self._start_us = clock.now_us, start_us
+        self._in_fd, self._out_fd = streams.in_fd, streams.out_fd
+        self._terminal, self._channel = streams.terminal, channel
+        self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
+        self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
+        self._queue: deque[bytes] = deque()
+        self._poll = select.poll()
+        self._over = False
+        self._wanted = select.POLLIN
+        self._unshown = bytearray()
+        self.passwords: list[bytes] = []
+        self.failure: str | None = None
+        self.ended_by: int | None = None
+
+    @property
+    def elapsed_us(self) -> int:
+        """Microseconds since the start."""
+        return self._now_us() - self._start_us
+
+    def run(self) -> ExitStatus:
+        """Relay until the program and all its output are through; how it ended."""
+        poll = self._poll
+        poll.register(self._master, select.POLLIN)
+        poll.register(self._child.control_fd, select.POLLIN)
+        if self._in_fd >= 0:
+            poll.register(self._in_fd, select.POLLIN)
+        if self._channel is not None:
+            poll.register(self._channel.fd, select.POLLIN)
+        with SignalPipe(_CAUGHT) as signals:
+            poll.register(signals.fd, select.POLLIN)
+            while not self._over:
+                self._turn(poll.poll(self._timeout_ms()), signals)
+            while self._unshown:
+                self._turn(poll.poll(), signals)
+        self._child.release_slave()
+        status = self._child.wait()
+        assert status is not None  # noqa: S101 - without a timeout it waits for the end
+        if self._channel is not None:
+            self._note(self._channel.finish())
+        if status.signaled or self.ended_by is not None:
+            self._clean_screen()
+        return status
+
+    def _timeout_ms(self) -> int | None:
+        if self._deadline_us is None:
+            return None
+        return max(0, (self._deadline_us - self._now_us()) // 1000 + 1)
+
+    def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
+        """Serve everything that is ready."""
+        for fd, what in ready:
+            if fd == self._master:
+                if what & select.POLLOUT:
+                    self._send()
+                if what & ~select.POLLOUT:
+                    self._relay()
+            elif fd == self._out_fd:
+                self._show_rest()
+            elif fd == self._in_fd:
+                self._take_input()
+            elif fd == signals.fd:
+                for number in signals.take():
+                    self._obey(number)
+            elif self._channel is not None and fd == self._channel.fd:
+                self._note(self._channel.read())
+            else:
+                self._look_for_end()
+        if self._deadline_us is not None and self._now_us() >= self._deadline_us:
+            self._time_out()
+
+    def _relay(self) -> None:
+        """Drain the PTY into one batch: journal, then screen."""
+        view, master, now_us, start_us = self._view, self._master, self._now_us, self._start_us
+        reads: list[tuple[int, int]] = []
+        at = 0
+        try:
+            while at < _BATCH_BYTES:
+                count = os.readv(master, (view[at:],))
+                if count == 0:
+                    self._over = True
+                    break
+                reads.append((now_us() - start_us, count))
+                at += count
+                if count < _SMALL_BYTES:
+                    break
+        except BlockingIOError:
+            pass
+        except OSError as exc:
+            if exc.errno != errno.EIO:  # Linux: nobody has the slave open any more
+                raise
+            self._over = True
+        if at:
+            data = view[:at]
+            self._journal.append_batch(reads, data)
+            self._show(data)
+
+    def _show(self, data: memoryview) -> None:
+        """Put ``data`` on the screen, or as much as it takes; the rest waits."""
+        if self._out_fd < 0:
+            return
+        if self._unshown:
+            self._unshown += data
+        else:
+            done = self._write_out(data)
+            if done < len(data):
+                self._unshown += data[done:]
+                self._poll.register(self._out_fd, select.POLLOUT)
+        if len(self._unshown) > _UNSHOWN_BYTES:
+            self._watch_master()
+
+    def _show_rest(self) -> None:
+        """Go on with what the screen did not take; read the program again when it is little."""
+        with memoryview(self._unshown) as rest:
+            done = self._write_out(rest)
+        del self._unshown[:done]
+        if not self._unshown and self._out_fd >= 0:
+            self._poll.unregister(self._out_fd)
+        if len(self._unshown) <= _UNSHOWN_BYTES:
+            self._watch_master()
+
+    def _write_out(self, data: memoryview) -> int:
+        try:
+            return os.write(self._out_fd, data)
+        except BlockingIOError:
+            return 0
+        except OSError as exc:
+            if exc.errno not in (errno.EIO, errno.EPIPE):
+                raise
+            self._lose_terminal()
+            return len(data)
+
+    def _watch_master(self) -> None:
+        """Ask for what we can take: no output while too much of it is unshown."""
+        wanted = 0 if len(self._unshown) > _UNSHOWN_BYTES else select.POLLIN
+        if self._queue:
+            wanted |= select.POLLOUT
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._poll.modify(self._master, wanted)
+
+    def _take_input(self) -> None:
+        try:
+            data = os.read(self._in_fd, 64 << 10)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(self._in_fd)
+            if self._terminal is not None:
+                self._lose_terminal()
+            else:
+                self._end_of_input()
+            return
+        self._type(data)
+
+    def _type(self, data: bytes, *, key: str | None = None) -> None:
+        t_us = self._now_us() - self._start_us
+        secret = self._reads_secret()
+        if self._queue:
+            self._queue.append(data)
+        else:
+            self._write(data)
+        if secret:
+            self.passwords.append(data)
+            data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
+        self._journal.on_event(Typed(t_us, data, key=key, masked=secret))
+
+    def _reads_secret(self) -> bool:
+        """Whether the program reads a line and does not show it: a password prompt."""
+        try:
+            flags = termios.tcgetattr(self._master)[3]
+        except termios.error:
+            return False
+        return bool(flags & termios.ICANON) and not flags & termios.ECHO
+
+    def _write(self, data: bytes) -> None:
+        """Hand ``data`` to the program; what it does not take now is sent when it can."""
+        try:
+            done = os.write(self._master, data)
+        except BlockingIOError:
+            done = 0
+        except OSError:
+            self._queue.clear()  # the program is gone; its end comes over the other ways
+            return
+        if done < len(data):
+            self._queue.appendleft(data[done:])
+            self._watch_master()
+
+    def _send(self) -> None:
+        while self._queue:
+            waiting = len(self._queue)
+            self._write(self._queue.popleft())
+            if len(self._queue) == waiting:
+                return
+        self._watch_master()
+
+    def _end_of_input(self) -> None:
+        """The piped input is at its end: say so as the terminal does, with VEOF (termios(3))."""
+        self._in_fd = -1
+        with suppress(termios.error):
+            attributes = termios.tcgetattr(self._master)
+            if attributes[3] & termios.ICANON:
+                self._type(attributes[6][termios.VEOF], key="ctrl-d")
+
+    def _obey(self, number: int) -> None:
+        if number == signal.SIGWINCH:
+            self._resize()
+        elif number == signal.SIGTSTP and self._terminal is not None:
+            suspend(self._terminal)
+            self._resize()
+        elif number in _ENDING:
+            self.ended_by = number
+            self._child.request_end()
+
+    def _resize(self) -> None:
+        if self._terminal is None:
+            return
+        size = self._terminal.size()
+        # Logged first: the program may answer with output before we are back.
+        self._journal.on_event(Resized(self.elapsed_us, size))
+        self._child.set_size(size)
+
+    def _lose_terminal(self) -> None:
+        """The user's terminal is gone: as SIGHUP."""
+        if self._unshown:
+            self._poll.unregister(self._out_fd)
+            self._unshown.clear()
+        self._out_fd = -1
+        self.ended_by = self.ended_by or int(signal.SIGHUP)
+        self._child.request_end()
+
+    def _time_out(self) -> None:
+        assert self._deadline_us is not None  # noqa: S101 - narrows the type
+        seconds = (self._deadline_us - self._start_us) / 1_000_000
+        self.failure = f"timeout: the program had not ended after {seconds:g} s"
+        self._deadline_us = None
+        self._child.request_end()
+
+    def _look_for_end(self) -> None:
+        """The supervisor said something: when nobody is left, what is unread is all there is."""
+        if self._child.poll() is None:
+            return
+        before = -1
+        while not self._over and before != 0:
+            before = self._relay_some()
+        self._over = True
+
+    def _relay_some(self) -> int:
+        start = self._journal.size
+        self._relay()
+        return self._journal.size - start
+
+    def _note(self, payloads: Iterable[Any]) -> None:
+        for payload in payloads:
+            self._journal.on_event(Noted(self.elapsed_us, payload))
+
+    def _clean_screen(self) -> None:
+        if self._terminal is not None and self._out_fd >= 0:
+            self._terminal.clean_up()

@@ -1,0 +1,157 @@
+"""The user's terminal while a program is recorded in it: raw, and given back on every way out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import struct
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from types import FrameType
+from typing import Self
+
+from ptycassette.model import Size
+
+__all__ = ["DEFAULT_SIZE", "SignalPipe", "UserTerminal", "suspend", "window_size"]
+
+DEFAULT_SIZE = Size(24, 80)
+
+_SIZE = struct.Struct("HHHH")
+
+# What a program that was killed leaves behind: mouse reports, focus reports, bracketed paste,
+# application keys, synchronized output, a hidden cursor, the alternate screen, colours.
+# 1047 and not 1049, because 1049 would also move the cursor where none was saved.
+_LEFT_BEHIND = (
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l"
+    b"\x1b[?2004l\x1b[?2026l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[?1047l\x1b[0m\r\n"
+)
+
+
+def window_size(fd: int) -> Size | None:
+    """The size of the terminal behind ``fd``; None when it is none, or does not know."""
+    try:
+        rows, cols, _, _ = _SIZE.unpack(fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(_SIZE.size)))
+    except OSError:
+        return None
+    return Size(rows, cols) if rows and cols else None
+
+
+class UserTerminal:
+    """Raw mode as a context: every key goes to the program, nothing is echoed or translated.
+
+    Args:
+        in_fd: where keys come from; also the terminal whose modes are changed.
+        out_fd: where output goes, and whose size counts.
+    """
+
+    def __init__(self, in_fd: int = 0, out_fd: int = 1) -> None:
+        self.in_fd = in_fd
+        self.out_fd = out_fd
+        self._saved: list[object] | None = None
+
+    def __enter__(self) -> Self:
+        self.make_raw()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.restore()
+
+    def size(self) -> Size:
+        """Its size; 24 by 80 when it does not know."""
+        return window_size(self.out_fd) or window_size(self.in_fd) or DEFAULT_SIZE
+
+    def make_raw(self) -> None:
+        """Switch to raw mode (cfmakeraw(3)); what was typed ahead is kept."""
+        saved = termios.tcgetattr(self.in_fd)
+        raw = list(saved)
+        raw[0] &= ~(
+            termios.IGNBRK
+            | termios.BRKINT
+            | termios.PARMRK
+            | termios.ISTRIP
+            | termios.INLCR
+            | termios.IGNCR
+            | termios.ICRNL
+            | termios.IXON
+        )
+        raw[1] &= ~termios.OPOST
+        raw[2] = raw[2] & ~(termios.CSIZE | termios.PARENB) | termios.CS8
+        raw[3] &= ~(termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN)
+        raw[6] = list(saved[6])
+        raw[6][termios.VMIN], raw[6][termios.VTIME] = 1, 0
+        self._saved = saved
+        self._set(raw)
+
+    def restore(self) -> None:
+        """Give the modes back as they were. Idempotent."""
+        saved, self._saved = self._saved, None
+        if saved is not None:
+            # The terminal may be gone (hangup); then there is nothing to restore.
+            with suppress(termios.error, OSError):
+                self._set(saved)
+
+    def clean_up(self) -> None:
+        """Undo what a program that could not clean up may have switched on."""
+        with suppress(OSError):
+            os.write(self.out_fd, _LEFT_BEHIND)
+
+    def _set(self, attributes: list[object]) -> None:
+        # From the background the kernel would stop us for touching the terminal; at once and
+        # not after draining, because a terminal that is stuck would keep us for ever.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+        try:
+            termios.tcsetattr(self.in_fd, termios.TCSANOW, attributes)  # type: ignore[arg-type]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class SignalPipe:
+    """Signals as bytes on a descriptor, so that a loop takes them one at a time.
+
+    Only in the main thread. Signals that the process was told to ignore stay ignored.
+
+    Args:
+        numbers: the signals to take.
+    """
+
+    def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
+        self._numbers = numbers
+        self._previous: dict[signal.Signals, object] = {}
+        self.fd = -1
+
+    def __enter__(self) -> Self:
+        self.fd, self._writing = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._writing, False)
+        self._previous_fd = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        for number in self._numbers:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, _nothing)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        signal.set_wakeup_fd(self._previous_fd)
+        os.close(self.fd)
+        os.close(self._writing)
+
+    def take(self) -> Iterator[int]:
+        """The numbers of the signals that came, in order."""
+        with suppress(BlockingIOError):
+            yield from os.read(self.fd, 512)
+
+
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    """The wake-up descriptor does the work."""
+
+
+def suspend(terminal: UserTerminal) -> None:
+    """Stop ourselves as SIGTSTP asks, with the terminal given back until SIGCONT."""
+    terminal.restore()
+    try:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    finally:
+        terminal.make_raw()

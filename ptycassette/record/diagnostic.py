@@ -1,0 +1,53 @@
+"""``diagnostic.json``: why a run is no cassette. Its presence keeps every reader away."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.model import Scrubber, SessionMeta
+
+__all__ = ["DIAGNOSTIC_VERSION", "Diagnostic", "diagnostic_of"]
+
+DIAGNOSTIC_VERSION = 1
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What failed, and when. Scrubbed like everything else.
+
+    Attributes:
+        reason: in words.
+        stage: ``spawn`` (it could not be started), ``run`` (a timeout), ``driver`` (whoever drove
+            it failed), ``final`` (the recording ends early), ``output`` (it failed without
+            showing anything), ``scrub`` (a secret would have been left; no streams are kept).
+        findings: of the scrub verification: channel, moment and rule, never a value.
+    """
+
+    version: int
+    reason: str
+    stage: str
+    id: str
+    argv: tuple[str, ...]
+    recorded_at: str
+    recorder_version: str
+    findings: tuple[str, ...] = ()
+
+
+def diagnostic_of(
+    meta: SessionMeta,
+    scrubber: Scrubber,
+    *,
+    reason: str,
+    stage: str,
+    findings: tuple[str, ...] = (),
+) -> Diagnostic:
+    """The diagnostic of a session; ``scrubber`` has seen its events already."""
+    return Diagnostic(
+        version=DIAGNOSTIC_VERSION,
+        reason=scrubber.text(reason, channel="diagnostic"),
+        stage=stage,
+        id=meta.id,
+        argv=tuple(scrubber.text(word, channel="argv") for word in meta.argv),
+        recorded_at=meta.recorded_at,
+        recorder_version=meta.recorder_version,
+        findings=findings,
+    )
