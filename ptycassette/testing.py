@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.host.cassette_writer import CassetteWriter
+from ptycassette.host.pty_port import LineMode
+from ptycassette.host.scripted_pty import ScriptedPty
 from ptycassette.model import (
     Command,
     ContentDigest,
@@ -34,8 +36,24 @@ from ptycassette.model import (
     Timing,
     Typed,
 )
+from ptycassette.screen.checking import CheckedScreen
+from ptycassette.screen.emulator import default_emulator
 
-__all__ = ["ManualClock", "events_of", "fixed_id", "manifest_of", "write_cassette"]
+__all__ = [
+    "LineMode",
+    "ManualClock",
+    "ScriptedPty",
+    "events_of",
+    "fixed_id",
+    "manifest_of",
+    "screen_check",
+    "write_cassette",
+]
+
+
+def screen_check(rows: int, cols: int) -> CheckedScreen:
+    """The default emulator, as a reference check of screens wants to see it."""
+    return CheckedScreen(default_emulator(Size(rows, cols)))
 
 
 class ManualClock:
