@@ -13,7 +13,6 @@ from ptycassette.cli.options import (
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
-    json_option,
     opened,
 )
 from ptycassette.cli.present import bytes_text, json_text, write_lines
@@ -39,7 +38,9 @@ DETAIL_LIMIT = 100
 @click.option("--source", metavar="NAME", help="Only input of: user, driver or terminal.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
 @click.option("--full", is_flag=True, help="Do not shorten long data.")
-@json_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object for each event (docs/json.md)."
+)
 @allow_unscrubbed_option
 def command(
     cassette: str,

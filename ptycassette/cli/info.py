@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,11 +22,14 @@ from ptycassette.model.visible import visible
 if TYPE_CHECKING:
     from ptycassette.cli.reports import InfoReport
     from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.host.cassette_verify import Verified
     from ptycassette.model import ExitStatus
 
 __all__ = ["command", "exit_text", "info_of"]
 
 FIELD_LIMIT = 200
+SHOWN_OPTIONAL = ("artifacts", "title")
+"""Optional parts of the manifest that have lines of their own."""
 
 
 @click.command("info")
@@ -35,19 +38,19 @@ FIELD_LIMIT = 200
 def command(cassette: str, as_json: bool) -> None:
     """Describe CASSETTE: what was recorded, when, how long, what is in it.
 
-    Looks at the manifest and counts the records; `ptycassette verify` checks
-    every byte.
+    Checks every byte first; ends with 4 when it is not valid.
 
     Example: ptycassette info hello.cassette
     """
     with opened(cassette, allow_unscrubbed=True) as source:
-        report = info_of(source)
+        report = info_of(source, source.verify())
     write_lines([json_text(report)] if as_json else _lines(report))
 
 
-def info_of(cassette: Cassette) -> InfoReport:
+def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` says."""
     from ptycassette.cli.reports import InfoReport, StreamCounts
+    from ptycassette.model import Size
 
     manifest, final = cassette.manifest, cassette.final
     optional = manifest.optional or {}
@@ -59,7 +62,7 @@ def info_of(cassette: Cassette) -> InfoReport:
         sha256=manifest.content_digest.sha256,
         pinned=cassette.pinned,
         duration_us=final.duration_ms * 1000 if final.t_us is None else final.t_us,
-        size=_size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
+        size=Size(rows=manifest.terminal.initial_rows, cols=manifest.terminal.initial_cols),
         term=manifest.terminal.term,
         locale=manifest.terminal.locale,
         emulator=manifest.terminal.emulator,
@@ -68,11 +71,11 @@ def info_of(cassette: Cassette) -> InfoReport:
         timing=manifest.timing,
         provenance=manifest.provenance,
         streams=StreamCounts(
-            inputs=_count(cassette.inputs()),
-            outputs=_count(cassette.outputs()),
-            frames=_count(cassette.frames()),
-            service_events=_count(cassette.service_events()),
-            output_bytes=cassette.output_size,
+            inputs=verified.inputs,
+            outputs=verified.outputs,
+            frames=verified.frames,
+            service_events=verified.service_events,
+            output_bytes=verified.output_bytes,
         ),
         exit=final.exit,
         scrub=cassette.scrub_report,
@@ -82,16 +85,6 @@ def info_of(cassette: Cassette) -> InfoReport:
         required_features=manifest.required_features or (),
         optional=tuple(sorted(optional)),
     )
-
-
-def _size(rows: int, cols: int) -> Any:
-    from ptycassette.model import Size
-
-    return Size(rows=rows, cols=cols)
-
-
-def _count(records: Iterator[object]) -> int:
-    return sum(1 for _ in records)
 
 
 def exit_text(status: ExitStatus | None) -> str:
@@ -139,10 +132,14 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
         )
     if report.required_features:
         yield "requires", _short(", ".join(report.required_features))
-    if report.optional:
-        yield "optional", _short(", ".join(report.optional))
+    if others := [name for name in report.optional if name not in SHOWN_OPTIONAL]:
+        yield "optional", _short(", ".join(others))
     yield "id", _short(report.id)
-    pinned = "every file is pinned" if report.pinned else "only output.raw is pinned"
+    pinned = (
+        "every file is pinned and as pinned"
+        if report.pinned
+        else "as pinned; other files are not pinned"
+    )
     yield "sha256", f"{_short(report.sha256)}, {pinned}"
 
 

@@ -33,6 +33,8 @@ class Cell(msgspec.Struct, frozen=True, gc=False):
 
 
 BLANK = Cell()
+MAX_CLUSTER = 32
+"""A cluster of more characters is cut: a cell with a thousand accents is an attack."""
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +68,8 @@ def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]
     if text.isascii() and text.isprintable():
         cells.extend(Cell(char) for char in text[:cols])
     else:
-        for cluster in iter_graphemes(text):
+        for whole in iter_graphemes(text[: cols * MAX_CLUSTER]):
+            cluster = whole[:MAX_CLUSTER]
             width = _cluster_width(cluster)
             if len(cells) + width > cols:
                 break
@@ -81,7 +84,7 @@ def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]
 
 def _paint_runs(screen: Screen, row: int, cells: list[Cell], *, colors: bool) -> None:
     """Lay the style runs of ``row`` over its cells."""
-    for run in screen.styles[row]:
+    for run in screen.styles[row][: len(cells)]:  # more runs than cells would overlap
         style = run.style if colors else msgspec.structs.replace(run.style, fg=None, bg=None)
         for col in range(max(0, run.col), min(run.col + run.length, len(cells))):
             cell = cells[col]

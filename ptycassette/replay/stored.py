@@ -7,9 +7,13 @@ from itertools import zip_longest
 
 import msgspec
 
-from ptycassette.model import FrameRecord, Screen
+from ptycassette.model import FrameRecord, Screen, Size
 
 __all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_of"]
+
+
+MAX_SIDE = 1000
+"""A frame may claim any size; no emulator of ours makes a larger one."""
 
 
 class RowDifference(msgspec.Struct, frozen=True):
@@ -21,11 +25,15 @@ class RowDifference(msgspec.Struct, frozen=True):
 
 
 def screen_of(frame: FrameRecord) -> Screen:
-    """The screen that a frame holds. Modes are not stored."""
+    """The screen that a frame holds; the upper left of it when it is larger than any screen.
+
+    Modes are not stored.
+    """
+    rows, cols = min(frame.size.rows, MAX_SIDE), min(frame.size.cols, MAX_SIDE)
     return Screen(
-        size=frame.size,
-        rows=frame.text,
-        styles=frame.styles or (),
+        size=Size(rows=rows, cols=cols),
+        rows=frame.text[:rows],
+        styles=(frame.styles or ())[:rows],
         cursor=frame.cursor,
         title=frame.title,
         alt_screen=frame.alt_screen,

@@ -1,0 +1,97 @@
+"""Outcomes of the command line: statuses and messages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from ptycassette import __version__
+from ptycassette.cli import entry
+
+Run = Callable[..., Any]
+
+
+def _command_that(raises: BaseException) -> Callable[..., click.Command]:
+    @click.command()
+    def command() -> None:
+        raise raises
+
+    return lambda self, ctx, name: command
+
+
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        (("--version",), 0),
+        (("--help",), 0),
+        (("nonsense",), 2),
+        (("info",), 2),
+        (("info", "--nonsense", "x"), 2),
+        (("info", "/nonexistent"), 3),
+        (("info", "corrupt/manifest-missing"), 4),
+        (("info", "corrupt/seq-gap"), 4),
+        (("info", "v1/minimal"), 0),
+    ],
+)
+def test_statuses_are_the_documented_ones(
+    args: tuple[str, ...], status: int, run: Run, in_fixtures: Path
+) -> None:
+    """0 ok, 2 usage, 3 not there, 4 not valid."""
+    assert run(*args).status == status
+
+
+def test_the_version_is_the_packages(run: Run) -> None:
+    """Name and number."""
+    assert run("--version").text == f"ptycassette, version {__version__}\n"
+
+
+def test_a_bug_says_that_it_is_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Status 5, with a traceback, and nothing of it acts on the terminal."""
+    monkeypatch.setattr(entry.LazyGroup, "get_command", _command_that(RuntimeError("odd \x1b[2J")))
+    ran = run("info")
+
+    assert ran.status == 5
+    assert "this is a bug in ptycassette" in ran.err
+    assert "odd \\e[2J" in ran.err
+
+
+def test_an_interrupt_ends_as_a_shell_reports_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """128 and the number of SIGINT."""
+    monkeypatch.setattr(entry.LazyGroup, "get_command", _command_that(KeyboardInterrupt()))
+
+    assert run("info").status == 130
+
+
+def test_a_reader_that_went_away_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, cassette: Path
+) -> None:
+    """Nothing is said, the status is that of SIGPIPE, and leaving is silent."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as broken:
+        monkeypatch.setattr(sys, "stdout", broken)
+        status = entry.main(["info", str(cassette)])
+
+    assert status == 141
+
+
+def test_commands_are_imported_when_they_run() -> None:
+    """An unknown name is none; a module without a command is our own mistake."""
+    context = click.Context(entry.cli)
+
+    assert entry.cli.get_command(context, "nonsense") is None
+
+
+def test_a_table_entry_without_a_command_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found when it is looked up."""
+    monkeypatch.setitem(entry.COMMANDS, "odd", ("ptycassette.errors", "Odd."))
+    monkeypatch.setattr("ptycassette.errors.command", 1, raising=False)
+
+    with pytest.raises(TypeError, match="no click command"):
+        entry.cli.get_command(click.Context(entry.cli), "odd")

@@ -1,0 +1,79 @@
+"""How things are put on the terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ptycassette.cli.present import (
+    bytes_text,
+    count_text,
+    error_lines,
+    field_lines,
+    json_text,
+    time_text,
+)
+from ptycassette.errors import NotFoundError, WaitTimeoutError
+
+
+@pytest.mark.parametrize(
+    ("t_us", "text"),
+    [
+        (0, "0.000 s"),
+        (59_999_999, "59.999 s"),
+        (62_345_000, "1:02.345"),
+        (3_723_004_000, "1:02:03.004"),
+    ],
+)
+def test_times_for_people(t_us: int, text: str) -> None:
+    """Seconds, then a clock."""
+    assert time_text(t_us) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (20_300_000, "20.3 MB"), (10**13, "10000.0 GB")],
+)
+def test_sizes_for_people(count: int, text: str) -> None:
+    """Decimal units; bytes are exact."""
+    assert bytes_text(count) == text
+
+
+def test_counts_for_people() -> None:
+    """One is one."""
+    assert [count_text(n, "event") for n in (0, 1, 2)] == ["0 events", "1 event", "2 events"]
+    assert count_text(2, "entry", "entries") == "2 entries"
+
+
+def test_fields_stand_in_columns() -> None:
+    """The longest name makes the width; empty values leave no blanks."""
+    assert list(field_lines([("a", "1"), ("long", "")])) == ["  a     1", "  long"]
+
+
+def test_json_is_ascii_and_says_the_same() -> None:
+    """Whatever is in it, nothing of it acts on a terminal, and nothing is lost."""
+    value = {"\u202e\x9b": "\x1b[2J\x7f é"}
+    text = json_text(value)
+
+    assert text.isascii()
+    assert text.isprintable()
+    assert json.loads(text) == value
+
+
+def test_errors_say_what_where_and_what_to_do() -> None:
+    """Each line made visible."""
+    failed = NotFoundError("no\x07thing\nmore", where="a\x1b", hint="look\x9b")
+
+    assert list(error_lines(failed)) == [
+        "ptycassette: a\\e: no\\x07thing",
+        "  more",
+        "  hint: look\\x9b",
+    ]
+
+
+def test_a_timeout_shows_the_screen() -> None:
+    """Row by row."""
+    failed = WaitTimeoutError("too late", screen=("$ x", "\x1b"))
+
+    assert list(error_lines(failed)) == ["ptycassette: too late", "  | $ x", "  | \\e"]
