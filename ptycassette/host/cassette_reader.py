@@ -38,6 +38,7 @@ from ptycassette.format.layout import (
 from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.format.lines import LineReader
 from ptycassette.format.manifest import ManifestPage, decode_manifest
+from ptycassette.format.manifest_digest import check_manifest_digest
 from ptycassette.format.records import (
     FRAME_CODEC,
     INPUT_CODEC,
@@ -297,6 +298,7 @@ class Cassette:
             progress=progress,
         )
         verify_artifacts(self._files, page.artifacts)
+        check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
         return verified
 
     def close(self) -> None:

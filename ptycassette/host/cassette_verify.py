@@ -4,8 +4,8 @@ Order of the rules, after those of the manifest (``format.manifest``), of the
 entries of the directory and of the documents: over all streams merged, each
 line, ``seq`` and time, chunks and frames in range; bytes without a chunk; the
 digest of ``output.raw``; the digests of the chunks; and last the digests of
-all other files, which only a pinned cassette has. So what the reference
-format forbids is called by its name, whether or not a pin is broken as well.
+all other files and of the manifest, which only a pinned cassette has. So what
+the reference format forbids is called by its name, whether or not a pin is broken as well.
 
 ``output.raw`` is read once, for its own digest and for those of the chunks.
 """

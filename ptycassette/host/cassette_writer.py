@@ -32,6 +32,7 @@ from ptycassette.format.layout import (
 )
 from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.format.manifest import encode_manifest
+from ptycassette.format.manifest_digest import with_manifest_digest
 from ptycassette.format.records import (
     FRAME_CODEC,
     INPUT_CODEC,
@@ -189,8 +190,9 @@ class CassetteWriter:
     def publish(self, manifest: Manifest) -> Manifest:
         """Fill in digests, make everything durable, and publish atomically.
 
-        Returns the manifest as written: ``content_digest`` and
-        ``optional.artifacts`` are filled in, whatever was handed in.
+        Returns the manifest as written: ``content_digest``, ``optional.artifacts``
+        and ``optional.manifest_digest`` are filled in, whatever was handed in,
+        and so is an empty ``provenance.contract_version``.
 
         Raises:
             ValueError: no final record or no scrub report, or a closed writer.
@@ -248,4 +250,5 @@ class CassetteWriter:
 def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
     raw = artifacts.pop(OUTPUT_RAW)
     digest = ContentDigest(sha256=raw.sha256)
-    return with_artifacts(msgspec.structs.replace(manifest, content_digest=digest), artifacts)
+    manifest = msgspec.structs.replace(manifest, content_digest=digest)
+    return with_manifest_digest(with_artifacts(manifest, artifacts))
