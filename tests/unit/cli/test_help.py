@@ -12,7 +12,7 @@ from click.shell_completion import ShellComplete
 
 from ptycassette.cli.entry import COMMANDS, cli
 
-OWN = ("cat", "doctor", "events", "frames", "info", "play", "verify")
+OWN = ("cat", "demo", "doctor", "events", "frames", "info", "play", "verify")
 
 
 @pytest.mark.parametrize("name", OWN)
