@@ -21,7 +21,7 @@ import signal
 import termios
 from collections import deque
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -30,7 +30,7 @@ from ptycassette.host.journal_file import JournalFile
 from ptycassette.host.pty_process import PtyChild
 from ptycassette.host.side_channel import SideChannel
 from ptycassette.host.terminal import SignalPipe, UserTerminal, suspend
-from ptycassette.model import Clock, ExitStatus, Noted, Resized, Typed
+from ptycassette.model import Clock, ExitStatus, Noted, Resized, Size, Typed
 
 __all__ = ["PassThrough", "Streams"]
 
@@ -58,12 +58,16 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         in_fd: where input comes from; -1 for nowhere.
         out_fd: where output goes; -1 for nowhere.
-        terminal: the user's terminal, in raw mode already; None when ``in_fd`` is none.
+        terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
+        channel: the side channel.
+        fixed_size: the program's terminal keeps its size, whatever the user's does.
     """
 
     in_fd: int = 0
     out_fd: int = 1
     terminal: UserTerminal | None = None
+    fixed_size: bool = False
+    channel: SideChannel | None = None
 
 
 class PassThrough:
@@ -74,12 +78,13 @@ class PassThrough:
         journal: where everything goes first.
         clock: time.
         start_us: the moment that counts as 0.
-        streams: where the user is.
-        channel: the side channel.
+        size: the size that the program was started with.
+        streams: where the user is, and the side channel.
         timeout_s: end the program after this long.
 
     Attributes:
         passwords: what was typed while the terminal did not echo; in memory only.
+        ended_us: when it was over.
         failure: why the run must not become a cassette, if so.
         ended_by: the signal that ended the recorder, if one did.
     """
@@ -92,14 +97,16 @@ class PassThrough:
         clock: Clock,
         start_us: int,
         streams: Streams,
-        channel: SideChannel | None = None,
+        size: Size,
         timeout_s: float | None = None,
     ) -> None:
         self._child, self._journal = child, journal
         self._master = child.fd
         self._now_us, self._start_us = clock.now_us, start_us
         self._in_fd, self._out_fd = streams.in_fd, streams.out_fd
-        self._terminal, self._channel = streams.terminal, channel
+        self._terminal, self._channel = streams.terminal, streams.channel
+        self._size = size
+        self._follows_size = streams.terminal is not None and not streams.fixed_size
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
         self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
         self._queue: deque[bytes] = deque()
@@ -109,6 +116,7 @@ class PassThrough:
         self._unshown = bytearray()
         self.passwords: list[bytes] = []
         self.failure: str | None = None
+        self.ended_us = 0
         self.ended_by: int | None = None
 
     @property
@@ -125,14 +133,16 @@ class PassThrough:
             poll.register(self._in_fd, select.POLLIN)
         if self._channel is not None:
             poll.register(self._channel.fd, select.POLLIN)
-        with SignalPipe(_CAUGHT) as signals:
+        # Signals first: from the moment that the terminal is raw, none may end us unseen.
+        with SignalPipe(_CAUGHT) as signals, self._terminal or nullcontext():
             poll.register(signals.fd, select.POLLIN)
-            while not self._over:
+            if self._follows_size:
+                self._resize()  # it may have changed since the program was started
+            while not self._over or self._unshown:
                 self._turn(poll.poll(self._timeout_ms()), signals)
-            while self._unshown:
-                self._turn(poll.poll(), signals)
         self._child.release_slave()
         status = self._child.wait()
+        self.ended_us = self.elapsed_us
         assert status is not None  # noqa: S101 - without a timeout it waits for the end
         if self._channel is not None:
             self._note(self._channel.finish())
@@ -313,9 +323,12 @@ class PassThrough:
             self._child.request_end()
 
     def _resize(self) -> None:
-        if self._terminal is None:
+        if self._terminal is None or not self._follows_size:
             return
         size = self._terminal.size()
+        if size == self._size:
+            return
+        self._size = size
         # Logged first: the program may answer with output before we are back.
         self._journal.on_event(Resized(self.elapsed_us, size))
         self._child.set_size(size)

@@ -318,7 +318,7 @@ class JournalSource:
 
     def _located(self, exc: JournalError) -> JournalError:
         where = f"{self.path}, {exc.where}" if exc.where else str(self.path)
-        return JournalError(exc.message, where=where, hint=exc.hint)
+        return type(exc)(exc.message, where=where, hint=exc.hint)
 
     def _decode(self, decoder: JournalDecoder) -> Iterator[JournalEvent]:
         try:

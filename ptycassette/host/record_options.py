@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -32,7 +33,6 @@ from ptycassette.model import (
     Size,
     Sleeper,
 )
-from ptycassette.record.finalise import Progress
 from ptycassette.screen import default_emulator
 
 __all__ = ["RecordOptions", "RecordPlan", "environment_of", "head_of", "is_allowed_name"]
@@ -59,6 +59,7 @@ class RecordOptions(TypedDict, total=False):
         require: command lines that must succeed before anything is started.
         permission_mode: how the harness was allowed to act, for the manifest.
         meta: any JSON object, kept in ``optional.meta`` of the manifest.
+        notes: service events (JSON values) to begin with.
         frame_policy: ``settled``, ``tick``, ``chunk`` or ``final``.
         resolution_ms: what ``t_ms`` is floored to; 1.
         idle_limit_ms: suggest to players to shorten longer pauses to this.
@@ -68,7 +69,8 @@ class RecordOptions(TypedDict, total=False):
         state_dir: where the journal, locks and side channel are; the user's state directory.
         clock, sleeper, id_source, emulator, scrubber: the seams. ``scrubber``
             makes one for one session.
-        progress: told the number of output bytes while finalising.
+        progress: told while finalising how many bytes are done, of how many.
+        show: gets the output, once it is in the journal.
         pty: a PTY that is there already, such as a scripted one; nothing is spawned.
     """
 
@@ -88,6 +90,7 @@ class RecordOptions(TypedDict, total=False):
     require: Sequence[str]
     permission_mode: str | None
     meta: Mapping[str, Any]
+    notes: Sequence[Any]
     frame_policy: str
     resolution_ms: int
     idle_limit_ms: int | None
@@ -100,7 +103,8 @@ class RecordOptions(TypedDict, total=False):
     id_source: IdSource
     emulator: EmulatorFactory
     scrubber: ScrubberFactory | None
-    progress: Progress | None
+    progress: Callable[[int, int], None] | None
+    show: Callable[[bytes], None] | None
     pty: Scripted | None
 
 
@@ -123,6 +127,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     require: Sequence[str] = ()
     permission_mode: str | None = None
     meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    notes: Sequence[Any] = ()
     frame_policy: str = "settled"
     resolution_ms: int = 1
     idle_limit_ms: int | None = None
@@ -135,7 +140,8 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     id_source: IdSource = random_id
     emulator: EmulatorFactory = default_emulator
     scrubber: ScrubberFactory | None = None
-    progress: Progress | None = None
+    progress: Callable[[int, int], None] | None = None
+    show: Callable[[bytes], None] | None = None
     pty: Scripted | None = None
 
     def __post_init__(self) -> None:
@@ -179,7 +185,7 @@ def head_of(
         argv=tuple(argv),
         size=plan.size,
         recorded_at=timestamp(now),
-        harness=_harness(argv, plan, binary),
+        harness=_harness(argv, plan, binary, now),
         workdir_policy="inherited" if plan.cwd is None else "given",
         env_allowlist=tuple(sorted(filter(is_allowed_name, env))),
         environment=dict(env),
@@ -200,14 +206,14 @@ def head_of(
     )
 
 
-def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None) -> Harness:
+def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
     if isinstance(plan.harness, Harness):
         return plan.harness
     if binary is None:
         return Harness(name=plan.harness or Path(argv[0]).name, account_class=plan.account_class)
     return probe_harness(
         binary,
-        now=plan.clock.wall(),
+        now=now,
         name=plan.harness,
         account_class=plan.account_class,
         freshness_window=plan.freshness_window,

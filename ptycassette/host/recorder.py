@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -119,6 +119,8 @@ class Recorder:
             self.meta, directory=journal_dir(where), durability=plan.durability
         )
         self._stack.callback(self._let_go)
+        for payload in plan.notes:
+            self.journal.on_event(Noted(0, checked_payload(payload)))
 
     def _lock(self, directory: Path) -> None:
         plan = self.plan
@@ -201,8 +203,12 @@ class Recorder:
             emulator=self.plan.emulator,
             scrubber=self.plan.scrubber,
             known=self.known,
-            progress=self.plan.progress,
+            progress=self._progress(),
         )
+
+    def _progress(self) -> Callable[[int], None] | None:
+        tell, total = self.plan.progress, self.journal.size
+        return None if tell is None else lambda done: tell(done, total)
 
     def _source(self) -> JournalSource:
         return JournalSource(self.journal.path)
@@ -211,6 +217,32 @@ class Recorder:
 def _with_journal(hint: str | None, path: Path) -> str:
     told = f"the recording is kept: ptycassette recover {path}"
     return f"{hint}; {told}" if hint else told
+
+
+def checked_payload(payload: Any) -> Any:
+    """``payload``, if readers will take it as a service event.
+
+    Raises:
+        RecordError: no JSON value, or one that is too large.
+        LimitError: nested too deep.
+    """
+    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
+    return payload
+
+
+class _Shown:
+    """A tap that also shows the output to somebody, after the journal has it."""
+
+    def __init__(self, journal: JournalFile, show: Callable[[bytes], None]) -> None:
+        self._journal = journal
+        self._show = show
+        self.on_event = journal.on_event
+        self.on_idle = journal.on_idle
+
+    def on_output(self, t_us: int, data: bytes) -> None:
+        """Journal first."""
+        self._journal.on_output(t_us, data)
+        self._show(data)
 
 
 class _RecordingFace(SessionFace):
@@ -253,8 +285,7 @@ class _RecordingFace(SessionFace):
 
     def _noted(self, payload: Any) -> Any:
         # Checked now, because a journal with it could never become a cassette.
-        check_value(payload, where="note", error=RecordError, limits=_PAYLOAD_LIMITS)
-        return super()._noted(payload)
+        return super()._noted(checked_payload(payload))
 
     def _listen(self) -> None:
         """Take the events of the side channel as they arrive."""
@@ -351,7 +382,7 @@ def _wiring(recorder: Recorder) -> Any:
     return {
         "size": plan.size,
         "timeout_s": plan.timeout_s,
-        "tap": recorder.journal,
+        "tap": recorder.journal if plan.show is None else _Shown(recorder.journal, plan.show),
         "clock": plan.clock,
         "sleeper": plan.sleeper,
         "emulator": plan.emulator,

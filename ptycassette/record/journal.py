@@ -36,6 +36,7 @@ from ptycassette.model import JournalEvent, Output, SessionMeta
 
 __all__ = [
     "MAX_BATCH_BYTES",
+    "EmptyJournalError",
     "JournalDecoder",
     "JournalEncoder",
 ]
@@ -59,6 +60,10 @@ _PREAMBLE = len(MAGIC) + _CRC.size
 _KIND_META, _KIND_BATCH, _KIND_EVENT = 0, 1, 2
 
 _MAX_AFTER_US = (1 << 32) - 1
+
+
+class EmptyJournalError(JournalError):
+    """The recorder died before it had written the head: there is nothing to recover."""
 
 
 class JournalEncoder:
@@ -160,7 +165,7 @@ class JournalDecoder:
             self._look_for_later_record()
         self.torn_bytes = self._skipped + len(self._buffer)
         if self.meta is None:
-            raise JournalError(
+            raise EmptyJournalError(
                 "the journal ends before its head: nothing was recorded",
                 hint="delete it",
             )

@@ -1,0 +1,158 @@
+"""``ptycassette recover``: cassettes from journals that a crash left behind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from ptycassette.cli.options import json_option
+from ptycassette.cli.present import bytes_text, error_lines, json_text, write_lines
+
+if TYPE_CHECKING:
+    from ptycassette.errors import CassetteError
+    from ptycassette.host.recovery import Left, Recovered
+
+__all__ = ["command"]
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A journal that could not be recovered, and why."""
+
+    path: str
+    error: str
+    message: str
+
+
+@click.command("recover")
+@click.argument("journals", metavar="[JOURNAL]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--all", "everything", is_flag=True, help="Recover all that crashed recorders left.")
+@click.option("--list", "listing", is_flag=True, help="List journals; the default without JOURNAL.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="CASSETTE",
+    type=click.Path(path_type=Path),
+    help="Where to publish; else where the recorder would have.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
+@click.option(
+    "--salvage", is_flag=True, help="Of a damaged journal take what stands before the damage."
+)
+@json_option
+def command(
+    journals: tuple[Path, ...],
+    everything: bool,
+    listing: bool,
+    output: Path | None,
+    overwrite: bool,
+    salvage: bool,
+    as_json: bool,
+) -> int:
+    """Turn journals that a crash left behind into cassettes.
+
+    They are scrubbed first, as the recorder would have done it; a journal is
+    deleted once its cassette is durable. A recording that goes on is left alone.
+
+    Example: ptycassette recover --all
+    """
+    from ptycassette.host.recovery import left_behind
+    from ptycassette.host.staging import journal_dir
+
+    if listing and (journals or everything):
+        raise click.UsageError("--list stands alone")
+    if journals and everything:
+        raise click.UsageError("give JOURNAL or --all, not both")
+    if not journals and not everything:
+        _list(list(left_behind(journal_dir())), as_json=as_json)
+        return 0
+    if everything:
+        journals = tuple(
+            Path(left.path) for left in left_behind(journal_dir()) if left.state != "live"
+        )
+    if output is not None and len(journals) != 1:
+        raise click.UsageError("--output goes with one JOURNAL")
+    done, failed, status = _recover(journals, output, overwrite=overwrite, salvage=salvage)
+    if as_json:
+        write_lines([json_text({"recovered": done, "failed": [_failure(*one) for one in failed]})])
+        return status
+    write_lines(line for one in done for line in _lines(one))
+    for _, error in failed:
+        for line in error_lines(error):
+            click.echo(line, err=True)
+    if not done and not failed:
+        click.echo("nothing to recover")
+    return status
+
+
+def _recover(
+    journals: tuple[Path, ...], output: Path | None, *, overwrite: bool, salvage: bool
+) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
+    """One after the other; one that fails does not keep the others from it."""
+    from ptycassette.errors import CassetteError
+    from ptycassette.host.recovery import recover
+
+    done: list[Recovered] = []
+    failed: list[tuple[Path, CassetteError]] = []
+    status = 0
+    for path in journals:
+        try:
+            done.append(recover(path, output=output, overwrite=overwrite, salvage=salvage))
+        except CassetteError as exc:
+            failed.append((path, exc))
+            status = status or exc.exit_status
+    return done, failed, status
+
+
+def _failure(path: Path, error: CassetteError) -> Failure:
+    return Failure(path=str(path), error=type(error).__name__, message=error.message)
+
+
+def _lines(one: Recovered) -> Iterator[str]:
+    from ptycassette.model.visible import visible
+
+    target, path = visible(one.target), visible(one.path)
+    match one.outcome:
+        case "published":
+            size = bytes_text(one.output_bytes)
+            end = "" if one.ended else ", its end is not recorded"
+            yield f"{target}: recovered, {size} of output{end}"
+        case "already":
+            yield f"{target}: had been published before the crash"
+        case "diagnostic":
+            yield f"{target}: the run had failed, this says why"
+        case "empty":
+            yield f"{path}: nothing had been recorded; deleted"
+    if one.damage is not None:
+        yield f"  damaged: {visible(one.damage)}"
+    if one.torn_bytes:
+        yield f"  {bytes_text(one.torn_bytes)} at the end were cut off by the crash"
+
+
+def _list(found: list[Left], *, as_json: bool) -> None:
+    if as_json:
+        write_lines([json_text({"journals": found})])
+        return
+    if not found:
+        click.echo("no journals: nothing to recover")
+        return
+    write_lines(line for left in found for line in _described(left))
+    if sys.stdout.isatty() and any(left.state == "crashed" for left in found):
+        click.echo("recover them with: ptycassette recover --all")
+
+
+def _described(left: Left) -> Iterator[str]:
+    import shlex
+
+    from ptycassette.model.visible import visible
+
+    yield f"{visible(left.path)}"
+    yield f"  {left.state}, {bytes_text(left.bytes)}, {visible(left.recorded_at)}".rstrip(", ")
+    if left.argv:
+        yield f"  {visible(shlex.join(left.argv), limit=200)} -> {visible(left.target)}"
+    if left.problem:
+        yield f"  {visible(left.problem)}"

@@ -1,0 +1,181 @@
+"""The input script of ``rec --headless --input SCRIPT``: one step a line, no sleeps.
+
+::
+
+    # what is typed, and what is waited for
+    timeout 20s
+    wait-text $
+    submit echo hello
+    wait-regex ^hello$
+    wait-stable 300ms
+    key ctrl-d
+    wait-exit
+
+The first word is the step, the rest of the line is what it is about, as it
+stands; a rest that begins with ``"`` is a JSON string, for spaces at the ends,
+newlines and escapes. Empty lines and lines that begin with ``#`` are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, cast
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.model import Size
+from ptycassette.model.keys import canonical_key
+from ptycassette.model.visible import visible
+
+__all__ = ["STEPS", "Step", "StepKind", "parse_script", "parse_size"]
+
+StepKind = Literal[
+    "type",
+    "key",
+    "paste",
+    "submit",
+    "wait-text",
+    "wait-regex",
+    "wait-stable",
+    "wait-exit",
+    "resize",
+    "signal",
+    "note",
+]
+
+STEPS = {
+    "type": "type the text; a newline in it is Enter",
+    "key": "press keys, by name: enter, ctrl-c, f5 ...",
+    "paste": "paste the text, bracketed if the program asked for it",
+    "submit": "type or paste the text, pause, press Enter, as agent CLIs need it",
+    "wait-text": "wait until the screen shows the text",
+    "wait-regex": "wait until the regular expression is found in the rows of the screen",
+    "wait-stable": "wait until the screen has not changed for that long (200ms)",
+    "wait-exit": "wait until the program has ended",
+    "resize": "give the terminal another size, COLSxROWS",
+    "signal": "send a signal to the foreground process group: int, term ...",
+    "note": "put a service event on the record: a JSON value",
+    "timeout": "how long each wait after this line may take (10s)",
+}
+"""Every step, and what it does."""
+
+DEFAULT_TIMEOUT_S = 10.0
+_DEFAULT_STABLE_S = 0.2
+
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
+_SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. ``text`` is what it is about; times and sizes are parsed already."""
+
+    line: int
+    kind: StepKind
+    text: str = ""
+    seconds: float = 0.0
+    size: Size | None = None
+    payload: object = None
+    timeout_s: float = DEFAULT_TIMEOUT_S
+
+
+def parse_script(text: str, *, name: str = "script") -> tuple[Step, ...]:
+    """The steps of a script.
+
+    Args:
+        text: the script.
+        name: of its file, for messages.
+
+    Raises:
+        UsageError: a line that is no step, with its number.
+    """
+    steps: list[Step] = []
+    timeout_s = DEFAULT_TIMEOUT_S
+    for number, line in enumerate(text.splitlines(), start=1):
+        word, _, rest = line.strip().partition(" ")
+        if not word or word.startswith("#"):
+            continue
+        try:
+            argument = _argument(rest.strip())
+            if word == "timeout":
+                timeout_s = _seconds(argument)
+                continue
+            steps.append(_step(number, word, argument, timeout_s))
+        except ValueError as exc:
+            raise UsageError(
+                str(exc), where=f"{visible(name)} line {number}", hint=f"steps: {', '.join(STEPS)}"
+            ) from exc
+    return tuple(steps)
+
+
+def _argument(rest: str) -> str:
+    if not rest.startswith('"'):
+        return rest
+    try:
+        return msgspec.json.decode(rest, type=str)
+    except msgspec.DecodeError as exc:
+        raise ValueError(f"no JSON string: {exc}") from exc
+
+
+def _step(line: int, word: str, argument: str, timeout_s: float) -> Step:
+    if word not in STEPS:
+        raise ValueError(f"no such step: {visible(word)}")
+    kind = cast("StepKind", word)
+    step = Step(line=line, kind=kind, text=argument, timeout_s=timeout_s)
+    match kind:
+        case "wait-exit":
+            if argument:
+                raise ValueError("wait-exit takes nothing")
+            return step
+        case "wait-stable":
+            seconds = _seconds(argument) if argument else _DEFAULT_STABLE_S
+            return msgspec.structs.replace(step, seconds=seconds)
+        case _ if not argument:
+            raise ValueError(f"{kind} of what?")
+        case "key":
+            for key in argument.split():
+                canonical_key(key)
+        case "wait-regex":
+            _check_pattern(argument)
+        case "resize":
+            return msgspec.structs.replace(step, size=parse_size(argument))
+        case "note":
+            return msgspec.structs.replace(step, payload=_payload(argument))
+        case _:
+            pass
+    return step
+
+
+def parse_size(text: str) -> Size:
+    """A size as ``COLSxROWS``, as asciinema writes it: ``80x24``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _SIZE.fullmatch(text)
+    cols, rows = (int(number) for number in match.groups()) if match else (0, 0)
+    if not (rows > 0 and cols > 0):
+        raise ValueError(f"{visible(text)} is no size; write COLSxROWS, such as 80x24")
+    return Size(rows, cols)
+
+
+def _seconds(text: str) -> float:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{visible(text)} is no time; write 500ms, 5s or 2m")
+    return float(match.group(1)) * _UNITS[match.group(2)]
+
+
+def _check_pattern(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as exc:
+        raise ValueError(f"no regular expression: {exc}") from exc
+
+
+def _payload(text: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as exc:
+        raise ValueError(f"no JSON: {exc}") from exc
