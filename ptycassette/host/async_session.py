@@ -218,7 +218,7 @@ class AsyncSession(SessionFace):
     async def _rest(self, seconds: float) -> None:
         """Pause: in the loop, or in the script's time."""
         if isinstance(self._pump, ScriptPump):
-            self._sleeper.sleep(seconds)
+            self._pump.rest(seconds)
         else:
             await self._async_sleeper.sleep(seconds)
 

@@ -87,7 +87,7 @@ class Session(SessionFace):
     ) -> None:
         """Paste or type text, pause, and press Enter, as agent CLIs need it."""
         self._deliver(self._without_enter(text, source), timeout_s)
-        self._sleeper.sleep(SUBMIT_PAUSE_S)
+        self._pump.rest(SUBMIT_PAUSE_S)
         self.send_key("enter", source=source, timeout_s=timeout_s)
 
     def resize(self, size: Size) -> None:

@@ -116,7 +116,7 @@ class SessionFace:
         """Wire everything up, and begin."""
         clock = wiring.get("clock") or MonotonicClock()
         self._async_sleeper: AsyncSleeper = wiring.get("async_sleeper") or SystemAsyncSleeper()
-        self._sleeper: Sleeper = wiring.get("sleeper") or SystemSleeper()
+        sleeper: Sleeper = wiring.get("sleeper") or SystemSleeper()
         emulator: Emulator = wiring.get("emulator", default_emulator)(size)
         self._pty = pty
         self._size = size
@@ -124,9 +124,11 @@ class SessionFace:
         self._core = SessionCore(pty, clock=clock, emulator=emulator, tap=wiring.get("tap"))
         self._pump: Pump
         if isinstance(pty, PtyChild):
-            self._pump = ThreadPump(self._core, pty, timeout_s=timeout_s, grace_s=DEFAULT_GRACE_S)
+            self._pump = ThreadPump(
+                self._core, pty, sleeper=sleeper, timeout_s=timeout_s, grace_s=DEFAULT_GRACE_S
+            )
         else:
-            self._pump = ScriptPump(self._core, pty, clock=clock, sleeper=self._sleeper)
+            self._pump = ScriptPump(self._core, pty, clock=clock, sleeper=sleeper)
         self._pump.start()
 
     @property

@@ -40,6 +40,10 @@ class Pump(Protocol):
         """Return when ``event`` is set, or after ``timeout_s`` of this pump's time."""
         ...
 
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` of this pump's time pass."""
+        ...
+
     def join(self) -> None:
         """Return when the session is finished and nothing runs any more."""
         ...
@@ -87,30 +91,40 @@ class ScriptPump:
         while not self._core.finished:
             self.block(threading.Event(), 3600.0)
 
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` of the script's time pass."""
+        until_us = self._clock.now_us() + round(seconds * 1e6)
+        while (left_us := until_us - self._clock.now_us()) > 0:
+            self.block(threading.Event(), left_us / 1e6)
+
     def _run(self) -> None:
         """Everything that can be done now."""
         if self._busy:
             return
         self._busy = True
-        core = self._core
         try:
-            progress = True
-            while progress:
-                core.perform_requests()
-                core.pump_input()
-                progress = core.pump_output()
-                core.pause()
-                core.render()
-                core.look_for_end()
-                if core.wants_to_write:
-                    core.pump_input()
-            if not core.finished and self._pty.poll() is not None:
-                core.finish()
-        except BaseException as exc:
-            core.finish(exc)
-            raise
+            while self._step():
+                pass
+            if not self._core.finished and self._core.hung_up and self._core.exit is not None:
+                self._core.finish()
+        except Exception as exc:  # noqa: BLE001 - kept, and raised to whoever uses the session
+            self._core.finish(exc)
         finally:
             self._busy = False
+
+    def _step(self) -> bool:
+        """One round; whether there is more to do at this moment."""
+        core = self._core
+        core.perform_requests()
+        core.pump_input()
+        more = core.pump_output()
+        core.pause()
+        if core.behind or core.unpublished:
+            core.render()
+        core.look_for_end()
+        core.pump_input()  # answers to what has just been rendered
+        due_us = self._pty.due_us()
+        return more or (due_us is not None and due_us <= self._clock.now_us())
 
 
 class ThreadPump:
@@ -119,14 +133,22 @@ class ThreadPump:
     Args:
         core: the session.
         child: its PTY.
+        sleeper: rests.
         timeout_s: end the program after this long; never when None.
         grace_s: how long it may then take after SIGTERM.
     """
 
     def __init__(
-        self, core: SessionCore, child: PtyChild, *, timeout_s: float | None, grace_s: float
+        self,
+        core: SessionCore,
+        child: PtyChild,
+        *,
+        sleeper: Sleeper,
+        timeout_s: float | None,
+        grace_s: float,
     ) -> None:
         self._core = core
+        self._sleeper = sleeper
         self._child = child
         self._grace_s = grace_s
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
@@ -141,6 +163,10 @@ class ThreadPump:
     def block(self, event: threading.Event, timeout_s: float | None) -> None:
         """Wait for the pump to set ``event``."""
         event.wait(timeout_s)
+
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` pass."""
+        self._sleeper.sleep(seconds)
 
     def join(self) -> None:
         """Wait for the thread; from within it, do nothing."""
