@@ -24,11 +24,11 @@ _TAB_WIDTH = 8
 
 
 class Saved:
-    """What DECSC saves, in one slot per buffer."""
+    """What DECSC saves, in one slot per buffer. ``pen`` is ``None`` for the default one."""
 
     __slots__ = ("charset", "line", "pen", "x")
 
-    def __init__(self, x: int, line: int, pen: Pen, charset: Charset | None) -> None:
+    def __init__(self, x: int, line: int, pen: Pen | None, charset: Charset | None) -> None:
         self.x = x
         self.line = line
         self.pen = pen
@@ -81,7 +81,7 @@ class Buffer:
         self.x = self.y = 0
         self.top, self.bottom = 0, lines - 1
         self.tabs = set(range(0, columns, _TAB_WIDTH))
-        self.saved: Saved | None = None
+        self.saved = Saved(0, 0, None, None)
 
     def blank_row(self, style: Style, *, wrapped: bool = False) -> Row:
         """A new row of this buffer's width."""
@@ -135,8 +135,7 @@ class Buffer:
         moved = self._change_height(lines, columns)
         self.x = min(self.x, columns - 1)
         self.y = min(self.y, lines - 1) + moved
-        if self.saved is not None:
-            self.saved.x = min(self.saved.x, columns - 1)
+        self.saved.x = min(self.saved.x, columns - 1)
         before = self.columns
         self.columns, self.lines = columns, lines
         self.top, self.bottom = 0, lines - 1
@@ -172,7 +171,7 @@ class Buffer:
     def _reflow(self, before: int) -> None:
         limit = self.lines + self.scrollback
         text = Lines([*self.history, *self.rows], len(self.history), self.y, limit)
-        text.saved_line = self.saved.line if self.saved is not None else 0
+        text.saved_line = self.saved.line
         if self.columns > before:
             widen(text, before, self.columns, self.lines)
         else:
@@ -186,8 +185,7 @@ class Buffer:
         while len(self.rows) < self.lines:
             self.rows.append(Row(self.columns, traced=self.traced))
         self.y = text.y
-        if self.saved is not None:
-            self.saved.line = text.saved_line
+        self.saved.line = text.saved_line
 
     def _extend_tabs(self) -> None:
         """Go on setting a stop every eight columns from the last one that there is."""

@@ -3,7 +3,7 @@
 For ``check_screens.py`` and its like: an object with ``feed``, ``resize(rows, cols)``,
 ``rows()``, ``cursor()`` as (x, y) and ``cells()`` as rows of (text, foreground,
 background, attributes). Colours are ``None``, ``pN`` or ``#rrggbb``; attributes the
-letters ``b i u r s``.
+letters ``b i u r s``. Links count as underlined, as xterm.js draws them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _checked(text: str, style: Style) -> CheckedCell:
     attributes = (
         ("b", style.bold),
         ("i", style.italic),
-        ("u", bool(style.underline)),
+        ("u", bool(style.underline) or style.link is not None),
         ("r", style.reverse),
         ("s", style.strike),
     )

@@ -28,8 +28,8 @@ class Editing(Core):
                 whole = range(buf.y + 1, self.lines)
             case 1:
                 self._erase_cells(0, buf.x + 1, clear_wrap=True, private=private)
-                if buf.x + 1 >= self.columns and buf.y + 1 < self.lines:
-                    buf.rows[buf.y + 1].wrapped = False
+                if buf.x + 1 >= self.columns:
+                    self._end_wrap_after()
                 whole = range(buf.y)
             case 2:
                 whole = range(self.lines)
@@ -42,6 +42,19 @@ class Editing(Core):
             row = buf.rows[y]
             row.fill(BLANK, erase, unprotected_only=private)
             row.wrapped = False
+
+    def _end_wrap_after(self) -> None:
+        """The row after the cursor's continues nothing any more.
+
+        xterm.js counts it from the top of the history instead of the screen, which
+        can be seen after a resize; so do we.
+        """
+        at = self.buf.y + 1
+        history = self.buf.history
+        if at < len(history):
+            history[at].wrapped = False
+        elif at - len(history) < self.lines:
+            self.buf.rows[at - len(history)].wrapped = False
 
     def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
         """EL and (``private``) DECSEL: to the right (0), to the left (1), all (2)."""

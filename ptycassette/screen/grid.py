@@ -187,8 +187,7 @@ class Row:
             if self.origins is not None:
                 self.origins.extend([None] * missing)
             return
-        if self.chars[cols] == "":
-            self.set_blank(cols - 1, style)
+        # A wide character that is cut in half stays, as in xterm.js.
         del self.chars[cols:]
         del self.styles[cols:]
         if self.origins is not None:

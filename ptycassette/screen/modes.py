@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptycassette.screen.buffer import Buffer
+from ptycassette.screen.buffer import Buffer, Saved
 from ptycassette.screen.charsets import CHARSETS
 from ptycassette.screen.core import DECAWM, DECTCEM
 from ptycassette.screen.reports import Reports
@@ -127,7 +127,8 @@ class Modes(Reports):
             self.alt = Buffer(
                 self.lines, self.columns, None, style=self.pen.erase, traced=self.traced
             )
-            self.alt.saved = self.alt_saved
+            if self.alt_saved is not None:
+                self.alt.saved = self.alt_saved
             self.buf = self.alt
         else:
             self.alt_saved = before.saved
@@ -186,7 +187,7 @@ class Modes(Reports):
         self.mode = kept | {DECAWM, DECTCEM}
         self.gsets = [None] * 4
         self.invoke_charset(0)
-        self.buf.saved = None
+        self.buf.saved = Saved(0, len(self.buf.history), None, None)
         self.keyboard_flags = []
 
     def select_protected(self, how: int = 0) -> None:

@@ -176,14 +176,6 @@ class Movement(Core):
     def restore_cursor(self) -> None:
         """DECRC, SCORC: what was saved last, or the home position when nothing was."""
         buf, saved = self.buf, self.buf.saved
-        link = self.pen.style.link
-        if saved is None:
-            buf.x = buf.y = 0
-            self.pen, self.charset_map = self.pens.default, None
-        else:
-            buf.x, buf.y = saved.x, max(saved.line - len(buf.history), 0)
-            self.pen, self.charset_map = saved.pen, saved.charset
-        if self.pen.style.link != link:
-            # A hyperlink is no part of what DECSC saves.
-            self.pen = self.pens.change(self.pen, link=link)
+        buf.x, buf.y = saved.x, max(saved.line - len(buf.history), 0)
+        self.pen, self.charset_map = saved.pen or self.pens.default, saved.charset
         self._restrict()

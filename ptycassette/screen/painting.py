@@ -213,6 +213,8 @@ class Painting(Core):
         if buf.x + width > cols:
             if self.autowrap:
                 row = buf.rows[buf.y]
+                if buf.x < cols and row.chars[buf.x] == "":
+                    row.set_blank(buf.x - 1, self.pen.style)
                 for x in range(buf.x, cols):
                     row.set_blank(x, self.pen.style)
                 row.view = None

@@ -120,19 +120,19 @@ def narrow(text: Lines, before: int, columns: int, lines: int) -> None:
     """
     dropped = 0
     added_so_far = 0
-    pieces: list[list[Row]] = []
+    pieces: list[tuple[list[Row], int]] = []
     for start, end in reversed(_groups(text.rows)):
         group = text.rows[start:end]
         fits = len(group) == 1 and group[0].trimmed_length() <= columns
         if fits or _holds_cursor(text, start, end):
-            pieces.append(group)
+            pieces.append((group, len(group)))
             continue
         broken = _break(_cells(group, before, columns), columns)
         broken[0].wrapped = group[0].wrapped
         while len(broken) < len(group):
             broken.append(Row(columns, wrapped=True, traced=group[0].origins is not None))
         added = len(broken) - len(group)
-        pieces.append(broken)
+        pieces.append((broken, len(group)))
         added_so_far += added
         length = len(text.rows) - dropped
         if text.base == 0 and text.y != length - 1:
@@ -146,7 +146,20 @@ def narrow(text: Lines, before: int, columns: int, lines: int) -> None:
             elif text.base == 0 or text.base < min(text.limit, length + added_so_far) - lines:
                 text.base += 1
         text.saved_line = min(text.saved_line + added, text.base + lines - 1)
-    rows = [row for piece in reversed(pieces) for row in piece]
-    if dropped:
-        del rows[len(rows) - dropped :]
-    text.rows = rows
+    text.rows = _drop_last(pieces, dropped)
+
+
+def _drop_last(pieces: list[tuple[list[Row], int]], count: int) -> list[Row]:
+    """All rows from top to bottom, without the last ``count`` that were there before.
+
+    ``pieces`` stand from the bottom up, each with how many of its rows were there
+    before. Usually the dropped ones are blank; when they are not, xterm.js loses
+    the same text.
+    """
+    rows: list[Row] = []
+    for piece, old in pieces:
+        lost = min(count, old)
+        count -= lost
+        rows.extend(reversed(piece[: old - lost] + piece[old:]))
+    rows.reverse()
+    return rows
