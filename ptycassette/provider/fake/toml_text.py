@@ -10,14 +10,16 @@ from typing import Any
 
 from ptycassette.errors import UsageError
 
-__all__ = ["read_toml", "suggest"]
+__all__ = ["fill", "read_toml", "suggest"]
 
 _VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _UNKNOWN = re.compile(r"unknown field `([^`]+)`")
 
 
-def read_toml(text: str, *, where: str, variables: Mapping[str, str]) -> dict[str, Any]:
+def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> dict[str, Any]:
     """TOML as a dictionary, with ``${name}`` in strings replaced; ``$${`` stands for ``${``.
+
+    Without ``variables`` (None) the strings stay as they are, to be filled later.
 
     Raises:
         UsageError: not TOML, or a name without a value.
@@ -26,18 +28,21 @@ def read_toml(text: str, *, where: str, variables: Mapping[str, str]) -> dict[st
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise UsageError(f"not TOML: {wrong}", where=where) from wrong
-    filled = _fill(raw, where, variables)
-    return dict(filled)
+    return raw if variables is None else dict(fill(raw, where, variables))
 
 
-def _fill(value: Any, where: str, variables: Mapping[str, str]) -> Any:
-    """``value`` with variables in all of its strings replaced; keys stay."""
+def fill(value: Any, where: str, variables: Mapping[str, str]) -> Any:
+    """``value`` with variables in all of its strings replaced; keys stay.
+
+    Raises:
+        UsageError: a name without a value.
+    """
     if isinstance(value, str):
         return _VARIABLE.sub(lambda match: _value(match, where, variables), value)
     if isinstance(value, list):
-        return [_fill(item, where, variables) for item in value]
+        return [fill(item, where, variables) for item in value]
     if isinstance(value, dict):
-        return {key: _fill(item, where, variables) for key, item in value.items()}
+        return {key: fill(item, where, variables) for key, item in value.items()}
     return value
 
 

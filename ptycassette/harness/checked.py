@@ -1,0 +1,56 @@
+"""What the hand-written files of this package have in common: strict tables, good errors."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.provider.fake.toml_text import read_toml, suggest
+
+__all__ = ["Checked", "check_regex", "read_checked"]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a file: unknown names are errors."""
+
+
+def check_regex(pattern: str | None) -> None:
+    """Hold that ``pattern`` is a regular expression.
+
+    Raises:
+        ValueError: it is not; msgspec adds where it stands.
+    """
+    if pattern is not None:
+        try:
+            re.compile(pattern)
+        except re.error as wrong:
+            raise ValueError(f"not a regular expression: {wrong}: {pattern!r}") from wrong
+
+
+def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:
+    """A file of ``version = 1`` as ``kind``.
+
+    Args:
+        text: TOML; variables stay as they are.
+        kind: the struct of the whole file.
+        where: a path or a name, for messages.
+        known: the structs of its tables, for suggestions.
+
+    Raises:
+        UsageError: not TOML, another version, or not what ``kind`` says.
+    """
+    raw = read_toml(text, where=where, variables=None)
+    if raw.get("version") != 1:
+        raise UsageError("the file starts with version = 1", where=where)
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as wrong:
+        names = {
+            field.encode_name for table in (kind, *known) for field in msgspec.structs.fields(table)
+        }
+        raise UsageError(str(wrong), where=where, hint=suggest(str(wrong), names)) from wrong

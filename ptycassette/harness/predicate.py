@@ -1,0 +1,44 @@
+"""Predicates over screens, as profiles and probes write them.
+
+All that is given must hold: every text of ``contains`` is on the screen, none
+of ``absent``, and ``regex`` is found in the rows joined by newlines (``^`` and
+``$`` match at rows). ``stable_ms`` asks besides that nothing changed for so long;
+who has a clock holds it, this module does not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptycassette.harness.checked import Checked, check_regex
+from ptycassette.model.screen import Screen
+
+__all__ = ["Predicate"]
+
+
+class Predicate(Checked, frozen=True, kw_only=True):
+    """What must be on the screen."""
+
+    contains: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    regex: str | None = None
+    stable_ms: int = 0
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+        if not (self.contains or self.absent or self.regex or self.stable_ms):
+            raise ValueError("an empty predicate")
+
+    def misses(self, screen: Screen) -> tuple[str, ...]:
+        """What does not hold, in words; empty when all does."""
+        text = screen.text
+        told = [f"contains {part!r}" for part in self.contains if part not in text]
+        told += [f"absent {part!r}" for part in self.absent if part in text]
+        if self.regex is not None and re.search(self.regex, text, re.MULTILINE) is None:
+            told.append(f"regex {self.regex!r}")
+        return tuple(told)
+
+    def holds(self, screen: Screen) -> bool:
+        """Whether the screen is so (but for ``stable_ms``)."""
+        return not self.misses(screen)

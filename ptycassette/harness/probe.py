@@ -1,0 +1,205 @@
+"""Probes: how to ask a CLI for its quota, account, models, as a checked file.
+
+``docs/probes.md`` describes the format. A probe walks through screens (``steps``),
+keeps some of them (``capture``) and takes facts out of them with regular
+expressions. Whatever a required expression does not find is an error, never a
+guess: a layout that the probe does not know must not become a number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from ptycassette.harness.checked import Checked, check_regex, read_checked
+from ptycassette.harness.predicate import Predicate
+from ptycassette.harness.profile import Stroke
+
+__all__ = [
+    "Discovery",
+    "Fact",
+    "Marker",
+    "Probe",
+    "ProbeStatus",
+    "Quota",
+    "Step",
+    "Window",
+    "parse_window",
+]
+
+ProbeStatus = Literal["ok", "unauthenticated", "unavailable", "error", "stale"]
+
+_DURATION = re.compile(r"(\d+)(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_VALUE = "(?P<value>"
+
+
+def parse_window(text: str) -> int:
+    """Seconds of a duration such as ``90s``, ``15m``, ``24h``, ``7d``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a duration like 90s, 15m, 24h or 7d: {text!r}")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+class Step(Checked, frozen=True, kw_only=True):
+    """One step: wait for a screen (and keep it under ``capture``), or do something.
+
+    ``submit`` types a text as the profile of the harness submits prompts;
+    ``strokes`` are keys and texts.
+    """
+
+    wait: Predicate | None = None
+    capture: str | None = None
+    timeout_s: float | None = None
+    submit: str | None = None
+    strokes: tuple[Stroke, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        kinds = (self.wait is not None, self.submit is not None, bool(self.strokes))
+        if sum(kinds) != 1:
+            raise ValueError("a step has exactly one of wait, submit and strokes")
+        if self.wait is None and (self.capture is not None or self.timeout_s is not None):
+            raise ValueError("capture and timeout_s belong to wait")
+
+
+class Marker(Checked, frozen=True, kw_only=True):
+    """A screen that ends the probe with a status other than ``ok``."""
+
+    status: Literal["unauthenticated", "unavailable", "error"]
+    when: Predicate
+    message: str
+
+
+class Fact(Checked, frozen=True, kw_only=True):
+    """Something to take from a captured screen: the group ``value`` of ``regex``.
+
+    ``map`` translates values. ``kind`` ``number`` reads ``6,131``, ``2.6k`` and
+    ``$0.01``.
+    """
+
+    screen: str
+    regex: str
+    kind: Literal["text", "number"] = "text"
+    required: bool = True
+    map: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+        if _VALUE not in self.regex:
+            raise ValueError("regex has no group named value")
+
+
+class Window(Checked, frozen=True, kw_only=True):
+    """A usage window. The groups of ``regex`` become its fields.
+
+    Groups: one of ``used_percent`` and ``left_percent`` (the other is computed), and
+    any of ``resets``, ``used``, ``limit``, ``name``.
+    """
+
+    screen: str
+    regex: str
+    name: str = ""
+    window_minutes: int | None = None
+    required: bool = True
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+        groups = set(re.compile(self.regex).groupindex)
+        unknown = groups - {"used_percent", "left_percent", "resets", "used", "limit", "name"}
+        if unknown:
+            raise ValueError(f"a window has no field {min(unknown)!r}")
+        if len(groups & {"used_percent", "left_percent"}) != 1:
+            raise ValueError("a window's regex has either used_percent or left_percent")
+        if not self.name and "name" not in groups:
+            raise ValueError("a window needs a name, given or as a group")
+
+
+class Accounted(Checked, frozen=True, kw_only=True):
+    """Rows that look like a window must have been read as one: else the layout is unknown."""
+
+    screen: str
+    regex: str
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+
+
+class Quota(Checked, frozen=True, kw_only=True):
+    """What ``quota.json`` gets."""
+
+    windows: tuple[Window, ...] = ()
+    accounted: Accounted | None = None
+    account_class: Fact | None = None
+    metadata: dict[str, Fact] = msgspec.field(default_factory=dict)
+
+
+class Discovery(Checked, frozen=True, kw_only=True):
+    """What ``discovery.json`` gets. Every match of a regex is one entry."""
+
+    models: Fact | None = None
+    reasoning_levels: Fact | None = None
+
+
+class Probe(Checked, frozen=True, kw_only=True):
+    """A whole probe."""
+
+    version: Literal[1]
+    name: str
+    harness: str
+    source: str
+    mode: str = "key"
+    timeout_s: float = 30.0
+    rows: int = 40
+    cols: int = 120
+    freshness_window: str = "15m"
+    staleness_behavior: Literal["report", "refuse"] = "report"
+    arguments: tuple[str, ...] = ()
+    steps: tuple[Step, ...]
+    markers: tuple[Marker, ...] = ()
+    quota: Quota | None = None
+    discovery: Discovery | None = None
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        parse_window(self.freshness_window)
+        if self.quota is None and self.discovery is None:
+            raise ValueError("a probe asks for quota, discovery or both")
+        captured = {step.capture for step in self.steps if step.capture}
+        missing = sorted(_used_screens(self) - captured)
+        if missing:
+            raise ValueError(f"no step captures the screen {missing[0]!r}")
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "probe") -> Probe:
+        """Read and check a probe.
+
+        Raises:
+            UsageError: what is wrong, where, and the nearest known name.
+        """
+        tables = (Step, Marker, Fact, Window, Accounted, Quota, Discovery, Predicate, Stroke)
+        return read_checked(text, cls, where=where, known=tables)
+
+
+def _used_screens(probe: Probe) -> set[str]:
+    """The names of the screens that facts are taken from."""
+    used: set[str] = set()
+    if probe.quota is not None:
+        used |= {window.screen for window in probe.quota.windows}
+        used |= {fact.screen for fact in probe.quota.metadata.values()}
+        used |= {probe.quota.account_class.screen} if probe.quota.account_class else set()
+        used |= {probe.quota.accounted.screen} if probe.quota.accounted else set()
+    if probe.discovery is not None:
+        facts = (probe.discovery.models, probe.discovery.reasoning_levels)
+        used |= {fact.screen for fact in facts if fact is not None}
+    return used

@@ -1,0 +1,139 @@
+"""Harness profiles: what is known of one agent CLI, as a checked file.
+
+``docs/harnesses.md`` describes the format. Strings may hold ``${name}``; the
+names are filled in when a run is prepared (``prepare.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ptycassette.harness.checked import Checked, check_regex, read_checked
+from ptycassette.harness.predicate import Predicate
+from ptycassette.harness.session_log import EventRule, LogSource
+
+__all__ = ["HomeFile", "Mode", "Profile", "Screens", "Stroke", "Terminal", "VersionQuery"]
+
+
+class VersionQuery(Checked, frozen=True, kw_only=True):
+    """How to ask for the version, and with which ones the profile was seen to work."""
+
+    argv: tuple[str, ...] = ("--version",)
+    regex: str = r"(?P<version>\d+\.\d+[^\s]*)"
+    tested: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+        if "(?P<version>" not in self.regex:
+            raise ValueError("version.regex has no group named version")
+
+
+class Terminal(Checked, frozen=True, kw_only=True):
+    """The terminal that the CLI is at home in."""
+
+    term: str = "xterm-256color"
+    rows: int = 30
+    cols: int = 100
+
+
+class HomeFile(Checked, frozen=True, kw_only=True):
+    """A file to write into the temporary home (or, with ``base = "cwd"``, the work folder)."""
+
+    path: str
+    text: str
+    base: Literal["home", "cwd"] = "home"
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        parts = self.path.split("/")
+        if self.path.startswith("/") or ".." in parts or "" in parts:
+            raise ValueError("a file's path is relative and stays inside")
+
+
+class Mode(Checked, frozen=True, kw_only=True):
+    """One way to run it offline: with an API key, with an account, logged out.
+
+    ``tls`` tells that the provider must speak TLS. ``arguments`` stand right
+    behind the program in every run.
+    """
+
+    api: Literal["anthropic", "responses", "chat", "gemini"]
+    tls: bool = False
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    files: tuple[HomeFile, ...] = ()
+
+
+class Screens(Checked, frozen=True, kw_only=True):
+    """How its states look: ready for a prompt, busy, done with a turn."""
+
+    ready: Predicate
+    busy: Predicate | None = None
+    done: Predicate | None = None
+
+
+class Stroke(Checked, frozen=True, kw_only=True):
+    """One thing to do at the keyboard, and how long to wait after it."""
+
+    key: str | None = None
+    text: str | None = None
+    pause_ms: int = 0
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        if (self.key is None) == (self.text is None):
+            raise ValueError("a stroke has either key or text")
+
+
+class Profile(Checked, frozen=True, kw_only=True):
+    """All that is known of one CLI.
+
+    ``environment`` and ``drop_environment`` hold for every run, ``modes`` for
+    offline ones. ``oneshot`` are the arguments of a run without a terminal
+    interface; ``${prompt}`` stands for the prompt. ``submit`` types a prompt,
+    ``leave`` ends the program, ``interrupt`` a turn. ``licence`` is of the CLI, and
+    ``shareable`` tells whether it allows showing its screens to others.
+    """
+
+    version: Literal[1]
+    name: str
+    title: str
+    binaries: tuple[str, ...]
+    licence: str = ""
+    shareable: bool = False
+    version_query: VersionQuery = VersionQuery()
+    terminal: Terminal = Terminal()
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    drop_environment: tuple[str, ...] = ()
+    interactive: tuple[str, ...] = ()
+    oneshot: tuple[str, ...] = ()
+    modes: dict[str, Mode] = msgspec.field(default_factory=dict)
+    screens: Screens
+    submit: tuple[Stroke, ...] = (Stroke(text="${prompt}", pause_ms=100), Stroke(key="enter"))
+    interrupt: tuple[Stroke, ...] = (Stroke(key="escape"),)
+    leave: tuple[Stroke, ...] = (Stroke(key="ctrl-c", pause_ms=200), Stroke(key="ctrl-c"))
+    logs: tuple[LogSource, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str, *, where: str = "profile") -> Profile:
+        """Read and check a profile.
+
+        Raises:
+            UsageError: what is wrong, where, and the nearest known name.
+        """
+        tables = (
+            VersionQuery,
+            Terminal,
+            HomeFile,
+            Mode,
+            Screens,
+            Stroke,
+            Predicate,
+            LogSource,
+            EventRule,
+        )
+        return read_checked(text, cls, where=where, known=tables)

@@ -1,0 +1,200 @@
+"""Reading a CLI's own session log into typed service events and the final record.
+
+A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
+regular expression in text. Rules pick rows and fields out of them. Whoever reads
+the files (``host/``) hands in rows; nothing here touches a disk.
+
+Typed events, with the fields that each may have:
+
+=============== =========================================================
+``message``     ``role``, ``text``, ``model``
+``tool-call``   ``call_id``, ``name``, ``arguments``
+``tool-result`` ``call_id``, ``output``
+``usage``       ``input_tokens``, ``output_tokens``, ``cached_input_tokens``,
+                ``reasoning_output_tokens``, ``cost_usd``, ``model``, ``id``
+=============== =========================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ptycassette.harness.checked import Checked, check_regex
+
+__all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
+
+EventType = Literal["message", "tool-call", "tool-result", "usage"]
+
+_FIELDS: dict[str, frozenset[str]] = {
+    "message": frozenset({"role", "text", "model"}),
+    "tool-call": frozenset({"call_id", "name", "arguments"}),
+    "tool-result": frozenset({"call_id", "output"}),
+    "usage": frozenset(
+        {
+            "input_tokens",
+            "output_tokens",
+            "cached_input_tokens",
+            "reasoning_output_tokens",
+            "cost_usd",
+            "model",
+            "id",
+        }
+    ),
+}
+_COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
+_NUMBER = re.compile(r"\$?([0-9][0-9,]*(?:\.[0-9]+)?)\s*([kKmM]?)")
+_SCALE = {"": 1, "k": 1000, "m": 1_000_000}
+
+
+class EventRule(Checked, frozen=True, kw_only=True):
+    """Which rows are an event, and where its fields are.
+
+    ``where`` compares dotted paths with values, ``exists`` asks that paths are
+    there. ``each`` makes one event per element of a list; the paths of ``fields``
+    then start at the element. A field that starts with ``=`` is a fixed text.
+    """
+
+    type: EventType
+    fields: dict[str, str]
+    where: dict[str, Any] = msgspec.field(default_factory=dict)
+    exists: tuple[str, ...] = ()
+    each: str | None = None
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        unknown = sorted(set(self.fields) - _FIELDS[self.type])
+        if unknown:
+            known = ", ".join(sorted(_FIELDS[self.type]))
+            raise ValueError(f"{self.type} has no field {unknown[0]!r}, but: {known}")
+
+
+class LogSource(Checked, frozen=True, kw_only=True):
+    """Where a log lies and how to read it.
+
+    ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``).
+    """
+
+    glob: str
+    base: Literal["home", "cwd"] = "home"
+    format: Literal["jsonl", "sqlite", "text"] = "jsonl"
+    query: str | None = None
+    regex: str | None = None
+    total: Literal["sum", "last"] = "sum"
+    events: tuple[EventRule, ...]
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        check_regex(self.regex)
+        if (self.format == "sqlite") != (self.query is not None):
+            raise ValueError("query belongs to format sqlite, which needs one")
+        if (self.format == "text") != (self.regex is not None):
+            raise ValueError("regex belongs to format text, which needs one")
+        if self.glob.startswith("/") or ".." in self.glob.split("/"):
+            raise ValueError("a glob is relative and stays inside")
+
+
+class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log tells: service events in order, and the fields of the final record."""
+
+    events: tuple[dict[str, Any], ...] = ()
+    usage: dict[str, Any] | None = None
+    cost_usd: float | None = None
+    final_text: str | None = None
+    model: str | None = None
+
+
+def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
+    """The facts of a log, row by row, in order."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        for rule in source.events:
+            found += _events(rule, row)
+    usages = _once([event for event in found if event["type"] == "usage"])
+    if source.total == "last":
+        usages = usages[-1:]
+    texts = [
+        event["text"]
+        for event in found
+        if event["type"] == "message" and event.get("role") == "assistant" and event.get("text")
+    ]
+    models = [event["model"] for event in found if event.get("model")]
+    return LogFacts(
+        events=tuple(found),
+        usage=_total(usages),
+        cost_usd=_cost(usages),
+        final_text=texts[-1] if texts else None,
+        model=models[-1] if models else None,
+    )
+
+
+def _once(usages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Usage rows with the same id count once: the last of them."""
+    by_id = {event.get("id", ("row", index)): event for index, event in enumerate(usages)}
+    return list(by_id.values())
+
+
+def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Token counts added up; None where there are none."""
+    totals = {
+        name: sum(int(event[name]) for event in usages if name in event)
+        for name in _COUNTS
+        if any(name in event for event in usages)
+    }
+    return totals or None
+
+
+def _cost(usages: list[dict[str, Any]]) -> float | None:
+    """Costs added up; None where there are none."""
+    costs = [float(event["cost_usd"]) for event in usages if "cost_usd" in event]
+    return round(sum(costs), 9) if costs else None
+
+
+def _events(rule: EventRule, row: Any) -> Iterator[dict[str, Any]]:
+    """The events that a rule finds in a row."""
+    if any(_at(row, path) != wanted for path, wanted in rule.where.items()):
+        return
+    if any(_at(row, path) is None for path in rule.exists):
+        return
+    elements = [row] if rule.each is None else _at(row, rule.each)
+    if not isinstance(elements, list):
+        return
+    for element in elements:
+        event: dict[str, Any] = {"type": rule.type}
+        for name, path in rule.fields.items():
+            value = path[1:] if path.startswith("=") else _at(element, path)
+            if name in _COUNTS or name == "cost_usd":
+                value = to_number(value)
+            if value is not None:
+                event[name] = value
+        yield event
+
+
+def _at(value: Any, path: str) -> Any:
+    """What is at a dotted path; None where there is nothing."""
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def to_number(value: Any) -> int | float | None:
+    """A number as CLIs write them: ``6131``, ``"6,131"``, ``"2.6k"``, ``"$0.0065"``."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    found = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    scale = _SCALE[found[2].lower()]
+    digits = found[1].replace(",", "")
+    number = round(float(digits) * scale, 9)
+    return int(number) if "." not in digits or scale > 1 else number

@@ -1,0 +1,131 @@
+"""Where profiles and probes lie: built in, or the user's own.
+
+A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``)
+first, then among the built-in ones; what has a slash or ends in ``.toml`` is a path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.errors import NotFoundError, UnreadableError
+from ptycassette.harness import Probe, Profile
+from ptycassette.host.harness_probe import ask_version
+
+__all__ = [
+    "Installed",
+    "builtin_probes",
+    "builtin_profiles",
+    "find_binary",
+    "installed",
+    "load_probe",
+    "load_profile",
+]
+
+_PACKAGE = "ptycassette.harness"
+
+
+class Installed(msgspec.Struct, frozen=True, kw_only=True):
+    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not."""
+
+    name: str
+    title: str
+    binary: str | None = None
+    version: str | None = None
+    tested: tuple[str, ...] = ()
+
+
+def builtin_profiles() -> tuple[str, ...]:
+    """The names of the built-in profiles."""
+    return _names("profiles")
+
+
+def builtin_probes() -> tuple[str, ...]:
+    """The names of the built-in probes: ``HARNESS-WHAT``."""
+    return _names("probes")
+
+
+def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:
+    """A profile by its name or path.
+
+    Raises:
+        NotFoundError: nothing of that name.
+        UsageError: it is there, but wrong.
+    """
+    where, text = _read("profiles", "harnesses", name, os.environ if env is None else env)
+    return Profile.parse(text, where=where)
+
+
+def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
+    """A probe by its name (``codex-status``) or path.
+
+    Raises:
+        NotFoundError: nothing of that name.
+        UsageError: it is there, but wrong.
+    """
+    where, text = _read("probes", "probes", name, os.environ if env is None else env)
+    return Probe.parse(text, where=where)
+
+
+def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
+    """The path of the CLI's program; None when it is not installed.
+
+    Args:
+        profile: of the CLI.
+        path: where to look, as in ``PATH``; this process's own when None.
+    """
+    found = (shutil.which(name, path=path) for name in profile.binaries)
+    return next((one for one in found if one is not None), None)
+
+
+def installed(*, path: str | None = None, versions: bool = True) -> Iterator[Installed]:
+    """What is installed of the CLIs that the built-in profiles know."""
+    for name in builtin_profiles():
+        profile = load_profile(name, env={})
+        if not profile.binaries:
+            continue
+        binary = find_binary(profile, path=path)
+        yield Installed(
+            name=profile.name,
+            title=profile.title,
+            binary=binary,
+            version=ask_version(Path(binary)) if binary is not None and versions else None,
+            tested=profile.version_query.tested,
+        )
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    entries = resources.files(_PACKAGE).joinpath(folder).iterdir()
+    return tuple(sorted(one.name[:-5] for one in entries if one.name.endswith(".toml")))
+
+
+def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> tuple[str, str]:
+    """Where a file was found, and its text."""
+    if "/" in name or name.endswith(".toml"):
+        return name, _text(Path(name))
+    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
+    own = Path(base) / "ptycassette" / user_folder / f"{name}.toml"
+    if own.is_file():
+        return str(own), _text(own)
+    if name in _names(folder):
+        text = resources.files(_PACKAGE).joinpath(folder, f"{name}.toml").read_text("utf-8")
+        return f"{folder}/{name}.toml", text
+    raise NotFoundError(
+        f"no {folder[:-1]} of the name {name!r}",
+        hint=f"built in: {', '.join(_names(folder))}; your own go to {own.parent}",
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError as missing:
+        raise NotFoundError("no such file", where=str(path)) from missing
+    except (OSError, UnicodeDecodeError) as failed:
+        raise UnreadableError(f"cannot be read: {failed}", where=str(path)) from failed
