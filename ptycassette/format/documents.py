@@ -107,6 +107,8 @@ def encode_document(
         raise LimitError(
             f"nested deeper than {DEFAULT_LIMITS.max_depth} levels", where=where
         ) from exc
+    except TypeError as exc:
+        raise error(explain(exc), where=where) from exc
     if isinstance(record, FinalRecord):
         fault = _final_fault(record)
         if fault is not None:

@@ -97,6 +97,8 @@ class RecordCodec(Generic[R]):
         if fault is not None:
             raise RecordError(fault, where=where)
         self._check_untyped(record, where, limits)
+        if isinstance(record, InputRecord) and record.bytes == b"":
+            record = msgspec.structs.replace(record, bytes=None)  # the reference leaves it out
         try:
             return _ENCODER.encode(record) + b"\n"
         except (TypeError, UnicodeError) as exc:
@@ -173,7 +175,7 @@ class RecordCodec(Generic[R]):
         if self._untyped is not None:
             value = self._untyped(record)
             if value is not None:
-                check_value(value, where=where, error=RecordError, limits=limits)
+                check_value(value, where=where, error=RecordError, limits=limits, inside=1)
 
 
 def _where(place: str, number: int, record: StreamRecord) -> str:

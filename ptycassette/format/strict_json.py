@@ -117,16 +117,28 @@ def parse_strict(
 
 
 def check_value(
-    value: Any, *, where: str, error: type[InvalidCassetteError], limits: Limits
+    value: Any,
+    *,
+    where: str,
+    error: type[InvalidCassetteError],
+    limits: Limits,
+    inside: int = 0,
 ) -> None:
     """Check a decoded JSON value for depth, integer range and finite numbers.
+
+    Args:
+        value: what JSON has: dicts, lists, tuples, texts, numbers, booleans, None.
+        where: what the error says it is about.
+        error: the class to raise for anything but the depth.
+        limits: the depth that is allowed.
+        inside: how many levels it stands in already.
 
     Raises:
         LimitError: it nests too deep.
         InvalidCassetteError: ``error``, with the reason.
     """
     try:
-        _check(value, limits.max_depth, texts=True)
+        _check(value, limits.max_depth - inside, texts=True)
     except _RefusedError as exc:
         raise error(str(exc), where=where) from exc
     except RecursionError as exc:
