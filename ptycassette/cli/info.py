@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["command", "exit_text", "info_of"]
 
 FIELD_LIMIT = 200
-SHOWN_OPTIONAL = ("artifacts", "title")
+SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "title")
 """Optional parts of the manifest that have lines of their own."""
 
 

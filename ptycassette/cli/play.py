@@ -141,11 +141,14 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
     from ptycassette.export.text import TextStream
-    from ptycassette.host.raw_output import write_all
+    from ptycassette.host.raw_output import write_all, write_raw
     from ptycassette.host.replayer import replay
 
     sys.stdout.flush()
     out = sys.stdout.fileno()
+    if raw and options.mode == "collapsed" and options.start is None and options.end is None:
+        write_raw(source, out)  # the same bytes, without looking at events
+        return 0
     text = TextStream()
     events = replay(
         source,

@@ -31,6 +31,7 @@ STATUS_EVERY_US = 250_000
 SEEK_US = 5_000_000
 NOTICE_US = 2_000_000
 SPEED_STEP = 1.5
+KEYS_HINT = "space pause  . step  +- speed  <- -> seek  q quit"
 FASTEST, SLOWEST = 100.0, 0.01
 
 
@@ -250,11 +251,11 @@ class Player:
         noticed = now < self._notice_until and bool(self._notice)
         state = "paused" if self._paused_us is not None else "playing"
         status = (
-            f" {state} {_clock_text(self._position_us(now))} / {_clock_text(self._duration_us())}"
-            f"  {self._speed:.3g}x "
+            f"{state} {_clock_text(self._position_us(now))} / {_clock_text(self._duration_us())}"
+            f"  {self._speed:.3g}x"
         )
-        hint = self._notice if noticed else "space pause  . step  +- speed  <- -> seek  q quit"
-        self._view.show(f"{status} {hint}", demand=noticed or state == "paused")
+        text = f" {self._notice}  {status}" if noticed else f" {status}  {KEYS_HINT}"
+        self._view.show(text, demand=noticed or state == "paused")
 
 
 def _clock_text(t_us: int) -> str:
