@@ -24,6 +24,7 @@ __all__ = ["cli", "main"]
 # module is called ``command``.
 COMMANDS: dict[str, tuple[str, str]] = {
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
+    "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
     "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
     "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
     "events": ("ptycassette.cli.events", "List the events of a cassette."),

@@ -1,0 +1,178 @@
+"""``ptycassette check``: hold recordings against their scenarios."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET  # only written here, never parsed
+
+import click
+
+from ptycassette.errors import ExistsError, UsageError
+from ptycassette.host.scenario_files import (
+    check_file,
+    evidence_of,
+    find_scenarios,
+    load_scenario,
+)
+from ptycassette.host.whole_file import write_whole
+from ptycassette.model.visible import visible
+from ptycassette.scenario import (
+    ScenarioOutcome,
+    check_scenario,
+    draft_scenario,
+    outcome_lines,
+    repin_scenario,
+    scenario_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["command"]
+
+PARALLEL_FROM = 8
+"""Fewer scenarios are checked sooner than a second process has started."""
+
+
+@click.command(epilog="Example: ptycassette check --init hello.cassette && ptycassette check .")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--cassette", type=click.Path(), help="Check against this one; no pins needed then.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--junit", type=click.Path(), help="Also write a JUnit XML file.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Processes (default: one per processor).")
+@click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")
+@click.option("--update", is_flag=True, help="Pin the scenarios to the cassettes as they are now.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
+def command(
+    paths: tuple[str, ...],
+    cassette: str | None,
+    junit: str | None,
+    jobs: int | None,
+    *,
+    as_json: bool,
+    init: bool,
+    update: bool,
+    schema: bool,
+) -> int:
+    """Check scenario files, or all of a directory, against their recordings.
+
+    Ends with 0 when everything holds, 1 when something does not, 2 when a file is
+    no scenario.
+    """
+    if schema:
+        click.echo(json.dumps(scenario_schema(), indent=2, sort_keys=True))
+        return 0
+    if not paths:
+        raise UsageError("which scenarios?", hint="name files or directories")
+    if init:
+        return _init(paths)
+    if update:
+        return _update(paths)
+    files = [str(file) for file in find_scenarios(paths)]
+    outcomes = _outcomes(files, cassette, jobs)
+    if junit:
+        write_whole(junit, [_junit(outcomes)])
+    if as_json:
+        click.echo(json.dumps(_object(outcomes), indent=2))
+    else:
+        for outcome in outcomes:
+            for line in outcome_lines(outcome):
+                click.echo(line)
+    if any(check.group == "usage" for outcome in outcomes for check in outcome.failures):
+        return 2
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _outcomes(files: list[str], cassette: str | None, jobs: int | None) -> list[ScenarioOutcome]:
+    jobs = min(jobs or os.cpu_count() or 1, len(files))
+    if jobs == 1 or len(files) < PARALLEL_FROM:
+        return [check_file(file, cassette) for file in files]
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(check_file, files, [cassette] * len(files)))
+
+
+def _init(paths: Sequence[str]) -> int:
+    """Write ``NAME.scenario.yaml`` beside each cassette."""
+    for name in paths:
+        cassette = Path(name)
+        target = cassette.with_name(f"{cassette.name.removesuffix('.cassette')}.scenario.yaml")
+        if target.exists():
+            raise ExistsError("stands already", where=str(target), hint="edit it, or remove it")
+        draft = draft_scenario(
+            evidence_of(cassette), name=target.name.split(".")[0], cassette_path=cassette.name
+        )
+        write_whole(target, [draft.encode()])
+        click.echo(f"wrote {visible(str(target))}: read it, and keep what matters")
+    return 0
+
+
+def _update(paths: Sequence[str]) -> int:
+    """Pin again, and say what does not hold any more."""
+    failed = 0
+    for path in find_scenarios(paths):
+        scenario = load_scenario(path)
+        evidence = evidence_of(path.parent / (scenario.cassette_path or ""))
+        try:
+            text = repin_scenario(path.read_text(encoding="utf-8"), evidence)
+        except ValueError as exc:
+            raise UsageError(str(exc), where=str(path)) from exc
+        write_whole(path, [text.encode()])
+        click.echo(f"pinned {visible(str(path))}")
+        outcome = check_scenario(load_scenario(path), evidence)
+        for line in outcome_lines(outcome):
+            click.echo(f"  {line}")
+        failed += not outcome.passed
+    return 1 if failed else 0
+
+
+def _object(outcomes: Sequence[ScenarioOutcome]) -> dict[str, Any]:
+    return {
+        "report": "ptycassette-check",
+        "version": 1,
+        "passed": all(outcome.passed for outcome in outcomes),
+        "scenarios": [
+            {
+                "scenario": outcome.scenario,
+                "passed": outcome.passed,
+                "normalisers": list(outcome.normalisers),
+                "checks": [
+                    {
+                        "group": check.group,
+                        "name": check.name,
+                        "passed": check.passed,
+                        "message": check.message,
+                        "t_ms": check.t_ms,
+                        "screen": list(check.screen),
+                    }
+                    for check in outcome.checks
+                ],
+            }
+            for outcome in outcomes
+        ],
+    }
+
+
+def _junit(outcomes: Sequence[ScenarioOutcome]) -> bytes:
+    """JUnit XML as CI systems read it: a suite per scenario, a case per check."""
+    root = ET.Element("testsuites", name="ptycassette check")
+    for outcome in outcomes:
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=visible(outcome.scenario),
+            tests=str(len(outcome.checks)),
+            failures=str(len(outcome.failures)),
+        )
+        for check in outcome.checks:
+            case = ET.SubElement(
+                suite, "testcase", classname=visible(check.group), name=visible(check.name)
+            )
+            if not check.passed:
+                failure = ET.SubElement(case, "failure", message=visible(check.message))
+                failure.text = "\n".join(visible(row) for row in check.screen)
+    text: str = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()

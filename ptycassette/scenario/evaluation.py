@@ -1,0 +1,123 @@
+"""A scenario against the evidence: pins first, then every predicate, all of them always."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ptycassette.model.visible import visible
+from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.model import Scenario, TextQuery
+from ptycassette.scenario.predicates import Failed, evaluate
+
+__all__ = ["CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"]
+
+
+class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One predicate: passed, or why not, with the screen at that time."""
+
+    group: str
+    name: str
+    passed: bool
+    message: str = ""
+    t_ms: int = 0
+    screen: tuple[str, ...] = ()
+
+
+class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """All predicates of a scenario. ``normalisers`` are those that were applied."""
+
+    scenario: str
+    checks: tuple[CheckOutcome, ...]
+    normalisers: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[CheckOutcome, ...]:
+        """Those that did not."""
+        return tuple(check for check in self.checks if not check.passed)
+
+
+def check_scenario(scenario: Scenario, evidence: Evidence) -> ScenarioOutcome:
+    """Evaluate everything; a failure stops nothing."""
+    checks = list(_binding(scenario, evidence))
+    applied: dict[str, None] = {}
+    for group, predicates in scenario.groups.items():
+        for number, predicate in enumerate(predicates, 1):
+            if isinstance(predicate, TextQuery):
+                applied.update(dict.fromkeys(predicate.normalise))
+            tag = predicate.__struct_config__.tag
+            failed = evaluate(predicate, evidence, scenario.normalisers)
+            name = predicate.name or f"{tag}-{number}"
+            checks.append(_outcome(group, name, failed, evidence))
+    return ScenarioOutcome(scenario=scenario.name, checks=tuple(checks), normalisers=tuple(applied))
+
+
+def _outcome(group: str, name: str, failed: Failed | None, evidence: Evidence) -> CheckOutcome:
+    if failed is None:
+        return CheckOutcome(group=group, name=name, passed=True)
+    frame = evidence.frame_at(failed.t_ms)
+    return CheckOutcome(
+        group=group, name=name, passed=False, message=failed.message, t_ms=failed.t_ms,
+        screen=_used(frame.text) if frame else (),
+    )  # fmt: skip
+
+
+def _binding(scenario: Scenario, evidence: Evidence) -> Iterator[CheckOutcome]:
+    """What the scenario says about the recording as a whole."""
+    manifest = evidence.manifest
+    terminal = manifest.terminal
+    pairs: list[tuple[str, object, object]] = [
+        ("expected_manifest_id", scenario.expected_manifest_id, manifest.id),
+        (
+            "expected_content_digest",
+            scenario.expected_content_digest,
+            manifest.content_digest.sha256,
+        ),
+    ]
+    size = scenario.terminal_size
+    if size is not None:
+        recorded = (terminal.initial_rows, terminal.initial_cols)
+        pairs.append(("terminal_size", (size.rows, size.cols), recorded))
+    pin = scenario.required_emulator
+    if pin is not None:
+        got = (terminal.emulator.name, terminal.emulator.version if pin.version else "")
+        pairs.append(("required_emulator", (pin.name, pin.version), got))
+    for name, want, have in pairs:
+        if want is not None and want != have:
+            message = f"expected {want!r}, the recording has {have!r}"
+            yield CheckOutcome(group="binding", name=name, passed=False, message=message)
+    missing = [name for name in scenario.expected_artifacts if name not in evidence.artifacts]
+    if missing:
+        yield CheckOutcome(
+            group="binding", name="expected_artifacts", passed=False,
+            message=f"missing: {', '.join(missing)}",
+        )  # fmt: skip
+    coarse = manifest.timing.resolution_ms
+    if scenario.resolution_ms is not None and coarse > scenario.resolution_ms:
+        message = f"recorded at {coarse} ms, which is coarser than {scenario.resolution_ms} ms"
+        yield CheckOutcome(group="binding", name="resolution_ms", passed=False, message=message)
+
+
+def outcome_lines(outcome: ScenarioOutcome) -> Iterator[str]:
+    """The outcome for people, everything from outside made visible."""
+    failures = outcome.failures
+    total = len(outcome.checks)
+    state = "passed" if outcome.passed else f"{len(failures)} of {total} failed"
+    yield f"{visible(outcome.scenario)}: {state} ({total} checks)"
+    for check in failures:
+        where = f"{visible(check.group)}/{visible(check.name)}"
+        yield f"  FAILED {where} at {check.t_ms} ms: {visible(check.message)}"
+        for row in check.screen:
+            yield f"    | {visible(row)}"
+    if outcome.normalisers:
+        yield f"  normalised before comparing: {', '.join(outcome.normalisers)}"
+
+
+def _used(rows: tuple[str, ...]) -> tuple[str, ...]:
+    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]

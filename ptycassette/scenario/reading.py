@@ -1,0 +1,173 @@
+"""Scenario text to ``Scenario``: strict YAML or JSON, every mistake with its place.
+
+YAML is read by a safe loader that also refuses what makes a file mean more than it
+shows: anchors and aliases (small files that grow huge), merge keys, tags, repeated
+keys, and more than one document.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import yaml
+
+from ptycassette.errors import UsageError
+from ptycassette.model.visible import visible
+from ptycassette.scenario.model import (
+    Clipboard,
+    InputBytes,
+    InputText,
+    Link,
+    PasteBoundary,
+    Scenario,
+    TextQuery,
+    Title,
+)
+from ptycassette.scenario.normalise import BUILT_IN
+
+__all__ = ["parse_scenario", "scenario_schema"]
+
+MAX_SCENARIO_BYTES = 4 << 20
+_KINDS = {"input", "output", "frame", "service-event", "final", ""}
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe, and without what hides meaning."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse aliases and anchors before anything is expanded."""
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
+            raise yaml.composer.ComposerError(
+                None, None, "anchors and aliases are not allowed", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        """Refuse merge keys, repeated keys and keys that are no text."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            problem = None
+            if key.tag == "tag:yaml.org,2002:merge":
+                problem = "merge keys are not allowed"
+            elif key.tag != "tag:yaml.org,2002:str":
+                problem = f"the key {key.value!r} is no text"
+            elif key.value in seen:
+                problem = f"the key {key.value!r} stands twice"
+            if problem:
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+# YAML 1.1 reads ``12:30`` as a number in base 60, and dates as dates; here they are text.
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
+    """Read a scenario.
+
+    Args:
+        data: the file, YAML or JSON (which is read as YAML).
+        where: its name, for messages.
+        bound: whether it must name its cassette and pin its id and digest; a
+            caller that brings the cassette passes False.
+
+    Raises:
+        UsageError: it is not a scenario; the message says where and why.
+    """
+    if len(data) > MAX_SCENARIO_BYTES:
+        raise UsageError(f"longer than {MAX_SCENARIO_BYTES} bytes", where=where)
+    try:
+        plain = yaml.load(data, _StrictLoader)  # noqa: S506 - a SafeLoader, and stricter
+        scenario = msgspec.convert(plain, Scenario)
+    except (yaml.YAMLError, UnicodeDecodeError) as exc:
+        raise UsageError(f"no YAML as it is read here: {visible(str(exc))}", where=where) from exc
+    except (msgspec.ValidationError, RecursionError) as exc:
+        raise UsageError(
+            f"no scenario: {visible(str(exc))}", where=where,
+            hint="ptycassette check --schema prints the JSON Schema",
+        ) from exc  # fmt: skip
+    problem = _problem(scenario, bound=bound)
+    if problem:
+        raise UsageError(problem, where=where)
+    return scenario
+
+
+def scenario_schema() -> dict[str, Any]:
+    """The JSON Schema of scenario files, for editors."""
+    schema = msgspec.json.schema(Scenario)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "ptycassette scenario",
+        **schema,
+    }
+
+
+def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911 - one per rule
+    """What types alone cannot say; None when all is well."""
+    if bound:
+        for field in ("cassette_path", "expected_manifest_id", "expected_content_digest"):
+            if not getattr(scenario, field):
+                return f"{field} is missing: a scenario is bound to one recording"
+    if not scenario.groups:
+        return "there is no group: a scenario that checks nothing cannot fail"
+    if scenario.replay_mode not in {"realtime", "scaled", "collapsed"}:
+        return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
+    for name, normaliser in scenario.normalisers.items():
+        if name in BUILT_IN:
+            return f"normaliser {name!r} is built in; give yours another name"
+        if (bad := _bad_regex(normaliser.pattern)) is not None:
+            return f"normaliser {name!r}: {bad}"
+    known = {*BUILT_IN, *scenario.normalisers}
+    for group, predicates in scenario.groups.items():
+        if not predicates:
+            return f"group {group!r} is empty: it cannot fail"
+        for number, predicate in enumerate(predicates, 1):
+            found = _predicate_problem(predicate, known)
+            if found:
+                return f"group {group!r}, number {number}: {found}"
+    return None
+
+
+def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: PLR0911 - as above
+    if isinstance(predicate, TextQuery | Title | Clipboard | Link | InputText):
+        optional = predicate.__struct_config__.tag == "frame_stable_for"
+        given = (predicate.text is not None) + (predicate.regex is not None)
+        if given > 1 or (not given and not optional):
+            return "give text or regex, one of them"
+        if predicate.text == "":
+            return "an empty text is in every screen: it cannot fail"
+        if predicate.regex is not None and (bad := _bad_regex(predicate.regex)) is not None:
+            return bad
+    if isinstance(predicate, TextQuery):
+        unknown = [name for name in predicate.normalise if name not in known]
+        if unknown:
+            return f"no normaliser {unknown[0]!r}; there are {', '.join(sorted(known))}"
+        if predicate.row is not None and predicate.region is not None:
+            return "give row or region, one of them"
+    if isinstance(predicate, InputBytes | PasteBoundary):
+        if not predicate.bytes_hex and not predicate.key:
+            return "give bytes_hex or key"
+        try:
+            bytes.fromhex(predicate.bytes_hex)
+        except ValueError:
+            return f"bytes_hex {predicate.bytes_hex!r} is not hexadecimal"
+    for field in ("kind", "before_kind", "after_kind"):
+        kind = getattr(predicate, field, "")
+        if kind not in _KINDS:
+            return f"{field} {kind!r} is none of {', '.join(sorted(_KINDS - {''}))}"
+    return None
+
+
+def _bad_regex(pattern: str) -> str | None:
+    try:
+        re.compile(pattern)
+    except re.error as exc:
+        return f"regex {pattern!r}: {exc}"
+    return None
