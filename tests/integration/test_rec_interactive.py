@@ -1,0 +1,290 @@
+"""``rec`` in a real terminal: raw mode, sizes, signals, and the terminal given back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pexpect
+import psutil
+import pytest
+
+from ptycassette import open_cassette
+
+pytestmark = pytest.mark.integration
+
+PROMPT = r"bash-[0-9.]+[$#] "
+RAW_ECHO = """
+import os, sys, termios, tty
+tty.setraw(0)
+os.write(1, b"ready\\r\\n")
+while (data := os.read(0, 100)) != b"q":
+    os.write(1, repr(data).encode() + b"\\r\\n")
+"""
+
+
+class Terminal(pexpect.spawn):  # type: ignore[misc]
+    """A user's terminal in which ``rec`` runs, and the modes that it had before."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        code = "import sys; from ptycassette.cli import main; sys.exit(main())"
+        # A shell in between shows whether the terminal is usable afterwards.
+        super().__init__(
+            sys.executable,
+            ["-c", code, "rec", *words],
+            cwd=str(folder),
+            dimensions=(30, 90),
+            timeout=20,
+            preexec_fn=None,
+        )
+        self.delaybeforesend = None
+        self.before_rec = termios.tcgetattr(self.child_fd)
+
+    def modes(self) -> list[object]:
+        """What the terminal is set to now."""
+        return termios.tcgetattr(self.child_fd)
+
+
+@pytest.fixture
+def terminals() -> Iterator[list[Terminal]]:
+    """Closed at the end, whatever happened."""
+    opened: list[Terminal] = []
+    yield opened
+    for terminal in opened:
+        terminal.close(force=True)
+
+
+def rec(terminals: list[Terminal], folder: Path, *words: str) -> Terminal:
+    """Start ``rec`` in a terminal."""
+    terminals.append(Terminal(folder, *words))
+    return terminals[-1]
+
+
+def finish(terminal: Terminal) -> int:
+    """Wait for its end; its status."""
+    terminal.expect(pexpect.EOF)
+    terminal.wait()
+    return int(terminal.exitstatus if terminal.exitstatus is not None else -terminal.signalstatus)
+
+
+def test_a_shell_session_is_recorded_with_its_input(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """What was typed, what was shown and the status of the program are in the cassette."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    terminal.send("echo sum $((20+3))\r")
+    terminal.expect("sum 23")
+    terminal.send("exit 7\r")
+    status = finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        typed = b"".join(record.bytes or b"" for record in cassette.inputs())
+        shown = b"".join(cassette.raw())
+    assert status == 7
+    assert typed == b"echo sum $((20+3))\rexit 7\r"
+    assert b"sum 23" in shown
+
+
+def test_every_byte_of_input_reaches_the_program_raw(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """ctrl-c, ctrl-z, ctrl-s and invalid UTF-8 are keys like others."""
+    terminal = rec(terminals, tmp_path, "c", "--", sys.executable, "-c", RAW_ECHO)
+    terminal.expect("ready")
+    for data, shown in [(b"\x03", r"x03"), (b"\x1a", r"x1a"), (b"\x13", r"x13"), (b"\xff", r"xff")]:
+        terminal.send(data)
+        terminal.expect(rf"b'\\{shown}'")
+    terminal.send("q")
+
+    assert finish(terminal) == 0
+
+
+def test_a_resize_reaches_the_program_and_the_record(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """The program starts in the user's size and follows it."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    terminal.send("stty size\r")
+    terminal.expect("30 90")
+    terminal.setwinsize(40, 100)
+    terminal.send("stty size\r")
+    terminal.expect("40 100")
+    terminal.send("exit\r")
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        sizes = [record.size for record in cassette.inputs() if record.size is not None]
+        start = cassette.manifest.terminal
+    assert [(size.rows, size.cols) for size in sizes] == [(40, 100)]
+    assert (start.initial_rows, start.initial_cols) == (30, 90)
+
+
+def test_a_fixed_size_does_not_follow_the_terminal(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """With --size the program's terminal stays as it is."""
+    terminal = rec(terminals, tmp_path, "--size", "50x10", "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    terminal.setwinsize(40, 100)
+    terminal.send("stty size\r")
+    terminal.expect("10 50")
+    terminal.send("exit\r")
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert [record.size for record in cassette.inputs() if record.size is not None] == []
+
+
+def test_a_password_is_masked(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """What is typed while nothing is echoed is not in the cassette, not even when shown later."""
+    phrase = "correct-horse-battery"
+    code = "import getpass; p = getpass.getpass('secret? '); print('got', p, flush=True)"
+    terminal = rec(terminals, tmp_path, "c", "--", sys.executable, "-c", code)
+    terminal.expect("secret")
+    terminal.waitnoecho()
+    terminal.send(phrase + "\r")
+    terminal.expect("got")
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        (record,) = [record for record in cassette.inputs() if record.bytes]
+        shown = b"".join(cassette.raw())
+    assert (record.masked, record.bytes) == (True, b"*" * len(phrase) + b"\r")
+    assert phrase.encode() not in shown
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [("exit 0\r", 0), ("kill -9 $$\r", 137), ("kill -SEGV $$\r", 139)],
+)
+def test_the_terminal_is_given_back_when_the_program_ends(
+    tmp_path: Path, terminals: list[Terminal], end: str, status: int
+) -> None:
+    """Whether it exits or is killed, the modes are those from before."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    during = terminal.modes()
+    terminal.send(end)
+    ended = finish_keeping_modes(terminal)
+
+    assert during != terminal.before_rec
+    assert ended == (status, terminal.before_rec)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_the_terminal_is_given_back_when_the_recorder_is_signalled(
+    tmp_path: Path, terminals: list[Terminal], number: signal.Signals
+) -> None:
+    """What was recorded until then is a cassette, and the status tells the signal."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    terminal.send("echo before\r")
+    terminal.expect("before\r\nbefore|before\r\n.*before")
+    os.kill(terminal.pid, number)
+    ended = finish_keeping_modes(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"before" in b"".join(cassette.raw())
+    assert ended == (128 + number, terminal.before_rec)
+
+
+def finish_keeping_modes(terminal: Terminal) -> tuple[int, list[object]]:
+    """Wait for the end with the terminal still open; status and modes."""
+    terminal.expect(pexpect.EOF)
+    modes = terminal.modes()
+    return finish(terminal), modes
+
+
+def test_a_hangup_saves_the_recording(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """Closing the window ends the program and keeps what was recorded."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    process = psutil.Process(terminal.pid)
+    terminal.ptyproc.fileobj.close()
+    terminal.closed = terminal.ptyproc.closed = True
+    terminal.terminated = terminal.ptyproc.terminated = True
+    gone, alive = psutil.wait_procs([process], timeout=20)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"bash" in b"".join(cassette.raw())
+    assert (len(gone), alive) == (1, [])
+
+
+def test_stopping_the_recorder_gives_the_terminal_back_meanwhile(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """SIGTSTP from outside restores the modes; SIGCONT makes the terminal raw again."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
+    terminal.expect(PROMPT)
+    during = terminal.modes()
+    process = psutil.Process(terminal.pid)
+    os.kill(terminal.pid, signal.SIGTSTP)
+    while process.status() != psutil.STATUS_STOPPED:
+        pass
+    stopped = terminal.modes()
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.send("echo on $((1+1))\r")
+    terminal.expect("on 2")
+    again = terminal.modes()
+    terminal.send("exit\r")
+    finish(terminal)
+
+    assert stopped == terminal.before_rec
+    assert again == during
+
+
+def test_a_program_that_writes_before_it_reads_cannot_block_a_large_paste(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """Input waits in a queue while output flows, so neither side waits for the other."""
+    code = (
+        "import os, tty; tty.setraw(0); os.write(1, b'ready\\r\\n')\n"
+        "total = 0\n"
+        "while total < 300000:\n"
+        "    os.write(1, b'x' * 20000); total += len(os.read(0, 4096))\n"
+        "os.write(1, b'\\r\\nall %d' % total)"
+    )
+    terminal = rec(terminals, tmp_path, "c", "--", sys.executable, "-c", code)
+    terminal.expect("ready")
+    os.set_blocking(terminal.child_fd, False)
+    data, shown = b"y" * 300_000, b""
+    while b"all 300000" not in shown:
+        if data:
+            with suppress(BlockingIOError):
+                data = data[os.write(terminal.child_fd, data[:4096]) :]
+        with suppress(pexpect.TIMEOUT):
+            shown = shown[-100:] + terminal.read_nonblocking(65536, timeout=0.01)
+    os.set_blocking(terminal.child_fd, True)
+
+    assert finish(terminal) == 0
+
+
+def test_the_side_channel_is_on_the_record(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """A hook of the program appends JSON lines; wrong ones are warnings."""
+    code = 'echo \'{"step": 1}\' >> "$PTYCASSETTE_EVENTS"; echo nonsense >> "$PTYCASSETTE_EVENTS"'
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", code + "; echo done")
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        payloads = [record.payload for record in cassette.service_events()]
+    assert payloads[0] == {"step": 1}
+    assert payloads[1]["type"] == "ptycassette.warning"
+
+
+def test_the_output_is_byte_exact(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """A megabyte of arbitrary bytes comes out as it went in."""
+    source = tmp_path / "bytes"
+    source.write_bytes(bytes(range(256)) * 4096)
+    code = f"stty raw -echo; cat {source}"
+    terminal = rec(terminals, tmp_path, "--no-scrub", "c", "--", "bash", "-c", code)
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c", allow_unscrubbed=True) as cassette:
+        assert b"".join(cassette.raw()) == source.read_bytes()
