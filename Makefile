@@ -1,6 +1,7 @@
 # The same commands for people and CI. Needs Python 3.11+, pip and make.
 PYTHON ?= python3
 VENV ?= .venv
+WORKERS ?= auto
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
@@ -24,10 +25,7 @@ demo: setup
 	$(BIN)/ptycassette demo
 
 test: setup
-	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest $(TESTS)
-	@$(BIN)/python -m coverage combine --quiet
-	@$(BIN)/python -m coverage report
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .
