@@ -89,9 +89,9 @@ class Buffer:
 
     def scroll(self, style: Style, *, wrapped: bool = False) -> None:
         """Move the rows between the margins up by one; the top one goes to the history."""
-        rows = self.rows
-        gone = rows.pop(self.top)
-        if not self.top:
+        rows, top = self.rows, self.top
+        gone = rows.pop(top)
+        if top == 0:
             self.history.append(gone)
         rows.insert(self.bottom, Row(self.columns, style, wrapped=wrapped, traced=self.traced))
 

@@ -168,10 +168,17 @@ class Core(pyte.Screen):
     def _restrict(self, last: int | None = None) -> None:
         """Bring the cursor back inside: a pending wrap ends unless ``last`` is ``columns``."""
         buf = self.buf
-        last = self.columns - 1 if last is None else last
-        buf.x = min(max(buf.x, 0), last)
+        if last is None:
+            last = self.columns - 1
+        if buf.x > last:
+            buf.x = last
+        elif buf.x < 0:
+            buf.x = 0
         low, high = (buf.top, buf.bottom) if self.origin else (0, self.lines - 1)
-        buf.y = min(max(buf.y, low), high)
+        if buf.y > high:
+            buf.y = high
+        elif buf.y < low:
+            buf.y = low
 
     def _move_to(self, x: int, y: int) -> None:
         """Set the cursor; with DECOM the row counts from the top margin."""

@@ -88,15 +88,18 @@ class PyteEmulator:
         """The screen now."""
         terminal = self.terminal
         cols, buf = terminal.columns, terminal.buf
-        rows = buf.rows
+        rendered = [row.render(cols) for row in buf.rows]
+        texts, styles = zip(*rendered, strict=True)
+        if terminal.mode != self._modes[0]:
+            self._modes = (frozenset(terminal.mode), frozenset(map(mode_name, terminal.mode)))
         return Screen(
             size=Size(terminal.lines, cols),
-            rows=tuple([row.text(cols) for row in rows]),
-            styles=tuple([row.runs(cols) for row in rows]),
-            cursor=Cursor(buf.y, min(buf.x, cols - 1), DECTCEM in terminal.mode),
+            rows=texts,
+            styles=styles,
+            cursor=Cursor(buf.y, buf.x if buf.x < cols else cols - 1, DECTCEM in terminal.mode),
             title=terminal.title,
             alt_screen=terminal.alt is not None,
-            modes=self._mode_names(),
+            modes=self._modes[1],
         )
 
     def text(self) -> list[str]:
@@ -110,12 +113,6 @@ class PyteEmulator:
             [" " if char == BLANK else char for char in row.chars[:cols]]
             for row in self.terminal.buf.rows
         ]
-
-    def _mode_names(self) -> frozenset[str]:
-        modes = self.terminal.mode
-        if self._modes[0] != modes:
-            self._modes = (frozenset(modes), frozenset(map(mode_name, modes)))
-        return self._modes[1]
 
     def answers(self) -> bytes:
         """Take what the terminal would have sent back since the last call."""

@@ -22,7 +22,7 @@ ALL: Final = 32
 """Take all parameters."""
 
 C0_FUNCTIONS: Final = {
-    "\r\n": "line_end",
+    "\r\n": "new_line",
     "\x05": "enquiry",
     "\x07": "bell",
     "\x08": "backspace",

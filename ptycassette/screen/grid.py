@@ -22,6 +22,8 @@ wide character, are those of xterm.js.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from typing import Final
 
@@ -34,6 +36,20 @@ BLANK: Final = "\0"
 
 Origin = tuple[int, int]
 """First byte and end of the stretch of output that painted a cell."""
+
+
+@cache
+def _default_styles(count: int) -> list[Style]:
+    return [DEFAULT_STYLE] * count
+
+
+def _runs(styles: list[Style]) -> Iterator[StyleRun]:
+    col = 0
+    for style, group in groupby(styles):
+        length = len(list(group))
+        if style is not DEFAULT_STYLE and style != DEFAULT_STYLE:
+            yield StyleRun(col, length, public_style(style))
+        col += length
 
 
 class Row:
@@ -70,23 +86,18 @@ class Row:
             view = self.view = ("".join(chars).replace(BLANK, " ").rstrip(" "), None)
         return view[0]
 
-    def runs(self, cols: int) -> tuple[StyleRun, ...]:
-        """The stretches of cells that are not painted in the default style."""
-        text = self.text(cols)
+    def render(self, cols: int) -> tuple[str, tuple[StyleRun, ...]]:
+        """Text and style runs: the stretches of cells that are not in the default style."""
         view = self.view
         if view is not None and view[1] is not None:
-            return view[1]
+            return view  # type: ignore[return-value] # mypy does not narrow tuples
+        text = self.text(cols)
         styles = self.styles if len(self.styles) <= cols else self.styles[:cols]
-        runs: list[StyleRun] = []
-        if styles.count(DEFAULT_STYLE) != len(styles):
-            col = 0
-            for style, group in groupby(styles):
-                length = len(list(group))
-                if style is not DEFAULT_STYLE and style != DEFAULT_STYLE:
-                    runs.append(StyleRun(col, length, public_style(style)))
-                col += length
-        self.view = (text, tuple(runs))
-        return tuple(runs)
+        runs: tuple[StyleRun, ...] = ()
+        if styles != _default_styles(len(styles)):
+            runs = tuple(_runs(styles))
+        rendered = self.view = (text, runs)
+        return rendered
 
     def is_wide(self, col: int) -> bool:
         """Whether the cell is the left half of a wide character."""

@@ -26,11 +26,30 @@ class Painting(Core):
         if self.insert_mode:
             for char in data:
                 self._step(char)
-        elif data.isascii() and self.kind <= PLAIN:
-            self._paint_narrow(data)
-            self.kind, self.width = PLAIN, 1
-        else:
+            return
+        if self.kind > PLAIN or not data.isascii():
             self._paint_mixed(data)
+            return
+        self.kind, self.width = PLAIN, 1
+        buf = self.buf
+        x = buf.x
+        end = x + len(data)
+        if end > self.columns:
+            self._paint_narrow(data)
+            return
+        # What nearly all text is: ASCII that fits in the row.
+        row = buf.rows[buf.y]
+        chars, styles, style = row.chars, row.styles, self.pen.style
+        if chars[x] == "" and x:
+            chars[x - 1] = BLANK
+            styles[x - 1] = style
+        if end < len(chars) and chars[end] == "":
+            chars[end] = BLANK
+            styles[end] = style
+        chars[x:end] = data
+        styles[x:end] = [style] * (end - x)
+        row.view = None
+        buf.x = end
 
     def repeat(self, count: int | None = None) -> None:
         """REP: paint the character before again, unless a control function came in between."""
@@ -54,26 +73,28 @@ class Painting(Core):
         self.draw(text * count)
 
     def _paint_mixed(self, data: str) -> None:
-        step = self._step
-        leads = self.width_mode.leads
-        for match in self.width_mode.runs.finditer(data):
+        mode = self.width_mode
+        run = ""
+        for match in mode.runs.finditer(data):
             group = match.lastindex
-            run = match.group()
-            if group == 3:
-                step(run)
+            if group == 3 or (not run and self.kind > PLAIN and mode.leads(self.kind)):
+                if run:
+                    self.kind = mode.classify(run[-1])[0]
+                    run = ""
+                rest = match.group()
+                self._step(rest[0])
+                if len(rest) > 1:
+                    self._paint_mixed(rest[1:])
                 continue
-            if self.kind > PLAIN and leads(self.kind):
-                step(run[0])
-                run = run[1:]
-                if not run:
-                    continue
+            run = match.group()
             if group == 1:
                 self._paint_narrow(run)
                 self.width = 1
             else:
                 self._paint_wide(run)
                 self.width = 2
-            self.kind = PLAIN if run.isascii() else self.width_mode.classify(run[-1])[0]
+        if run:
+            self.kind = mode.classify(run[-1])[0]
 
     def _paint_narrow(self, data: str) -> None:
         """Paint characters of one cell each."""

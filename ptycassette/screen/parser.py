@@ -134,13 +134,12 @@ class Parser(pyte.ByteStream):
         screen = self.screen
         draw = screen.draw
         known = self._actions.get
-        parts = iter(_SPLIT.split(block))
-        for text in parts:
+        parts = _SPLIT.split(block)
+        rest = iter(parts)
+        # Text and control functions take turns; the last part is text.
+        for text, control in zip(rest, rest, strict=False):
             if text:
                 draw(text)
-            control = next(parts, None)
-            if control is None:
-                break
             pen = screen.pen.next.get(control)
             if pen is not None:
                 screen.pen = pen
@@ -149,12 +148,15 @@ class Parser(pyte.ByteStream):
             action = known(control)
             if action is None:
                 if control in _STARTERS:
-                    return len(block) - len(control) - sum(map(len, parts))
+                    return len(block) - len(control) - sum(map(len, rest))
                 if control in "\x7f\x9c":
                     continue
                 action = self._learn(control)
-            action[0](*action[1])
+            function, arguments = action
+            function(*arguments)
             screen.kind = NO_JOIN
+        if parts[-1]:
+            draw(parts[-1])
         return len(block)
 
     def _learn(self, control: str) -> Action:

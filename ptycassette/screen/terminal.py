@@ -35,10 +35,6 @@ _ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
 class Terminal(Painting, Movement, Editing, Modes, Strings):
     """A terminal that a ``Parser`` feeds. See ``Core`` for the arguments and the state."""
 
-    def line_end(self) -> None:
-        """CR LF in one."""
-        self.new_line()
-
     def apply_sgr(self, text: str) -> None:
         """SGR, one or more complete sequences."""
         self.pen = self.pens.apply(self.pen, text)

@@ -51,6 +51,7 @@ PLAIN: Final = OTHER
 
 _HANGUL_FIRST, _HANGUL_LAST, _HANGUL_T_COUNT = 0xAC00, 0xD7A3, 28
 _RUN_KINDS = frozenset({OTHER, PICTOGRAPH, HANGUL_LV, HANGUL_LVT})
+_BMP_LAST = 0xFFFF
 _MEMO_LIMIT = 1 << 16
 
 _VS16: Final = "\ufe0f"
@@ -82,6 +83,18 @@ def _unpack(packed: str) -> list[Range]:
         last = first + int(length or "0", 16)
         ranges.append((first, last))
     return ranges
+
+
+def _between(ranges: list[Range], first: int, last: int) -> list[Range]:
+    """What is left of ``first`` to ``last`` without ``ranges``."""
+    left = []
+    for start, end in sorted(ranges):
+        if first < start <= last + 1:
+            left.append((first, start - 1))
+        first = max(first, end + 1)
+    if first <= last:
+        left.append((first, last))
+    return left
 
 
 def _character_class(ranges: list[Range]) -> str:
@@ -119,8 +132,13 @@ class WidthMode:
         wide = [item for item in ranges if table[item][1] == 2 and table[item][0] in _RUN_KINDS]
         wide.append((_HANGUL_FIRST, _HANGUL_LAST))
         slow = [item for item in ranges if not self._runs_narrow(table[item]) and item not in wide]
-        wide_class, slow_class = _character_class(wide), _character_class(slow)
-        self.runs = re.compile(f"([^{wide_class}{slow_class}]+)|([{wide_class}]+)|(.)", re.DOTALL)
+        # Classes within the BMP are bitmaps, and many times faster than lists of ranges.
+        narrow_class = _character_class(_between([*wide, *slow], 0x20, _BMP_LAST))
+        wide_class = _character_class([item for item in wide if item[1] <= _BMP_LAST])
+        astral_class = _character_class([item for item in wide if item[0] > _BMP_LAST])
+        self.runs = re.compile(
+            f"([{narrow_class}]+)|([{wide_class}]+|[{astral_class}]+)|(.)", re.DOTALL
+        )
 
     @staticmethod
     def _runs_narrow(value: tuple[int, int]) -> bool:
