@@ -66,6 +66,11 @@ class PyteEmulator:
         return Size(self.terminal.lines, self.terminal.columns)
 
     @property
+    def parser(self) -> Parser:
+        """The parser in front of ``terminal``."""
+        return self._parser
+
+    @property
     def pending(self) -> int:
         """How many bytes at the end of the input are an incomplete sequence or character."""
         return self._parser.pending

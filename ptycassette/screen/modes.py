@@ -111,6 +111,14 @@ class Modes(Reports):
             self.signals.add(Signal("synchronized", {"on": "1" if on else "0"}))
         self._note(mode << _PRIVATE_SHIFT, on=on)
 
+    def restore_modes(self, modes: list[int]) -> None:
+        """Have exactly ``modes`` on, without doing what setting them does."""
+        self.mode = set(modes)
+        self.insert_mode = 4 in self.mode
+        self.newline_mode = 20 in self.mode
+        private = {mode >> _PRIVATE_SHIFT for mode in self.mode}
+        self.origin, self.autowrap, self.reverse_wrap = 6 in private, 7 in private, 45 in private
+
     @property
     def synchronized(self) -> bool:
         """Whether the program is in the middle of a synchronised update."""

@@ -23,13 +23,14 @@ import codecs
 import re
 from typing import Final
 
+import msgspec
 import pyte
 
 from ptycassette.screen.functions import C0_FUNCTIONS, C1_FUNCTIONS, Action, resolve
 from ptycassette.screen.terminal import Terminal
 from ptycassette.screen.widths import NO_JOIN
 
-__all__ = ["MAX_STRING", "Parser"]
+__all__ = ["MAX_STRING", "Parser", "ParserState"]
 
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
@@ -60,6 +61,17 @@ _STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 _CLEAN: Final = re.compile("[\x00-\x1f]")
 
 _GROUND, _ESCAPE, _CSI, _OSC, _DCS, _STRING = range(6)
+
+
+class ParserState(msgspec.Struct, array_like=True, frozen=True):
+    """Where a parser stands between two chunks."""
+
+    state: int
+    kept: str
+    overlong: bool
+    dcs_body: bool
+    sequence_bytes: int
+    held: bytes
 
 
 class Parser(pyte.ByteStream):
@@ -105,6 +117,35 @@ class Parser(pyte.ByteStream):
                 # The last one of its kind: what starts a sequence ends the one before it.
                 start = decoded.rfind(text[began].encode())
                 self._sequence_bytes = len(decoded) - start
+
+    def state(self) -> ParserState:
+        """Where the parser stands, for a checkpoint."""
+        return ParserState(
+            self._state,
+            self._kept,
+            self._overlong,
+            self._dcs_body,
+            self._sequence_bytes,
+            self._held,
+        )
+
+    def restore(self, state: ParserState) -> None:
+        """Stand where ``state`` says.
+
+        Raises:
+            ValueError: no parser stands there.
+        """
+        if not _GROUND <= state.state <= _STRING or len(state.kept) > MAX_STRING:
+            raise ValueError("not the state of a parser")
+        if len(state.held) > 3 or state.sequence_bytes < 0:
+            raise ValueError("not the state of a parser")
+        self._state = state.state
+        self._kept = state.kept
+        self._overlong = state.overlong
+        self._dcs_body = state.dcs_body
+        self._sequence_bytes = state.sequence_bytes
+        self._held = state.held
+        self._decoder.setstate((state.held, 0))
 
     # -- the fast way ---------------------------------------------------------------------
 
