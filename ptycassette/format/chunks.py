@@ -8,6 +8,8 @@ a limit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ptycassette.errors import ChunkError, LimitError
 from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model import FrameRecord, OutputRecord
@@ -71,22 +73,31 @@ class ChunkLedger:
         self._limits = limits
         self._end = 0
 
-    def take(self, record: OutputRecord) -> None:
-        """Check one record against the file and against the record before it.
+    def take(self, records: Iterable[OutputRecord]) -> None:
+        """Check records against the file and each against the one before it.
 
         Raises:
-            ChunkError: out of range, overlapping, or behind a gap.
+            LimitError: one has more bytes than a reader accepts.
+            ChunkError: one is out of range, overlaps, or stands behind a gap.
         """
-        offset = record.offset
-        end = offset + record.length
-        if end > self._size or record.length > self._limits.max_chunk_bytes:
-            check_output_range(record, self._size, self._place, limits=self._limits)
-        if offset != self._end and (self._pinned or offset < self._end):
-            raise ChunkError(
-                f"the chunk starts at {offset}, and the one before ends at {self._end}",
-                where=f"{self._place} seq {record.seq}, t_ms {record.t_ms}",
-            )
-        self._end = end
+        last, size, longest, pinned = (
+            self._end,
+            self._size,
+            self._limits.max_chunk_bytes,
+            self._pinned,
+        )
+        for record in records:
+            offset, length = record.offset, record.length
+            end = offset + length
+            if end > size or length > longest:
+                check_output_range(record, size, self._place, limits=self._limits)
+            if offset != last and (pinned or offset < last):
+                raise ChunkError(
+                    f"the chunk starts at {offset}, and the one before ends at {last}",
+                    where=f"{self._place} seq {record.seq}, t_ms {record.t_ms}",
+                )
+            last = end
+        self._end = last
 
     def finish(self) -> None:
         """Check what is left behind the last record.

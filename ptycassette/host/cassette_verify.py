@@ -65,20 +65,24 @@ class _RawPass:
 
     def take(self, records: list[OutputRecord]) -> None:
         """Go on to the end of these records, which come in order and within the file."""
+        window, start, known = self._window, self._start, self._end
         for record in records:
-            offset = record.offset
-            end = offset + record.length
-            if end - offset > BLOCK_BYTES:
-                self._take_large(record)
-                continue
-            if end > self._end:
-                self._advance(offset)
+            begin = record.offset - start
+            end = begin + record.length
+            if end > known - start:
+                if record.length > BLOCK_BYTES:
+                    self._take_large(record)
+                    window, start, known = self._window, self._start, self._end
+                    continue
+                self._advance(record.offset)
+                window, start, known = self._window, self._start, self._end
+                begin, end = 0, record.length
             expected = record.sha256
-            if expected is not None and self.fault is None:
-                chunk = self._window[offset - self._start : end - self._start]
-                found = sha256(chunk).hexdigest()
-                if found != expected:
-                    self.fault = chunk_fault(record, found, self._place)
+            if expected is None or self.fault is not None:
+                continue
+            found = sha256(window[begin:end]).hexdigest()
+            if found != expected:
+                self.fault = chunk_fault(record, found, self._place)
 
     def _advance(self, start: int) -> None:
         """Move the window so that it begins at ``start``, hashing all on the way."""
@@ -144,8 +148,7 @@ def verify_streams(
     for run in merge_runs(sources, resolution_ms=resolution_ms):
         counts[run.source] += len(run.records)
         if run.source == _OUTPUT_SOURCE:
-            for record in run.records:
-                ledger.take(record)
+            ledger.take(run.records)
             raw.take(run.records)
         elif run.source == _FRAME_SOURCE:
             for record in run.records:
