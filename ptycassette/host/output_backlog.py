@@ -11,7 +11,7 @@ the screen any more is dropped (``shorten``). The rule, and why it is sound:
   bottom after them. The last lines are kept, as many again: all that was on the
   screen before them has scrolled out. What lies between is seen in no row.
 - The last lines begin behind CR LF (the column is 0, no wrap is pending) with a
-  visible ASCII character (it combines with nothing in front of it).
+  visible ASCII character, maybe coloured (it combines with nothing in front of it).
 - What the lines between leave behind is the SGR state: their SGR is kept.
 
 Anything else (cursor addressing, modes, character sets, C1 controls) is kept whole.
@@ -33,7 +33,7 @@ _NOT_LOCAL = re.compile(rb"\x1b(?!\[[0-9;:]*m|\[[012]?K)")
 _SGR = re.compile(rb"\x1b\[[0-9;:]*m")
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
 _RESETS = (b"\x1b[m", b"\x1b[0m", b"\x1b[0;")
-_SAFE_CUT = re.compile(rb"\r\n(?=[!-~])")
+_SAFE_CUT = re.compile(rb"\r\n(?=(?:\x1b\[[0-9;:]*m)*[!-~])")
 
 
 class OutputBacklog:

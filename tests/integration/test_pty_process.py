@@ -1,0 +1,420 @@
+"""Real programs under a supervised PTY: how they start, what they find, how they end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ptycassette.errors import SpawnError
+from ptycassette.host import pty_supervisor
+from ptycassette.host.pty_process import PtyChild, exit_status, signal_name, signal_number, spawn
+from ptycassette.model import Size
+
+pytestmark = pytest.mark.integration
+
+SIZE = Size(30, 100)
+MARK = "PTYCASSETTE_TEST_MARK"
+
+
+def read_all(child: PtyChild, timeout_s: float = 20) -> bytes:
+    """Everything that the program writes, until nobody can write any more."""
+    output = b""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        select.select([child.fd], [], [], 1)
+        data = child.read(1 << 16)
+        if data == b"":
+            return output
+        output += data or b""
+    pytest.fail(f"no end of output in {timeout_s} s; so far {output!r}")
+
+
+def run(*argv: str, env: dict[str, str] | None = None) -> bytes:
+    """What a program writes."""
+    with spawn(argv, size=SIZE, env=env) as child:
+        output = read_all(child)
+        child.wait(10)
+        return output
+
+
+def marked(mark: str) -> list[int]:
+    """Processes with this mark in their environment, zombies aside."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+@pytest.fixture
+def mark(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A mark for the processes of one test; whoever bears it afterwards is ended."""
+    value = f"{os.getpid()}-{request.node.name}"
+    yield value
+    for pid in marked(value):
+        os.kill(pid, signal.SIGKILL)
+
+
+def gone(mark: str, within_s: float) -> bool:
+    """Whether nobody with the mark is left, at last after a while."""
+    deadline = time.monotonic() + within_s
+    while marked(mark):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_the_program_leads_its_session_on_a_terminal_of_the_given_size() -> None:
+    """Session, process group and foreground group are its own; the size is there at its start."""
+    code = "import os; print(os.getsid(0), os.getpgrp(), os.tcgetpgrp(0), os.get_terminal_size())"
+    with spawn([sys.executable, "-S", "-c", code], size=SIZE) as child:
+        output = read_all(child).decode()
+
+    assert output.startswith(f"{child.pid} {child.pid} {child.pid} ")
+    assert "columns=100, lines=30" in output
+
+
+def test_the_program_finds_default_signals_and_no_stray_descriptors() -> None:
+    """Python ignores SIGPIPE and pytest has files open; neither is the program's business."""
+    script = "cat /proc/self/status | grep -E 'Sig(Blk|Ign)'; ls /proc/self/fd | tr '\\n' ' '"
+    held = [open(os.devnull) for _ in range(20)]  # noqa: SIM115, PTH123
+    for file in held:
+        os.set_inheritable(file.fileno(), True)
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    try:
+        output = run("/bin/sh", "-c", script).decode()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+        signal.signal(signal.SIGHUP, previous)
+        for file in held:
+            file.close()
+
+    words = output.split()
+    assert words[:4] == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
+    assert words[4:] in (["0", "1", "2", "3"], ["0", "1", "2"])
+
+
+def test_argv_and_environment_arrive_as_given() -> None:
+    """No shell, no resolved name in argv[0], nothing in the environment but what was given."""
+    env = {"PATH": os.environ["PATH"], "A": "$HOME `x`"}
+    output = run(
+        "sh", "-c", 'echo "$0|$1"; env -u _ -u PWD -u SHLVL -u OLDPWD | sort', "a b", "*", env=env
+    )
+
+    assert output.decode().splitlines() == ["a b|*", "A=$HOME `x`", f"PATH={env['PATH']}"]
+
+
+def test_the_program_is_looked_up_on_its_own_path(tmp_path: Path) -> None:
+    """Not on the recorder's; relative entries and names are seen from its directory."""
+    tool = tmp_path / "bin" / "tool"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\npwd\n")
+    tool.chmod(0o755)
+    outputs = []
+    for name, path in (("tool", str(tool.parent)), ("tool", "bin"), ("bin/tool", "")):
+        with spawn([name], size=SIZE, cwd=tmp_path, env={"PATH": path}) as child:
+            outputs.append(read_all(child).decode().strip())
+
+    assert outputs == [str(tmp_path)] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "mode", "status", "words"),
+    [
+        ("missing", None, 0, 127, "there is no such program"),
+        ("plain", "x", 0o644, 126, "not executable"),
+        ("folder", "", 0, 126, "a directory"),
+        ("format", "echo no first line\n", 0o755, 126, "#!/bin/sh"),
+        ("loader", "#!/no/such/interpreter\n", 0o755, 127, "first line"),
+    ],
+)
+def test_what_cannot_be_started_is_told_apart(
+    tmp_path: Path, name: str, content: str | None, *, mode: int, status: int, words: str
+) -> None:
+    """127 for what is not there, 126 for what is no program, and what to do about it."""
+    path = tmp_path / name
+    if content:
+        path.write_text(content)
+        path.chmod(mode)
+    elif content == "":
+        path.mkdir()
+    with pytest.raises(SpawnError) as caught:
+        spawn([str(path)], size=SIZE)
+
+    assert caught.value.exit_status == status
+    assert words in str(caught.value)
+
+
+def test_a_missing_directory_is_an_error_of_the_spawn(tmp_path: Path) -> None:
+    """And no second copy of the recorder runs on, as it would with the bare library."""
+    with pytest.raises(SpawnError, match=r"cannot start in .*No such file"):
+        spawn(["true"], size=SIZE, cwd=tmp_path / "nope")
+
+
+def test_too_many_arguments_are_an_error_of_the_spawn() -> None:
+    """E2BIG, with a hint."""
+    with pytest.raises(SpawnError, match="pass less"):
+        spawn(["true", *["x" * 100_000] * 100], size=SIZE)
+
+
+@pytest.mark.parametrize(
+    ("argv", "size"),
+    [([], SIZE), (["a\0b"], SIZE), (["true"], Size(0, 1)), (["true"], Size(1, 65536))],
+)
+def test_impossible_values_are_misuse(argv: list[str], size: Size) -> None:
+    """The builtin error, before anything is started."""
+    with pytest.raises(ValueError, match=r"argv must|terminal size"):
+        spawn(argv, size=size)
+
+
+def test_descriptors_are_not_leaked() -> None:
+    """Neither by a good start nor by a failed one."""
+    run("true")
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    for _ in range(5):
+        run("true")
+        with pytest.raises(SpawnError):
+            spawn(["true"], size=SIZE, cwd="/no/such/place")
+
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    assert psutil.Process().children() == []
+
+
+def test_spawning_with_threads_around_warns_of_nothing() -> None:
+    """Python 3.12 warns of forking with threads; warnings are errors here."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=stop.wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    output = run("echo", "fine")
+    stop.set()
+    for thread in threads:
+        thread.join()
+
+    assert output == b"fine\r\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "name"),
+    [
+        ("exit 0", 0, ""),
+        ("exit 255", 255, ""),
+        ("exit 130", 130, ""),
+        ("kill -KILL $$", -1, "killed"),
+        ("kill -INT $$", -1, "interrupt"),
+        ("kill -TERM $$", -1, "terminated"),
+        ("kill -SEGV $$", -1, "segmentation fault"),
+        ("kill -HUP $$", -1, "hangup"),
+    ],
+)
+def test_codes_and_signals_are_told_apart(script: str, code: int, name: str) -> None:
+    """Status 130 is a status, SIGINT is a signal."""
+    with spawn(["bash", "-c", script], size=SIZE) as child:
+        status = child.wait(10)
+
+    assert status is not None
+    assert (status.code, status.signal) == (code, name)
+    assert (status.exited, status.signaled) == (code >= 0, code < 0)
+
+
+@pytest.mark.parametrize(("number", "name"), [(6, "aborted"), (3, "quit"), (40, "signal 40")])
+def test_signals_are_named_as_the_reference_names_them(number: int, name: str) -> None:
+    """Go's descriptions; a number where it has none."""
+    assert exit_status(number).signal == name
+
+
+def test_signal_names_are_read_in_every_spelling() -> None:
+    """And written in one."""
+    assert {signal_number(one) for one in ("int", "INT", "SIGINT", "sigint", 2)} == {2}
+    assert [signal_name(one) for one in ("SIGTERM", 9)] == ["term", "kill"]
+    with pytest.raises(ValueError, match="no such signal"):
+        signal_number(12345)
+
+
+def test_the_last_burst_is_never_lost() -> None:
+    """64 KB and exit at once, 200 times."""
+    lengths = {
+        len(run("dd", "if=/dev/zero", "bs=65536", "count=1", "status=none")) for _ in range(200)
+    }
+
+    assert lengths == {65536}
+
+
+def test_terminate_ends_stubborn_trees_and_reports_how(mark: str) -> None:
+    """Children that ignore TERM and HUP, one of them stopped, in sessions of their own."""
+    script = (
+        "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM HUP; sleep 300' &);"
+        " sleep 300 & kill -STOP $!; echo up; wait"
+    )
+    env = {**os.environ, MARK: mark}
+    with spawn(["bash", "-c", script], size=SIZE, env=env) as child:
+        select.select([child.fd], [], [], 5)
+        time.sleep(0.1)
+        before = len(marked(mark))
+        started = time.monotonic()
+        status = child.terminate(0.3)
+
+        assert before >= 3
+        assert marked(mark) == []
+        assert (status.signal, time.monotonic() - started < 2) == ("killed", True)
+        assert child.terminate() == child.kill() == child.poll() == status
+
+
+def test_terminate_lets_programs_tidy_up() -> None:
+    """SIGTERM comes first, and the grace is theirs."""
+    with spawn(
+        ["bash", "-c", "trap 'sleep 0.2; exit 7' TERM; echo up; sleep 300 & wait"], size=SIZE
+    ) as child:
+        select.select([child.fd], [], [], 5)
+        status = child.terminate(5)
+
+    assert status.code == 7
+
+
+def test_interactive_shells_are_hung_up_on_at_once() -> None:
+    """They ignore SIGTERM; waiting for the grace would help nobody."""
+    with spawn(["bash", "--norc", "-i"], size=SIZE) as child:
+        select.select([child.fd], [], [], 5)
+        time.sleep(0.1)
+        started = time.monotonic()
+        status = child.terminate(5)
+
+    assert (status.signal, time.monotonic() - started < 1) == ("hangup", True)
+
+
+DAEMON = "(setsid nohup sh -c 'sleep 300' >/dev/null 2>&1 </dev/null &) ; exit 3"
+
+
+@pytest.mark.parametrize("runs", [50])
+def test_daemons_do_not_outlive_their_session(mark: str, runs: int) -> None:
+    """Double fork, setsid, nohup: the end of the program is the end of all."""
+    codes = set()
+    for _ in range(runs):
+        with spawn(["bash", "-c", DAEMON], size=SIZE, env={**os.environ, MARK: mark}) as child:
+            status = child.wait(10)
+            codes.add(status and status.code)
+
+    assert codes == {3}
+    assert gone(mark, 2)
+
+
+RECORDER = f"""
+import os, sys, time
+from ptycassette.host.pty_process import spawn
+from ptycassette.model import Size
+child = spawn(["bash", "-c", {DAEMON.replace("exit 3", "trap '' HUP TERM; sleep 300 & wait")!r}],
+              size=Size(24, 80))
+if len(sys.argv) > 1 and os.fork() == 0:  # keeps every descriptor of the recorder open
+    time.sleep(300)
+print("up", flush=True)
+time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["fork"]])
+def test_nobody_outlives_a_recorder_that_is_killed(mark: str, options: list[str]) -> None:
+    """SIGKILL, a daemon and a stubborn program, also when a fork of the recorder lives on."""
+    recorder = subprocess.Popen(
+        [sys.executable, "-c", RECORDER, *options],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.PIPE,
+    )
+    with recorder:
+        assert recorder.stdout is not None
+        recorder.stdout.readline()
+        time.sleep(0.3)
+        before = len(marked(mark))
+        recorder.kill()
+        if options:
+            recorder.stdout.close()
+
+    deadline = time.monotonic() + 4
+    while len(left := marked(mark)) > len(options) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert before >= 4
+    assert len(left) == len(options)
+
+
+def test_a_killed_supervisor_leaves_nobody_either(mark: str) -> None:
+    """The recorder notices, and ends the tree as far as it can see it."""
+    env = {**os.environ, MARK: mark}
+    with spawn(["bash", "-c", "sleep 300 & echo up; wait"], size=SIZE, env=env) as child:
+        select.select([child.fd], [], [], 5)
+        time.sleep(0.1)
+        os.kill(child._supervisor, signal.SIGKILL)
+        status = child.wait(5)
+
+        assert status is not None
+        assert status.signal == "killed"
+    assert gone(mark, 2)
+
+
+def test_the_supervisor_works_inside_of_the_fork_too(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no interpreter can be started (a frozen program) the fork itself watches."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    with spawn(["bash", "-c", DAEMON], size=SIZE, env={**os.environ, MARK: mark}) as child:
+        status = child.wait(10)
+
+        assert status is not None
+        assert status.code == 3
+    assert gone(mark, 2)
+
+
+@pytest.mark.parametrize(
+    "listing", [pty_supervisor._parents_from_stat, pty_supervisor._parents_from_ps]
+)
+def test_children_are_found_without_the_children_files(
+    listing: Callable[[], list[tuple[int, int]]],
+) -> None:
+    """By the stat files, and by ps where there is no /proc."""
+    with subprocess.Popen(["/bin/sleep", "30"]) as process:
+        by_parent = pty_supervisor._by_parent(listing())
+        process.kill()
+
+    assert process.pid in by_parent[os.getpid()]
+    assert by_parent[process.pid] == []
+
+
+def test_the_first_byte_comes_about_as_fast_as_from_a_bare_fork() -> None:
+    """Supervision costs no more than a few milliseconds at the start."""
+    import pty  # noqa: PLC0415 - for this comparison alone
+
+    def bare() -> float:
+        started = time.monotonic()
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execv("/bin/echo", ["echo", "x"])  # noqa: S606
+        os.read(fd, 10)
+        took = time.monotonic() - started
+        os.waitpid(pid, 0)
+        os.close(fd)
+        return took
+
+    def ours() -> float:
+        started = time.monotonic()
+        with spawn(["/bin/echo", "x"], size=SIZE) as child:
+            select.select([child.fd], [], [])
+            took = time.monotonic() - started
+            child.wait(5)
+        return took
+
+    pairs = sorted(ours() - bare() for _ in range(15))
+
+    assert pairs[len(pairs) // 2] < 0.02
