@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ptycassette.scrub.context_rules import CONTEXT_RULES
 from ptycassette.scrub.identity_rules import IDENTITY_RULES
 from ptycassette.scrub.known import KnownValue
 from ptycassette.scrub.provider_rules import PROVIDER_RULES
-from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.rules import Rule, RuleSet
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.scrub.volatile_rules import VOLATILE_RULES
 
@@ -19,6 +20,12 @@ def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
     """The built-in rules; with ``volatile`` also those on clocks, counters and the like."""
     rules = (*PROVIDER_RULES, *CONTEXT_RULES, *IDENTITY_RULES)
     return (*rules, *VOLATILE_RULES) if volatile else rules
+
+
+@lru_cache(maxsize=8)
+def _compiled(rules: tuple[Rule, ...], fast: bool | None) -> RuleSet:  # noqa: FBT001 - a cache key
+    """A rule set, shared by all scrubbers that use the same rules."""
+    return RuleSet(rules, fast=fast)
 
 
 def default_scrubber(
@@ -46,7 +53,7 @@ def default_scrubber(
         ValueError: a known value too short to be told apart from ordinary text.
     """
     return SessionScrubber(
-        rules=(*default_rules(volatile=volatile), *rules),
+        rules=_compiled((*default_rules(volatile=volatile), *rules), fast),
         known=known,
         values=values,
         preserved=preserved,

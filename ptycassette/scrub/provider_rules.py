@@ -28,9 +28,14 @@ def _token(
         anchors=(prefix.lower(),),
         placeholder=f"<{kind or name}>",
         public=len(prefix),
-        edge=edge,
+        edge=edge and not _distinctive(prefix),
         reach=reach,
     )
+
+
+def _distinctive(prefix: str) -> bool:
+    """Whether no ordinary word ends as ``prefix`` begins: anything may stand before it."""
+    return len(prefix) >= 4 and not prefix.isalpha() and prefix not in {"key-", "ops_eyJ"}
 
 
 def _literal(text: str) -> str:
@@ -199,11 +204,17 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("dynatrace-token", "dt0c01.", "[A-Z0-9]{24}\\.[A-Z0-9]{60,}"),
     ("artifactory-token", "AKCp", f"{_A}{{60,}}"),
     ("lark-or-infracost-key", "ico-", f"{_A}{{32}}"),
-    ("telegram-token", ":AA", f"(?P<s>{_W}{{32,}})"),
     ("jwt", "eyJ", f"{_W}{{8,}}\\.[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}"),
 )
 
 _UNANCHORED_PREFIX = (
+    Rule(
+        name="telegram-token",
+        pattern=r"\d{8,10}:AA[A-Za-z0-9_-]{32,}",
+        anchors=(":aa",),
+        lead=10,
+        placeholder="<telegram-token>",
+    ),
     Rule(
         name="azure-client-secret",
         pattern=r"[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}",

@@ -22,6 +22,9 @@ __all__ = ["Found", "Rule", "RuleSet"]
 Kind = Literal["secret", "identity", "volatile"]
 
 
+_LONG_PREFIX = 4
+
+
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One rule.
 
@@ -68,7 +71,7 @@ class _Anchored:
         self._pattern = re.compile(rule.pattern, re.ASCII)
         self._group = "s" if "s" in self._pattern.groupindex else 0
 
-    def around(self, text: str, at: int) -> Found | None:
+    def around(self, text: str, at: int, *, loose: bool = False) -> Found | None:
         """The match that holds the anchor at ``at``."""
         rule = self.rule
         end = min(len(text), at + rule.reach)
@@ -80,7 +83,8 @@ class _Anchored:
                 match = self._pattern.search(text, match.end(), end)
             if match is not None and match.start() > at:
                 return None
-        if match is None or (rule.edge and _touches(text, match.start())):
+        edge = rule.edge and not (loose and rule.public >= _LONG_PREFIX)
+        if match is None or (edge and _touches(text, match.start())):
             return None
         start, end = match.span(self._group)
         if end <= start or (rule.accept and not rule.accept(text[start:end])):
@@ -135,15 +139,19 @@ class RuleSet:
         self._by_anchor = tuple(by_anchor.values())
         self._finder = literal_finder(by_anchor, fast=fast)
 
-    def find(self, text: str) -> list[Found]:
-        """All matches in canonical ``text``, in order; matches of several rules may overlap."""
+    def find(self, text: str, *, loose: bool = False) -> list[Found]:
+        """All matches in canonical ``text``, in order; matches of several rules may overlap.
+
+        ``loose`` lets anything stand before a token of a known prefix, as in decoded text,
+        whose beginning is nobody's choice.
+        """
         found: set[Found] = set()
         ends: dict[str, int] = {}
         for at, index in self._finder.find(text.lower()):
             for anchored in self._by_anchor[index]:
                 if at < ends.get(anchored.rule.name, 0):
                     continue  # inside the last match of this rule
-                hit = anchored.around(text, at)
+                hit = anchored.around(text, at, loose=loose)
                 if hit is not None:
                     ends[hit.rule.name] = hit.end
                     found.add(hit)

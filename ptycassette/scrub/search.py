@@ -44,12 +44,12 @@ class Searcher:
     def __init__(
         self,
         *,
-        rules: Iterable[Rule],
+        rules: RuleSet,
         known: KnownValues,
         preserved: Iterable[str] = (),
         fast: bool | None = None,
     ) -> None:
-        self.rules = RuleSet(rules, fast=fast)
+        self.rules = rules
         self.known = known
         self.learnt = KnownValues(fast=fast)
         self._preserved = frozenset(canonical(value) for value in preserved)
@@ -70,7 +70,7 @@ class Searcher:
         self, text: str, form: str, to_source: _ToSource, *, depth: int, by_rules: bool
     ) -> Iterator[Match]:
         if by_rules:
-            for found in self.rules.find(text):
+            for found in self.rules.find(text, loose=depth > 0):
                 if self._counts(found, text):
                     self._learn(found.rule, text[found.start : found.end])
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form

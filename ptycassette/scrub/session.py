@@ -15,6 +15,7 @@ import msgspec
 
 from ptycassette.model import (
     DiscoveryRecord,
+    EmulatorFactory,
     EventSource,
     Finished,
     JournalEvent,
@@ -22,20 +23,24 @@ from ptycassette.model import (
     Output,
     Probed,
     QuotaRecord,
+    Resized,
     ScrubReport,
     SessionMeta,
     Typed,
 )
+from ptycassette.screen import default_emulator
 from ptycassette.scrub.canonical import canonical, plain
+from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, mask
 from ptycassette.scrub.patches import Patches
-from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
 from ptycassette.scrub.tally import Tally
+from ptycassette.scrub.verify import Verification
 from ptycassette.scrub.views import View
 
 __all__ = ["SessionScrubber"]
@@ -51,19 +56,21 @@ class SessionScrubber:
         known: values declared secret by the caller.
         values: further known values, found in files of the harness.
         preserved: values that stay, on purpose.
+        emulator: makes the screens that ``verify`` looks at.
         fast: as for ``literal_finder``.
     """
 
     def __init__(
         self,
         *,
-        rules: Iterable[Rule],
+        rules: RuleSet,
         known: Iterable[str] = (),
         values: Iterable[KnownValue] = (),
         preserved: Iterable[str] = (),
+        emulator: EmulatorFactory = default_emulator,
         fast: bool | None = None,
     ) -> None:
-        self._rules = tuple(rules)
+        self._rules = rules
         self._preserved = tuple(preserved)
         self._searcher = Searcher(
             rules=self._rules,
@@ -71,6 +78,7 @@ class SessionScrubber:
             preserved=self._preserved,
             fast=fast,
         )
+        self._emulator = emulator
         self._tally = Tally()
         self._env_allowlist: tuple[str, ...] = ()
         self._know([*declared_values(known), *values])
@@ -80,8 +88,8 @@ class SessionScrubber:
             if value.text not in self._preserved:
                 self._searcher.known.add(value)
 
-    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
-        """See ``model.Scrubber.events``."""
+    def _know_session(self, meta: SessionMeta) -> None:
+        """Learn what the head of a session gives away."""
         self._env_allowlist = meta.env_allowlist
         self._know(
             environment_values(
@@ -89,12 +97,16 @@ class SessionScrubber:
             )
         )
         self._know(identity_values(meta))
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.Scrubber.events``."""
+        self._know_session(meta)
         found = _Found(self._searcher, self._tally)
-        found.look(source, by_rules=True)
+        found.look(meta, source, by_rules=True)
         for _ in range(_ENOUGH_PASSES - 1):
             if not self._searcher.adopt():
                 break
-            found.look(source, by_rules=False)
+            found.look(meta, source, by_rules=False)
         yield from self._replace(source, found)
 
     def _replace(self, source: EventSource, found: _Found) -> Iterator[JournalEvent]:
@@ -180,19 +192,13 @@ class SessionScrubber:
 
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """See ``model.Scrubber.verify``."""
-        self._know(identity_values(meta))
-        found = _Found(self._searcher, Tally())
-        found.look(source, by_rules=True)
-        return tuple(
-            f"{channel}: rule {rule}: {number} left"
-            for channel, rules in found.tally.channels.items()
-            for rule, number in rules.items()
-        )
+        self._know_session(meta)
+        return Verification(self._searcher, self._emulator).run(meta, source)
 
     def report(self) -> ScrubReport:
         """See ``model.Scrubber.report``."""
         return self._tally.report(
-            rules=[rule.name for rule in self._rules],
+            rules=[rule.name for rule in self._rules.rules],
             env_allowlist=self._env_allowlist,
             preserved=self._preserved,
         )
@@ -208,13 +214,17 @@ class _Found:
         self.input = Patches()
         self.service = Patches()
 
-    def look(self, source: EventSource, *, by_rules: bool) -> None:
+    def look(self, meta: SessionMeta, source: EventSource, *, by_rules: bool) -> None:
         """One pass over the events."""
         output, typed, service = OutputText(), InputChannel(), Joined()
+        cells = OutputCells(meta.size)
         for event in source():
             match event:
                 case Output():
                     self._search("output", self.output, output.feed(event.data), by_rules=by_rules)
+                    self._search("output", self.output, cells.feed(event.data), by_rules=by_rules)
+                case Resized():
+                    self._search("output", self.output, cells.resize(event.size), by_rules=by_rules)
                 case Typed():
                     self._search("input", self.input, typed.feed(event.data), by_rules=by_rules)
                 case Noted():
@@ -230,6 +240,7 @@ class _Found:
                 case _:
                     pass
         self._search("output", self.output, output.rest(), by_rules=by_rules)
+        self._search("output", self.output, cells.rest(), by_rules=by_rules)
         self._search("input", self.input, typed.rest(), by_rules=by_rules)
         self._search("service-events", self.service, service.rest(), by_rules=by_rules)
 

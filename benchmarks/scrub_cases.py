@@ -1,0 +1,219 @@
+"""Leaks, moved cells, changed lengths in generated cases: ``python -m benchmarks.scrub_cases``.
+
+Each kind of secret is put in each form, scrubbed, and looked for by a judge that
+shares no code with the scrubber: it strips sequences from the bytes, renders
+every chunk with the default emulator, and decodes what is encoded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import importlib.util
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote
+
+from ptycassette.model import Harness, Noted, Output, Resized, SessionMeta, Size, Typed
+from ptycassette.screen import default_emulator
+from ptycassette.scrub import default_scrubber
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def load_cases() -> ModuleType:
+    """The generator of cases, which lives with the tests."""
+    path = ROOT / "tests" / "unit" / "scrub" / "secret_cases.py"
+    spec = importlib.util.spec_from_file_location("secret_cases", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["secret_cases"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+CASES = load_cases()
+SEQUENCES = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+)
+AWAY = re.compile(r"[\s\u2500-\u257f\u2800-\u28ff|>\x00-\x1f\u2026]+")
+
+
+def meta(case: Any) -> SessionMeta:
+    """A session that knows nothing about anybody."""
+    return SessionMeta(
+        id="00000000-0000-4000-8000-000000000001",
+        argv=("agent",),
+        size=Size(case.rows, case.cols),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="agent"),
+    )
+
+
+def events(case: Any) -> list[Any]:
+    """The case as a journal."""
+    if case.channel == "input":
+        return [Typed(n, chunk) for n, chunk in enumerate(case.chunks)]
+    if case.channel == "service":
+        return [Noted(n, payload) for n, payload in enumerate(case.payloads)]
+    result: list[Any] = []
+    for number, chunk in enumerate(case.chunks):
+        if number in case.resizes:
+            result.append(Resized(number, Size(*case.resizes[number])))
+        result.append(Output(number, chunk))
+    return result
+
+
+def screens(case: Any, happened: list[Any]) -> Iterator[tuple[str, ...]]:
+    """The rows on the screen after every chunk."""
+    emulator = default_emulator(Size(case.rows, case.cols))
+    for event in happened:
+        if isinstance(event, Resized):
+            emulator.resize(event.size)
+        else:
+            emulator.feed(event.data)
+            yield emulator.snapshot().rows
+
+
+def readings(text: str, depth: int = 2) -> Iterator[str]:
+    """A text, and what it says when decoded."""
+    yield text
+    if not depth:
+        return
+    yield from readings(unquote(text), depth - 1) if "%" in text else ()
+    if "\\" in text:
+        plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), text)
+        plain = re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), plain)
+        yield from readings(re.sub(r"\\(.)", r"\1", plain), depth - 1)
+    for run in re.findall(r"[A-Za-z0-9+/_-]{12,}", text):
+        for skip in range(4):
+            part = run[skip:].replace("-", "+").replace("_", "/")
+            part = part[: len(part) // 4 * 4]
+            yield from readings(base64.b64decode(part).decode("latin-1"), depth - 1)
+    for run in re.findall(r"(?:[0-9a-fA-F]{2} ?){8,}", text):
+        for skip in (0, 1):
+            digits = run.replace(" ", "")[skip:]
+            raw = bytes.fromhex(digits[: len(digits) // 2 * 2])
+            yield from readings(raw.decode("latin-1"), depth - 1)
+
+
+def needles(case: Any) -> set[str]:
+    """Pieces that nobody may find again: eight characters, or half of a short secret."""
+    value = AWAY.sub("", case.secret.value)
+    other = AWAY.sub("", CASES.make_secret(case.kind, random.Random(99)).value)  # noqa: S311
+    public = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), 0)
+    if case.kind == "passphrase":
+        return {value}
+    if case.kind == "jwt":
+        public = value.index(".") + 1
+    size = 8 if len(value) >= 16 else max(5, (len(value) + 1) // 2)
+    return {value[i : i + size] for i in range(public, len(value) - size + 1)}
+
+
+def leak(case: Any, scrubbed: list[Any]) -> str:  # noqa: PLR0911 - one for each place
+    """Where the secret can still be read, or ""."""
+    wanted = needles(case)
+
+    def found(text: str) -> bool:
+        return any(needle in text for needle in wanted)
+
+    if case.channel == "service":
+        text = json.dumps([event.payload for event in scrubbed])
+        joined = "".join(re.findall(r'"(?:text|partial_json)": "((?:[^"\\]|\\.)*)"', text))
+        both = (text, joined)
+        return "payload" if any(found(AWAY.sub("", r)) for t in both for r in readings(t)) else ""
+    raw = b"".join(event.data for event in scrubbed if not isinstance(event, Resized))
+    if case.channel == "input":
+        keys = re.sub(rb"\x1b\[(\d+)[:;\d]*u", lambda m: bytes([int(m[1]) & 127]), raw)
+        return "keys" if found(raw.decode("latin-1")) or found(keys.decode("latin-1")) else ""
+    if found(raw.decode("utf-8", "replace")):
+        return "bytes"
+    if found(AWAY.sub("", SEQUENCES.sub(b"", raw).decode("utf-8", "replace"))):
+        return "print stream"
+    seen: set[tuple[str, ...]] = set()
+    for rows in screens(case, scrubbed):
+        if rows not in seen:
+            seen.add(rows)
+            if found(AWAY.sub("", "".join(rows))):
+                return "screen"
+    if case.encoded or case.form == "clipboard":
+        shown = SEQUENCES.sub(b"", raw).decode("utf-8", "replace") or raw.decode("latin-1")
+        if case.form == "clipboard":
+            shown = raw.decode("latin-1")
+        if case.form == "hex-dump":
+            shown = " ".join(line[10:50] for line in shown.splitlines())
+        if any(found(AWAY.sub("", reading)) for reading in readings(shown)):
+            return "decoded"
+    return ""
+
+
+def moved(case: Any, before: list[Any], after: list[Any]) -> bool:
+    """Whether scrubbing moved anything on any screen: blanks must stay blank, cells cells."""
+    for old, new in zip(screens(case, before), screens(case, after), strict=True):
+        for a, b in zip(old, new, strict=True):
+            if len(a) != len(b) or any((x == " ") != (y == " ") for x, y in zip(a, b, strict=True)):
+                return True
+    return False
+
+
+def main() -> None:
+    """Run the cases and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--rules-only", action="store_true")
+    parser.add_argument("--form", action="append")
+    parser.add_argument("--kind", action="append")
+    parser.add_argument("--plain-python", action="store_true")
+    options = parser.parse_args()
+    totals: Counter[str] = Counter()
+    leaks: Counter[str] = Counter()
+    where: dict[str, str] = {}
+    started = time.perf_counter()
+    for seed in range(options.first_seed, options.first_seed + options.seeds):
+        for form in options.form or CASES.FORMS:
+            for kind in options.kind or CASES.KINDS:
+                case = CASES.make_case(kind, form, seed)
+                before = events(case)
+                scrubber = default_scrubber(
+                    known=() if options.rules_only else (case.secret.value,),
+                    fast=False if options.plain_python else None,
+                )
+                after = list(scrubber.events(meta(case), lambda happened=before: iter(happened)))
+                totals["cases"] += 1
+                place = leak(case, after)
+                if place:
+                    totals["leaks"] += 1
+                    leaks[f"form {form}"] += 1
+                    leaks[f"kind {kind}"] += 1
+                    where.setdefault(f"form {form}", f"{kind} in {place}")
+                    where.setdefault(f"kind {kind}", f"{form} in {place}")
+                if case.channel != "service":
+                    totals["lengths changed"] += any(
+                        len(a.data) != len(b.data)
+                        for a, b in zip(before, after, strict=True)
+                        if not isinstance(a, Resized)
+                    )
+                if case.channel == "output":
+                    totals["cells moved"] += moved(case, before, after)
+    took = time.perf_counter() - started
+    for name, number in leaks.most_common(40):
+        print(f"  {number:5d} {name}: {where[name]}")
+    what = "rules only" if options.rules_only else "known values"
+    figures = ", ".join(
+        f"{totals[name]} {name}" for name in ("cases", "leaks", "lengths changed", "cells moved")
+    )
+    print(f"{what}: {figures} ({took:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

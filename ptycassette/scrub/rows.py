@@ -1,0 +1,225 @@
+"""Rows of the screen as text to search: wrapped lines joined, borders and indentation taken off.
+
+A terminal marks the rows that it wrapped itself; programs that wrap on their
+own (boxes, panes, indented lists) leave no mark. Their rows are joined when the
+text runs up to the margin and goes on like a token on the next row. Joining too
+often costs a word beside a secret, joining too seldom a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.views import View
+
+__all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows"]
+
+BLANK = "\0"
+_BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
+_BORDERS = frozenset(
+    [*map(chr, range(0x2500, 0x2600)), "\u23bf", "\u23fa", "\u276f", "\u2022", "|", ">"]
+)
+_EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
+_INNER = re.compile(rf"[^\s{_BORDER}]")
+_LAST_WORD = re.compile(r"[!-~]+\Z")
+_FIRST_WORD = re.compile(r"[!-~]+")
+_TOKEN = re.compile(r"[!-~]{16,}")
+_NEAR_MARGIN = 8
+_MOST_CHAINED = 24
+
+
+class RowCopy(msgspec.Struct, frozen=True):
+    """A row as it was at one moment.
+
+    ``chars`` has a string per cell ("" behind a wide character), ``origins``
+    the stretch of output that painted each, or None.
+    """
+
+    chars: list[str]
+    origins: list[tuple[int, int] | None]
+    wrapped: bool
+
+    def sources(self) -> list[int]:
+        """For each canonical character of the row its offset in the output, or -1."""
+        sources: list[int] = []
+        for char, origin in zip(self.chars, self.origins, strict=False):
+            width = len(char) if char.isascii() else len(canonical(char))
+            if origin is None:
+                sources += [-1] * width
+            elif origin[1] - origin[0] == width:
+                sources += range(origin[0], origin[1])
+            elif origin[1] - origin[0] >= len(canonical(char[:1])) > 0:
+                first = len(canonical(char[:1]))
+                sources += range(origin[0], origin[0] + first)
+                sources += [-1] * (width - first)
+            else:
+                sources += [-1] * width
+        return sources
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """Canonical characters ``start`` to ``end`` of a row."""
+
+    row: RowCopy
+    start: int
+    end: int
+
+
+class ScreenView(View):
+    """Rows joined into one text; a character leads back to the bytes that painted its cell."""
+
+    def __init__(
+        self, text: str, *, starts: Sequence[int], segments: Sequence[Segment | None]
+    ) -> None:
+        super().__init__(text)
+        self._starts = starts
+        self._segments = segments
+        self._sources: dict[int, list[int]] = {}
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        number = max(0, bisect_right(self._starts, start) - 1)
+        at = start
+        while at < end and number < len(self._starts):
+            stop = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
+            stop = min(stop, end)
+            segment = self._segments[number]
+            if segment is not None and stop > at:
+                sources = self._sources.get(number)
+                if sources is None:
+                    whole = segment.row.sources()
+                    sources = self._sources[number] = whole[segment.start : segment.end]
+                shift = at - self._starts[number]
+                yield from _runs(sources[shift : shift + stop - at], at)
+            at = max(at, stop)
+            number += 1
+
+
+def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
+    """(position, length, offset) of runs of consecutive offsets."""
+    start = 0
+    for index in range(1, len(sources) + 1):
+        if index == len(sources) or sources[index] != sources[index - 1] + 1 or sources[index] < 1:
+            if sources[start] >= 0:
+                yield at + start, index - start, sources[start]
+            start = index
+
+
+class _Line:
+    """A row taken apart: what is text in it, and where its margin is."""
+
+    __slots__ = ("end", "left", "margin", "row", "text")
+
+    def __init__(self, row: RowCopy) -> None:
+        self.row = row
+        text = "".join(row.chars).replace(BLANK, " ")
+        self.text = text
+        self.margin = len(text)
+        self.left = len(text) - len(text.lstrip(_EDGE))
+        shown = text.rstrip()
+        if shown and shown[-1] in _BORDERS:
+            self.margin = len(shown) - 2
+            shown = shown[:-1].rstrip()
+        self.end = max(len(shown), self.left)
+
+
+def joined_rows(rows: Sequence[RowCopy]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+    """Logical lines of consecutive rows: (canonical text, positions and segments)."""
+    lines = [_Line(row) for row in rows]
+    builder = _Builder()
+    for number, line in enumerate(lines):
+        before = lines[number - 1] if number else None
+        if before is not None:
+            if line.row.wrapped:
+                builder.add(line, 0, len(line.text))
+                continue
+            if _continues(before, line):
+                builder.add(line, line.left, line.end)
+                continue
+            yield builder.take()
+        following = lines[number + 1] if number + 1 < len(lines) else None
+        if following is not None and following.row.wrapped:
+            builder.add(line, 0, len(line.text))
+        else:
+            builder.add(line, 0 if line.left == line.end else line.left, line.end)
+    yield builder.take()
+    yield from _chains(lines)
+
+
+class _Builder:
+    """Puts segments together."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._segments: list[tuple[int, Segment | None]] = []
+        self._length = 0
+
+    def add(self, line: _Line, start: int, end: int) -> None:
+        """Append characters ``start`` to ``end`` of a line's text."""
+        text = line.text[start:end]
+        first = start
+        if not line.text.isascii():
+            first = len(canonical(line.text[:start]))
+            text = canonical(text)
+        self._segments.append((self._length, Segment(line.row, first, first + len(text))))
+        self._parts.append(text)
+        self._length += len(text)
+
+    def take(self) -> tuple[str, list[tuple[int, Segment | None]]]:
+        """What was put together, and begin anew."""
+        result = "".join(self._parts), self._segments
+        self._parts, self._segments, self._length = [], [], 0
+        return result
+
+
+def _continues(before: _Line, line: _Line) -> bool:
+    """Whether a program seems to have broken a token between these rows."""
+    if before.end <= before.left or line.end <= line.left:
+        return False
+    last = _LAST_WORD.search(before.text, before.left, before.end)
+    first = _FIRST_WORD.match(line.text, line.left, line.end)
+    if last is None or first is None:
+        return False
+    if before.end >= before.margin - 1 or before.end >= len(before.text) - _NEAR_MARGIN:
+        return True
+    return before.end >= line.end and len(last.group()) > _NEAR_MARGIN and _mixed(first.group())
+
+
+def _mixed(word: str) -> bool:
+    """Whether a word looks like a piece of a token rather than of a sentence."""
+    if any(char.isdigit() for char in word) and any(char.isalpha() for char in word):
+        return "/" not in word[:8] and "://" not in word
+    return (
+        len(word) > 5
+        and not word.islower()
+        and not word[1:].islower()
+        and word.isalnum()
+        and (not word.isdigit())
+    )
+
+
+def _chains(lines: Sequence[_Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+    """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
+    for number, line in enumerate(lines[:-1]):
+        for match in _TOKEN.finditer(line.text):
+            if match.start() <= line.left:
+                continue  # joined as a line already
+            builder = _Builder()
+            builder.add(line, match.start(), match.end())
+            start, end = match.span()
+            count = 0
+            for below in lines[number + 1 : number + 1 + _MOST_CHAINED]:
+                part = _FIRST_WORD.match(below.text, start, end)
+                if part is None or _INNER.match(below.text, start - 1) or not _mixed(part.group()):
+                    break
+                builder.add(below, part.start(), part.end())
+                count += 1
+                if part.end() < end:
+                    break
+            if count:
+                yield builder.take()

@@ -1,0 +1,236 @@
+"""The traced emulator, fast enough to run over every recording.
+
+``ptycassette.screen.TracedEmulator`` looks at every character on its own. Here
+runs of plain ASCII are painted by whole slices and complete control functions
+are looked up, as the ordinary emulator does, and cells still know their bytes.
+Everything else goes the slow way; both ways give the same origins.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+
+from ptycassette.model import Size
+from ptycassette.screen import TracedEmulator
+from ptycassette.screen.grid import BLANK, Origin, Row
+from ptycassette.screen.parser import _GROUND, _SPLIT, _STARTERS  # kin: the same grammar
+from ptycassette.screen.trace import TracedParser, TracedTerminal
+from ptycassette.screen.trace import _byte_length as byte_length
+from ptycassette.screen.widths import NO_JOIN, PLAIN, width_mode
+
+__all__ = ["FastTrace"]
+
+_BLOCK = 1 << 14
+_SLOW_LIMIT = 8
+_WIDE_BYTES = re.compile("[^\x00-\x7f]+")
+
+
+class _Starts:
+    """Byte offset of each character of a text, worked out where it is asked for."""
+
+    def __init__(self, text: str, base: int) -> None:
+        self._text = text
+        self._base = base
+        self._firsts: list[int] = []
+        self._ends: list[int] = []
+        self._shifts = [0]
+        shift = 0
+        for match in _WIDE_BYTES.finditer(text):
+            shift += len(match.group().encode()) - match.end() + match.start()
+            self._firsts.append(match.start())
+            self._ends.append(match.end())
+            self._shifts.append(shift)
+
+    def __getitem__(self, index: int) -> int:
+        run = bisect_right(self._firsts, index)
+        if run and index < self._ends[run - 1]:
+            inside = self._text[self._firsts[run - 1] : index]
+            return self._base + index + self._shifts[run - 1] + len(inside.encode()) - len(inside)
+        return self._base + index + self._shifts[run]
+
+
+class _Terminal(TracedTerminal):
+    """Paints runs of text at once. ``before_loss`` is called before unread cells are lost."""
+
+    before_loss: Callable[[], None]
+    _last: tuple[Row, int] | None = None
+    _next = -1
+
+    def losing(self, first: int, last: int) -> None:
+        """Rows are about to lose content: they are read first, unless they were read before."""
+        for row in self.buf.rows[first : last + 1]:
+            if row.view is None:
+                self.before_loss()
+                return
+
+    def draw(self, data: str) -> None:
+        """Paint text."""
+        if self.charset_map is not None or self._repeated is not None:
+            self._last = None
+            super().draw(data)
+            return
+        self._next = self.at
+        if self.insert_mode:
+            for char in data:
+                self._step(char)
+        elif self.kind > PLAIN or not data.isascii():
+            self._paint_mixed(data)
+        else:
+            self.kind, self.width = PLAIN, 1
+            self._paint_narrow(data)
+        self._next = -1
+
+    def _paint_narrow(self, data: str) -> None:
+        cols, buf = self.columns, self.buf
+        total, done = len(data), 0
+        origins = self._origins_of(data)
+        while done < total:
+            count = min(total - done, cols - buf.x or cols) if self.autowrap else 1
+            self._look(count)
+            super()._paint_narrow(data[done : done + count] if count < total else data)
+            row, end = buf.rows[buf.y], buf.x
+            if row.origins is not None:
+                row.origins[end - count : end] = origins[done : done + count]
+            self._last = (row, end)
+            done += count
+
+    def _origins_of(self, data: str) -> list[Origin]:
+        """The bytes of each of the next characters."""
+        starts, at = self.starts, self._next
+        total = len(data)
+        self._next += total
+        first = starts[at]
+        if data.isascii() and starts[at + total - 1] == first + total - 1:
+            end = first + total
+            return list(zip(range(first, end), range(first + 1, end + 1), strict=True))
+        origins = []
+        for index, char in enumerate(data, at):
+            start = starts[index]
+            origins.append((start, start + byte_length(char)))
+        return origins
+
+    def _paint_wide(self, data: str) -> None:
+        for char in data:
+            self._begin(char)
+            self._put(char, 2)
+
+    def _step(self, char: str) -> None:
+        if self._next >= 0:
+            self._begin(char)
+        super()._step(char)
+
+    def _begin(self, char: str) -> None:
+        """Note where the next character stands, and have read what it replaces."""
+        start = self.starts[self._next]
+        self._origin = (start, start + byte_length(char))
+        self._next += 1
+        if self.insert_mode and self.row.view is None:
+            self.before_loss()
+        else:
+            self._look(2)
+        self._last = None
+
+    def _look(self, count: int) -> None:
+        """Have a row read before the next ``count`` cells replace something unread in it.
+
+        A run that goes on where the last one ended is no reason: what it replaces was
+        read when the first one came.
+        """
+        buf = self.buf
+        x = buf.x
+        if x >= self.columns:
+            if not self.autowrap:
+                return
+            x = 0
+            if buf.y == buf.bottom:
+                return  # it scrolls, and says so
+            row = buf.rows[min(buf.y + 1, self.lines - 1)]
+        else:
+            row = buf.rows[buf.y]
+        if row.view is not None:
+            return
+        last = self._last
+        if last is not None and last[0] is row and last[1] == x:
+            return
+        cells = row.chars[x : x + count]
+        if cells.count(BLANK) != len(cells):
+            self.before_loss()
+
+
+class _Parser(TracedParser):
+    """Takes whole control functions from a table, and knows where it is."""
+
+    screen: _Terminal
+
+    def _run(self, text: str) -> int | None:
+        chunk = self._chunk
+        if len(text) == len(chunk) and text.isascii():
+            self.screen.starts = range(self._chunk_start, self._chunk_start + len(chunk))
+        elif chunk.startswith(text.encode()):
+            self.screen.starts = _Starts(text, self._chunk_start)  # type: ignore[assignment]
+        else:
+            self.screen.starts = self._starts(text)  # malformed bytes were dropped
+        began: int | None = None
+        at, length = 0, len(text)
+        while at < length:
+            stop = min(at + _BLOCK, length)
+            slow = 0
+            while at < stop:
+                if self._state == _GROUND and slow < _SLOW_LIMIT:
+                    at += self._take(text[at:stop], at)
+                    if at == stop:
+                        break
+                    slow += 1
+                    began = at
+                at, began = self._machine(text, at, stop, began, whole=slow >= _SLOW_LIMIT)
+        return began
+
+    def _take(self, block: str, base: int) -> int:
+        """What ``Parser._fast`` does, with positions."""
+        screen = self.screen
+        known = self._actions.get
+        parts = iter(_SPLIT.split(block))
+        at = base
+        for text in parts:
+            if text:
+                screen.at = at
+                screen.draw(text)
+                at += len(text)
+            control = next(parts, None)
+            if control is None:
+                break
+            pen = screen.pen.next.get(control)
+            if pen is not None:
+                screen.pen = pen
+            else:
+                action = known(control)
+                if action is None and control in _STARTERS:
+                    return at - base
+                if action is None and control not in "\x7f\x9c":
+                    action = self._learn(control)
+                if action is not None:
+                    action[0](*action[1])
+            screen.kind = NO_JOIN
+            at += len(control)
+        return len(block)
+
+
+class FastTrace(TracedEmulator):
+    """A ``TracedEmulator`` that calls ``before_loss()`` while unread cells are still there.
+
+    A row is unread as long as its ``view`` is None; whoever reads it sets that.
+    """
+
+    terminal: _Terminal
+
+    def __init__(self, size: Size, *, before_loss: Callable[[], None]) -> None:
+        super().__init__(size)
+        self.terminal = _Terminal(
+            self.terminal.columns,
+            self.terminal.lines,
+            width_mode=width_mode("cluster"),
+        )
+        self.terminal.before_loss = before_loss
+        self._parser = _Parser(self.terminal)

@@ -1,0 +1,183 @@
+"""Looks at a scrubbed session with other eyes: nothing may be left.
+
+It shares rules and known values with the scrubber, and nothing of its way to
+the text: sequences are cut out of the bytes by one expression, screens come
+from the ordinary emulator as a viewer would see them, after every few hundred
+bytes and every chunk. A finding says channel, time and rule, never the value.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from ptycassette.model import (
+    EmulatorFactory,
+    EventSource,
+    Finished,
+    Noted,
+    Output,
+    Probed,
+    Resized,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.rows import RowCopy, joined_rows
+from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.structured import strings_of
+from ptycassette.scrub.typed import typed_view
+
+__all__ = ["Verification"]
+
+_SEQUENCE = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
+)
+_STEP = 512
+_BATCH = 32768
+_TAIL = 2048
+_AROUND = 3
+
+
+class _Batch:
+    """Texts with their times, searched together."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._starts: list[int] = []
+        self._times: list[int] = []
+        self.length = 0
+
+    def add(self, text: str, t_us: int) -> None:
+        """Append a text; nothing is put between it and the one before."""
+        self._parts.append(text)
+        self._starts.append(self.length)
+        self._times.append(t_us)
+        self.length += len(text)
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._parts)
+
+    def time_at(self, position: int) -> int:
+        """When the text at ``position`` was there."""
+        return self._times[max(0, bisect_right(self._starts, position) - 1)]
+
+    def keep(self, length: int) -> None:
+        """Forget all but (at least) the last ``length`` characters."""
+        first = max(0, bisect_right(self._starts, self.length - length) - 1)
+        parts, times = self._parts[first:], self._times[first:]
+        parts[0] = parts[0][-4 * length :]
+        self._parts, self._starts, self._times, self.length = [], [], [], 0
+        for part, time in zip(parts, times, strict=True):
+            self.add(part, time)
+
+
+class Verification:
+    """One look at one session.
+
+    Args:
+        searcher: rules and known values.
+        emulator: makes the screens.
+    """
+
+    def __init__(self, searcher: Searcher, emulator: EmulatorFactory) -> None:
+        self._searcher = searcher
+        self._emulator = emulator
+        self._found: dict[tuple[str, str], tuple[int, int]] = {}
+
+    def run(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
+        """The findings; empty when nothing is left."""
+        screen = self._emulator(meta.size)
+        printed, shown, keys = _Batch(), _Batch(), _Batch()
+        rows: tuple[str, ...] = ()
+        for event in source():
+            match event:
+                case Output(t_us, data):
+                    printed.add(data.decode("latin-1"), t_us)
+                    for start in range(0, len(data), _STEP):
+                        screen.feed(data[start : start + _STEP])
+                        after = screen.snapshot().rows
+                        if after != rows:
+                            shown.add(_changed(rows, after), t_us)
+                            rows = after
+                case Resized(_, size):
+                    screen.resize(size)
+                    rows = screen.snapshot().rows
+                case Typed(t_us, data):
+                    keys.add(data.decode("latin-1"), t_us)
+                    self._batch("input", keys, full=True)
+                case Noted(t_us, payload):
+                    self._strings("service-events", payload, t_us)
+                case Probed() | Finished():
+                    self._strings("final", msgspec.to_builtins(event), event.t_us)
+                case _:
+                    pass
+            self._batch("output", printed)
+            self._batch("screen", shown)
+        self._batch("output", printed, last=True)
+        self._batch("screen", shown, last=True)
+        self._batch("input", keys, last=True)
+        return tuple(self._lines())
+
+    def look(self, text: str, channel: str, *, t_us: int = 0) -> None:
+        """Search one text of a channel."""
+        for match in self._searcher.search(canonical(text)):
+            self._note(channel, match.rule, t_us)
+
+    def _batch(
+        self, channel: str, batch: _Batch, *, last: bool = False, full: bool = False
+    ) -> None:
+        """Search a batch when it is full."""
+        if batch.length < _BATCH and not last and not full:
+            return
+        if full and batch.length < _BATCH:
+            return
+        raw = batch.text()
+        texts = {raw}
+        if channel == "output":
+            texts.add(_SEQUENCE.sub("", raw))
+        if channel == "input":
+            texts.add(typed_view(raw, base=0).text)
+        for text in texts:
+            for match in self._searcher.search(text):
+                position = match.stretches[0][0] if match.stretches else 0
+                # Cutting sequences out moves positions: the time is then that of the batch's end.
+                at = position if text is raw else len(raw) - 1
+                self._note(channel, match.rule, batch.time_at(at))
+        if not last:
+            batch.keep(_TAIL)
+
+    def _strings(self, channel: str, value: Any, t_us: int) -> None:
+        for _, text in strings_of(value):
+            self.look(text, channel, t_us=t_us)
+
+    def _note(self, channel: str, rule: str, t_us: int) -> None:
+        first, number = self._found.get((channel, rule), (t_us, 0))
+        self._found[channel, rule] = (min(first, t_us), number + 1)
+
+    def _lines(self) -> Iterator[str]:
+        for (channel, rule), (t_us, number) in sorted(self._found.items()):
+            times = "once" if number == 1 else f"{number} times"
+            yield f"{channel}: {t_us // 1000} ms: rule {rule} matches ({times})"
+
+
+def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
+    """Rows that changed and their neighbours, as lines, those that seem broken joined."""
+    differ = [
+        number for number, row in enumerate(after) if number >= len(before) or before[number] != row
+    ]
+    first = max(0, differ[0] - _AROUND) if differ else 0
+    last = differ[-1] + 1 + _AROUND if differ else 0
+    rows = after[first:last]
+    plain = [canonical(row) for row in rows]
+    joined = [
+        text
+        for text, segments in joined_rows([RowCopy(list(row), [], False) for row in rows])
+        if len(segments) > 1
+    ]
+    return "\n".join([*plain, *joined, ""])

@@ -1,0 +1,627 @@
+"""Synthetic sessions with secrets in them: about a hundred kinds of secret in about fifty forms.
+
+No value here is real. Every one is put together at run time from parts, so
+that no file of this project ever holds anything that looks like a token.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+ALNUM = string.ascii_letters + string.digits
+LOWER = string.ascii_lowercase + string.digits
+HEX = "0123456789abcdef"
+URLSAFE = ALNUM + "_-"
+BASE64 = ALNUM + "+/"
+UPPER = string.ascii_uppercase + string.digits
+BASE32 = string.ascii_uppercase + "234567"
+
+Rng = random.Random
+
+
+def chars(rng: Rng, alphabet: str, count: int) -> str:
+    """Random characters, mixed enough to look generated, not beginning or ending in a mark."""
+    while True:
+        text = "".join(rng.choice(alphabet) for _ in range(count))
+        if len(set(text)) >= min(6, count) and text[0].isalnum() and text[-1].isalnum():
+            return text
+
+
+def _prefixed(*parts: str, alphabet: str = ALNUM, count: int, end: str = "") -> Callable[[Rng], str]:
+    return lambda rng: "".join(parts) + chars(rng, alphabet, count) + end
+
+
+def uuid(rng: Rng) -> str:
+    """A random UUID of version 4."""
+    digits = chars(rng, HEX, 32)
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def jwt(rng: Rng) -> str:
+    """A token of three parts (RFC 7519), signed by nobody."""
+
+    def part(value: dict[str, Any]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    head = part({"alg": "HS256", "typ": "JWT"})
+    body = part({"sub": chars(rng, ALNUM, 12), "iat": rng.randrange(10**9)})
+    return f"{head}.{body}.{chars(rng, URLSAFE, 43)}"
+
+
+# kind -> a secret that its own shape gives away
+SHAPED: dict[str, Callable[[Rng], str]] = {
+    "anthropic-api": _prefixed("sk-", "ant-", "api03-", alphabet=URLSAFE, count=93, end="AA"),
+    "anthropic-oauth": _prefixed("sk-", "ant-", "oat01-", alphabet=URLSAFE, count=93, end="AA"),
+    "anthropic-refresh": _prefixed("sk-", "ant-", "ort01-", alphabet=URLSAFE, count=93, end="AA"),
+    "anthropic-admin": _prefixed("sk-", "ant-", "admin01-", alphabet=URLSAFE, count=93, end="AA"),
+    "openai-project": _prefixed("sk-", "proj-", alphabet=URLSAFE, count=124),
+    "openai-service": _prefixed("sk-", "svcacct-", alphabet=URLSAFE, count=124),
+    "openai-admin": _prefixed("sk-", "admin-", alphabet=URLSAFE, count=124),
+    "openai-legacy": lambda r: "sk" + "-" + chars(r, ALNUM, 20) + "T3Blbk" + "FJ" + chars(r, ALNUM, 20),
+    "openrouter": _prefixed("sk-", "or-", "v1-", alphabet=HEX, count=64),
+    "deepseek": _prefixed("sk", "-", alphabet=HEX, count=32),
+    "google-api": _prefixed("AI", "za", alphabet=URLSAFE, count=35),
+    "google-oauth": _prefixed("ya", "29.", alphabet=URLSAFE, count=120),
+    "google-refresh": _prefixed("1/", "/0", alphabet=URLSAFE, count=60),
+    "google-client": _prefixed("GOC", "SPX-", alphabet=URLSAFE, count=28),
+    "github-classic": _prefixed("gh", "p_", count=36),
+    "github-oauth": _prefixed("gh", "o_", count=36),
+    "github-user": _prefixed("gh", "u_", count=36),
+    "github-server": _prefixed("gh", "s_", count=36),
+    "github-refresh": _prefixed("gh", "r_", count=76),
+    "github-fine": lambda r: "github" + "_pat_" + chars(r, ALNUM, 22) + "_" + chars(r, ALNUM, 59),
+    "gitlab-personal": _prefixed("gl", "pat-", alphabet=URLSAFE, count=20),
+    "gitlab-runner": _prefixed("gl", "rt-", alphabet=URLSAFE, count=20),
+    "gitlab-deploy": _prefixed("gl", "dt-", alphabet=URLSAFE, count=20),
+    "gitlab-job": _prefixed("gl", "cbt-64_", alphabet=URLSAFE, count=20),
+    "gitlab-feed": _prefixed("gl", "ft-", alphabet=URLSAFE, count=20),
+    "aws-key-id": _prefixed("AK", "IA", alphabet=BASE32, count=16),
+    "aws-session-id": _prefixed("AS", "IA", alphabet=BASE32, count=16),
+    "aws-bedrock": _prefixed("AB", "SK", alphabet=BASE64, count=128),
+    "azure-client": lambda r: chars(r, ALNUM, 3) + "8Q" + "~" + chars(r, ALNUM + "_.-", 34),
+    "azure-openai": lambda r: chars(r, ALNUM, 52) + "JQQ" + "J99" + chars(r, ALNUM, 26),
+    "slack-bot": lambda r: "xox" + f"b-{r.randrange(10**11, 10**12)}-{r.randrange(10**12, 10**13)}-" + chars(r, ALNUM, 24),
+    "slack-user": lambda r: "xox" + f"p-{r.randrange(10**11, 10**12)}-{r.randrange(10**11, 10**12)}-" + chars(r, HEX, 32),
+    "slack-app": lambda r: "xa" + f"pp-1-{chars(r, UPPER, 11)}-{r.randrange(10**12, 10**13)}-" + chars(r, HEX, 64),
+    "stripe-live": _prefixed("sk", "_live_", count=99),
+    "stripe-test": _prefixed("sk", "_test_", count=24),
+    "stripe-restricted": _prefixed("rk", "_live_", count=99),
+    "stripe-webhook": _prefixed("wh", "sec_", count=32),
+    "huggingface": _prefixed("h", "f_", alphabet=string.ascii_letters, count=34),
+    "npm": _prefixed("np", "m_", count=36),
+    "pypi": _prefixed("py", "pi-", "AgEIcHlwaS5vcmc", alphabet=URLSAFE, count=120),
+    "groq": _prefixed("gs", "k_", count=52),
+    "xai": _prefixed("xa", "i-", count=80),
+    "perplexity": _prefixed("pp", "lx-", count=48),
+    "replicate": _prefixed("r", "8_", count=37),
+    "fireworks": _prefixed("f", "w_", count=24),
+    "together": _prefixed("tg", "p_v1_", alphabet=URLSAFE, count=43),
+    "cerebras": _prefixed("cs", "k-", alphabet=LOWER, count=48),
+    "nvidia": _prefixed("nv", "api-", alphabet=URLSAFE, count=64),
+    "tavily": _prefixed("tv", "ly-", count=32),
+    "langsmith": lambda r: "ls" + "v2_pt_" + chars(r, HEX, 32) + "_" + chars(r, HEX, 10),
+    "databricks": _prefixed("da", "pi", alphabet=HEX, count=32),
+    "digitalocean": _prefixed("do", "p_v1_", alphabet=HEX, count=64),
+    "doppler": _prefixed("d", "p.pt.", count=43),
+    "linear": _prefixed("lin", "_api_", count=40),
+    "notion": _prefixed("nt", "n_", count=46),
+    "figma": _prefixed("fi", "gd_", alphabet=URLSAFE, count=40),
+    "sendgrid": lambda r: "S" + "G." + chars(r, URLSAFE, 22) + "." + chars(r, URLSAFE, 43),
+    "twilio": _prefixed("S", "K", alphabet=HEX, count=32),
+    "mailgun": _prefixed("ke", "y-", alphabet=HEX, count=32),
+    "mailchimp": lambda r: chars(r, HEX, 32) + "-u" + "s14",
+    "shopify": _prefixed("shp", "at_", alphabet=HEX, count=32),
+    "square": _prefixed("sq", "0atp-", alphabet=URLSAFE, count=22),
+    "vault": _prefixed("hv", "s.", alphabet=URLSAFE, count=90),
+    "age": _prefixed("AGE-", "SECRET-KEY-1", alphabet=UPPER, count=58),
+    "docker": _prefixed("dckr", "_pat_", alphabet=URLSAFE, count=27),
+    "grafana": lambda r: "gl" + "sa_" + chars(r, ALNUM, 32) + "_" + chars(r, HEX, 8),
+    "newrelic": _prefixed("NR", "AK-", alphabet=UPPER, count=27),
+    "postman": lambda r: "PM" + "AK-" + chars(r, HEX, 24) + "-" + chars(r, HEX, 34),
+    "planetscale": _prefixed("pscale", "_tkn_", alphabet=URLSAFE, count=43),
+    "pulumi": _prefixed("pu", "l-", alphabet=HEX, count=40),
+    "rubygems": _prefixed("ruby", "gems_", alphabet=HEX, count=48),
+    "supabase": _prefixed("sb", "p_", alphabet=HEX, count=40),
+    "supabase-secret": _prefixed("sb", "_secret_", alphabet=URLSAFE, count=31),
+    "netlify": _prefixed("nf", "p_", count=40),
+    "fly": _prefixed("fo", "1_", alphabet=URLSAFE, count=43),
+    "sentry": _prefixed("sntr", "yu_", alphabet=HEX, count=64),
+    "atlassian": _prefixed("ATA", "TT3", alphabet=URLSAFE, count=184),
+    "tailscale": lambda r: "ts" + "key-auth-" + chars(r, ALNUM, 17) + "-" + chars(r, ALNUM, 32),
+    "telegram": lambda r: f"{r.randrange(10**8, 10**10)}:" + "AA" + chars(r, URLSAFE, 33),
+    "discord": lambda r: "M" + chars(r, ALNUM, 23) + ".G" + chars(r, ALNUM, 5) + "." + chars(r, URLSAFE, 38),
+    "airtable": lambda r: "pa" + "t" + chars(r, ALNUM, 14) + "." + chars(r, HEX, 64),
+    "circleci": lambda r: "CCI" + "PAT_" + chars(r, ALNUM, 22) + "_" + chars(r, HEX, 40),
+    "buildkite": _prefixed("bk", "ua_", alphabet=HEX, count=40),
+    "terraform": lambda r: chars(r, ALNUM, 14) + ".atlas" + "v1." + chars(r, ALNUM, 67),
+    "nuget": _prefixed("oy", "2", alphabet=LOWER, count=43),
+    "artifactory": _prefixed("AK", "Cp", count=69),
+    "wandb": _prefixed("wandb", "_v1_", alphabet=URLSAFE, count=60),
+    "jwt": jwt,
+}
+
+
+def _words(rng: Rng) -> str:
+    words = "correct horse battery staple lunar pickle anchor violet meadow copper".split()
+    return "-".join(rng.sample(words, 4)) + str(rng.randrange(10, 99))
+
+
+# kind -> (a secret without a shape, how it stands in text that gives it away)
+CONTEXTUAL: dict[str, tuple[Callable[[Rng], str], str]] = {
+    "password-env": (lambda r: chars(r, ALNUM + "!%^*", 14), "export DB_PASSWORD={}"),
+    "secret-env": (lambda r: chars(r, ALNUM, 40), "CLIENT_SECRET={}"),
+    "api-key-env": (lambda r: chars(r, HEX, 32), "MISTRAL_API_KEY={}"),
+    "json-token": (lambda r: chars(r, ALNUM, 40), '{{"token": "{}"}}'),
+    "json-access": (lambda r: chars(r, URLSAFE, 48), '{{"access_token":"{}","expires_in":3600}}'),
+    "yaml-secret": (lambda r: chars(r, ALNUM, 32), "  secret_key: {}"),
+    "toml-key": (lambda r: chars(r, ALNUM, 32), 'api_key = "{}"'),
+    "bearer": (lambda r: chars(r, URLSAFE, 40), "Authorization: Bearer {}"),
+    "basic": (
+        lambda r: base64.b64encode(f"bob:{chars(r, ALNUM, 16)}".encode()).decode(),
+        "Authorization: Basic {}",
+    ),
+    "x-api-key": (lambda r: chars(r, ALNUM, 40), "x-api-key: {}"),
+    "cookie": (lambda r: "sid=" + chars(r, ALNUM, 40), "Cookie: {}"),
+    "url-password": (lambda r: chars(r, ALNUM, 20), "postgres://app:{}@db.internal:5432/app"),
+    "url-token": (lambda r: chars(r, ALNUM, 40), "git clone https://{}@git.corp.io/a/b.git"),
+    "url-query": (lambda r: chars(r, ALNUM, 32), "GET https://api.corp.io/v1?api_key={}"),
+    "netrc": (lambda r: chars(r, ALNUM, 16), "machine api.corp.io login bob password {}"),
+    "npmrc": (lambda r: chars(r, ALNUM, 36), "//registry.corp.io/:_authToken={}"),
+    "aws-secret": (lambda r: chars(r, BASE64, 40), "aws_secret_access_key = {}"),
+    "azure-storage": (lambda r: chars(r, BASE64, 86) + "==", "AccountName=a;AccountKey={};"),
+    "curl-user": (lambda r: chars(r, ALNUM, 16), "curl -u bob:{} https://x.corp.io"),
+    "option": (lambda r: chars(r, ALNUM, 24), "deploy --token {} --yes"),
+    "account-uuid": (uuid, '"accountUuid": "{}"'),
+    "passphrase": (_words, "passphrase: {}"),
+}
+
+KINDS = (*SHAPED, *CONTEXTUAL)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret, and the text in which it plainly stands."""
+
+    kind: str
+    value: str
+    template: str = "{}"
+
+    @property
+    def text(self) -> str:
+        """The secret where a rule can see what it is."""
+        return self.template.format(self.value)
+
+
+def make_secret(kind: str, rng: Rng) -> Secret:
+    """A new secret of a kind."""
+    if kind in SHAPED:
+        return Secret(kind, SHAPED[kind](rng))
+    maker, template = CONTEXTUAL[kind]
+    return Secret(kind, maker(rng), template)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One channel's chunks with one secret in them.
+
+    ``encoded`` cases hold the secret in base64, hexadecimal or the like. With
+    ``resizes`` the terminal takes another size before the chunk of that number.
+    """
+
+    kind: str
+    form: str
+    secret: Secret
+    chunks: tuple[bytes, ...]
+    rows: int
+    cols: int
+    channel: str = "output"
+    encoded: bool = False
+    payloads: tuple[Any, ...] = ()
+    resizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+NOISE = (
+    "Reading src/parser.rs and its tests",
+    "I will add a retry with a backoff of 2 s to the client.",
+    "Running cargo test ... ok. 31 passed; 0 failed; finished in 0.42s",
+    "total 48  drwxr-xr-x 2 dev dev 4096 Jan  3 10:11 docs",
+    "diff --git a/main.py b/main.py",
+    "+    return parse(tokens, start=0)",
+    "warning: unused variable: `index`",
+    "Done. See README.md for what changed.",
+)
+
+
+def noise(rng: Rng, lines: int) -> bytes:
+    """Ordinary output, some of it coloured."""
+    parts = []
+    for _ in range(lines):
+        text = rng.choice(NOISE)
+        parts.append(f"\x1b[{rng.choice((1, 2, 32, 36))}m{text}\x1b[0m\r\n" if rng.random() < 0.3 else f"{text}\r\n")
+    return "".join(parts).encode()
+
+
+def pieces(rng: Rng, text: str, size: int = 12) -> list[str]:
+    """``text`` in random pieces of 1 to ``size`` characters."""
+    result = []
+    at = 0
+    while at < len(text):
+        step = rng.randrange(1, size + 1)
+        result.append(text[at : at + step])
+        at += step
+    return result
+
+
+def at(row: int, col: int) -> str:
+    """CUP, counted from 1."""
+    return f"\x1b[{row};{col}H"
+
+
+Form = Callable[[Rng, str, int, int], list[bytes]]
+
+
+def f_plain(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"{text}\r\n".encode()]
+
+
+def f_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return ["".join(f"\x1b[{rng.randrange(30, 38)}m{p}" for p in pieces(rng, text)).encode() + b"\x1b[0m\r\n"]
+
+
+def f_coloured_each(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return ["".join(f"\x1b[38;5;{rng.randrange(256)}m{c}\x1b[0m" for c in text).encode() + b"\r\n"]
+
+
+def f_bytewise(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [bytes([b]) for b in f"{text}\r\n".encode()]
+
+
+def f_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"{'.' * (cols - rng.randrange(2, 9))} {text}\r\n".encode()]
+
+
+def f_hard_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 2
+    return ["\r\n".join(text[i : i + width] for i in range(0, len(text), width)).encode() + b"\r\n"]
+
+
+def f_indented(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 6
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
+    return ["\r\n".join(f"    {line}" for line in lines).encode() + b"\r\n"]
+
+
+def f_boxed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 4
+    lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]
+    body = "\r\n".join(f"│ {line} │" for line in lines)
+    return [f"╭{'─' * (cols - 2)}╮\r\n{body}\r\n╰{'─' * (cols - 2)}╯\r\n".encode()]
+
+
+def f_boxed_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 4
+    lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]
+    body = "\r\n".join(f"\x1b[2m│\x1b[22m {line} \x1b[2m│\x1b[22m" for line in lines)
+    return [f"{body}\r\n".encode()]
+
+
+def f_echoed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [*(c.encode() for c in text), b"\r\n"]
+
+
+def f_growing(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    fits = text[: cols - 2]
+    return [
+        *(f"\r\x1b[2K> {fits[:n]}".encode() for n in range(1, len(fits) + 1)),
+        f"\r\n{text}\r\n".encode(),
+    ]
+
+
+def f_addressed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    out, col, row = [], 1, rows // 2
+    for piece in pieces(rng, text):
+        for char in piece:
+            if col > cols:
+                col, row = 1, row + 1
+            out.append(f"{at(row, col)}{char}".encode())
+            col += 1
+    return [b"\x1b[2J", b"".join(out), at(rows, 1).encode()]
+
+
+def _placed(rng: Rng, text: str, rows: int, cols: int) -> list[tuple[int, int, str]]:
+    """Pieces of ``text`` with the row and column at which each stands, wrapped at the margin."""
+    placed = []
+    position = 0
+    row = max(1, rows // 2 - 2)
+    for piece in pieces(rng, text, 5):
+        for char in piece:
+            placed.append((row + position // cols, position % cols + 1, char))
+            position += 1
+    groups: list[tuple[int, int, str]] = []
+    for r, c, char in placed:
+        last = groups[-1] if groups else None
+        if last and last[0] == r and last[1] + len(last[2]) == c and rng.random() < 0.7:
+            groups[-1] = (r, last[1], last[2] + char)
+        else:
+            groups.append((r, c, char))
+    return groups
+
+
+def f_backwards(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), at(rows, 1).encode()]
+
+
+def f_scattered(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    rng.shuffle(groups)
+    return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in groups), at(rows, 1).encode()]
+
+
+def f_spinner(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    frames = "⠋⠙⠹⠸⠼⠴⠦⠧"
+    out = [b"\x1b[2J"]
+    for number, (r, c, t) in enumerate(groups):
+        out.append(f"{at(r, c)}{t}{at(rows, 1)}{frames[number % 8]} Working… {number}s".encode())
+    return [*out, at(rows, 1).encode() + b"\r\n"]
+
+
+def f_insert_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text = text[: cols - 1] if len(text) >= cols else text
+    cut = rng.randrange(1, len(text))
+    head, tail = text[:cut], text[cut:]
+    return [f"\r{tail}\r\x1b[{len(head)}@{head}\r\n".encode()]
+
+
+def f_insert_mode(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text = text[: cols - 1]
+    cut = rng.randrange(1, len(text))
+    return [f"\r{text[cut:]}\r\x1b[4h{text[:cut]}\x1b[4l\r\n".encode()]
+
+
+def f_delete_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text = text[: cols - 6]
+    cut = rng.randrange(1, len(text))
+    return [f"\r{text[:cut]}####{text[cut:]}{at(rows, 1)}\x1b[{cut + 1}G\x1b[4P\r\n".encode()] if False else [
+        f"\r{text[:cut]}####{text[cut:]}\r\x1b[{cut}C\x1b[4P\r\n".encode()
+    ]
+
+
+def f_scrolled(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [at(rows, 1).encode() + text.encode() + b"\r\n" * (rows + 3)]
+
+
+def f_region(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b[2J\x1b[3;{rows - 3}r{at(rows - 3, 1)}{text}".encode() + b"\r\n" * rows + b"\x1b[r"]
+
+
+def f_reverse_index(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [at(1, 1).encode() + b"\x1bM" * 4 + text.encode() + at(1, 1).encode() + b"\x1bM" * rows]
+
+
+def f_insert_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    half = len(groups) // 2
+    out = [f"{at(r, c)}{t}".encode() for r, c, t in groups[:half]]
+    out.append(f"{at(1, 1)}\x1b[2L".encode())
+    return [b"\x1b[2J", *out, *(f"{at(r + 2, c)}{t}".encode() for r, c, t in groups[half:]), at(rows, 1).encode()]
+
+
+def f_erased_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"{text[: cols - 1]}\r\x1b[2K".encode(), b"gone\r\n"]
+
+
+def f_erased_screen(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), b"\x1b[2J\x1b[H"]
+
+
+def f_overwritten(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    top = groups[0][0]
+    lines = -(-len(text) // cols)
+    return [
+        b"\x1b[2J",
+        *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)),
+        *(f"{at(top + n, 1)}{'-' * cols}".encode() for n in range(lines)),
+        at(rows, 1).encode(),
+    ]
+
+
+def f_alternate(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    groups = _placed(rng, text, rows, cols)
+    return [b"\x1b[?1049h\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), b"\x1b[?1049l"]
+
+
+def f_saved_cursor(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    out = [b"\x1b[2J", at(rows // 2, 1).encode()]
+    for piece in pieces(rng, text):
+        out += [piece.encode(), f"\x1b7{at(1, 1)}{rng.randrange(100)}% \x1b8".encode()]
+    return [*out, b"\r\n"]
+
+
+def f_forward(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text = text[: cols - 2]
+    cut = rng.randrange(1, len(text))
+    return [f"\r\x1b[{cut}C{text[cut:]}\r{text[:cut]}\r\n".encode()]
+
+
+def f_two_columns(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    half = cols // 2
+    out = [b"\x1b[2J"]
+    for number in range(0, -(-len(text) // (half - 2))):
+        row = 2 + number
+        out.append(f"{at(row, 1)}left {number}{at(row, half)}{text[number * (half - 2) : (number + 1) * (half - 2)]}".encode())
+    return [*out, at(rows, 1).encode()]
+
+
+def f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    keep = max(16, len(text) * 2 // 3)
+    return [f"{text}\r\n{text[:keep]}…\r\n".encode()]
+
+
+def f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b]0;{text}\x07".encode()]
+
+
+def f_link(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b]8;;https://x.corp.io/?q={text}\x1b\\click\x1b]8;;\x1b\\\r\n".encode()]
+
+
+def f_folder(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b]7;file://host/{text}\x1b\\".encode()]
+
+
+def f_clipboard(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [b"\x1b]52;c;" + base64.b64encode(text.encode()) + b"\x07"]
+
+
+def f_dcs(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1bP+q{text}\x1b\\".encode()]
+
+
+def f_apc(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b_{text}\x1b\\".encode()]
+
+
+def f_cut_string(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"\x1b]0;{text[:9]}".encode(), f"{text[9:]}\x07".encode()]
+
+
+def f_resized(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [f"{text[:20]}".encode(), f"{text[20:]}\r\n".encode()]
+
+
+def _json(text: str) -> str:
+    return json.dumps({"message": text})
+
+
+def _unicode(text: str) -> str:
+    return "".join(f"\\u{ord(c):04x}" for c in text)
+
+
+def _hexed(text: str) -> str:
+    return "".join(f"\\x{b:02x}" for b in text.encode())
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _dump(text: str) -> str:
+    raw = text.encode()
+    lines = []
+    for start in range(0, len(raw), 16):
+        row = raw[start : start + 16]
+        shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
+        lines.append(f"{start:08x}: " + " ".join(row[i : i + 2].hex() for i in range(0, len(row), 2)) + f"  {shown}")
+    return "\r\n".join(lines)
+
+
+ENCODERS: dict[str, Callable[[str], str]] = {
+    "json": _json,
+    "json-in-json": lambda t: json.dumps(_json(t)),
+    "unicode-escapes": _unicode,
+    "hex-escapes": _hexed,
+    "percent": lambda t: quote(t, safe=""),
+    "percent-all": lambda t: "".join(f"%{b:02X}" for b in t.encode()),
+    "base64-0": _b64,
+    "base64-1": lambda t: _b64("z" + t + "zz"),
+    "base64-2": lambda t: _b64("zz" + t + "z"),
+    "base64-url": lambda t: base64.urlsafe_b64encode(b"??" + t.encode()).decode().rstrip("="),
+    "hex": lambda t: t.encode().hex(),
+    "hex-upper": lambda t: t.encode().hex().upper(),
+    "hex-dump": _dump,
+    "base64-twice": lambda t: _b64(_b64(t)),
+    "base64-in-percent": lambda t: quote(_b64(t), safe=""),
+    "percent-in-base64": lambda t: _b64("".join(f"%{b:02x}" for b in t.encode())),
+    "hex-in-base64": lambda t: _b64(t.encode().hex()),
+    "base64-in-json": lambda t: _json(_b64(t)),
+}
+
+OUTPUT_FORMS: dict[str, Form] = {
+    name[2:].replace("_", "-"): function
+    for name, function in list(globals().items())
+    if name.startswith("f_") and callable(function)
+}
+
+INPUT_FORMS = ("typed", "typed-rubout", "typed-kill-line", "typed-kill-word", "typed-kitty", "pasted")
+SERVICE_FORMS = ("payload", "deltas", "deltas-json", "payload-json-string")
+FORMS = (*OUTPUT_FORMS, *ENCODERS, *INPUT_FORMS, *SERVICE_FORMS)
+
+
+def make_case(kind: str, form: str, seed: int, *, lines: int = 6) -> Case:
+    """The case of a kind, a form and a seed; always the same."""
+    rng = random.Random(f"{kind}/{form}/{seed}")
+    secret = make_secret(kind, rng)
+    rows, cols = rng.choice(((24, 80), (24, 80), (30, 100), (24, 60), (50, 132)))
+    base = Case(kind=kind, form=form, secret=secret, chunks=(), rows=rows, cols=cols)
+    if form in INPUT_FORMS:
+        return _input_case(base, rng)
+    if form in SERVICE_FORMS:
+        return _service_case(base, rng)
+    if form in ENCODERS:
+        body = [f"{ENCODERS[form](secret.text)}\r\n".encode()]
+    else:
+        body = OUTPUT_FORMS[form](rng, secret.text, rows, cols)
+    chunks = [noise(rng, rng.randrange(lines)), *body, noise(rng, rng.randrange(lines))]
+    resizes = {len(chunks) - 2: (rows, cols - 17)} if form == "resized" else {}
+    return Case(
+        kind=kind,
+        form=form,
+        secret=secret,
+        chunks=tuple(c for c in chunks) if form != "bytewise" else tuple(chunks),
+        rows=rows,
+        cols=cols,
+        encoded=form in ENCODERS,
+        resizes=resizes,
+    )
+
+
+def _input_case(base: Case, rng: Rng) -> Case:
+    text = base.secret.text
+    if base.form == "typed":
+        keys = [c.encode() for c in text]
+    elif base.form == "typed-rubout":
+        keys = []
+        for c in text:
+            if rng.random() < 0.15:
+                keys += [rng.choice(ALNUM).encode(), b"\x7f"]
+            keys.append(c.encode())
+    elif base.form == "typed-kill-line":
+        keys = [text[: len(text) // 2].encode(), b"\x15", text.encode()]
+    elif base.form == "typed-kill-word":
+        keys = [b"echo ", b"oops", b"\x17", text.encode()]
+    elif base.form == "typed-kitty":
+        keys = [f"\x1b[{ord(c)}u".encode() if rng.random() < 0.8 else f"\x1b[{ord(c)};1:1u".encode() for c in text]
+    else:
+        keys = [b"\x1b[200~" + text.encode() + b"\x1b[201~"]
+    return Case(
+        kind=base.kind, form=base.form, secret=base.secret, chunks=(*keys, b"\r"), rows=base.rows,
+        cols=base.cols, channel="input",
+    )  # fmt: skip
+
+
+def _service_case(base: Case, rng: Rng) -> Case:
+    text = base.secret.text
+    if base.form == "payload":
+        payloads: list[Any] = [{"type": "tool_result", "content": [{"text": f"ran: {text} done"}]}]
+    elif base.form == "payload-json-string":
+        payloads = [{"type": "tool_use", "input": json.dumps({"command": text})}]
+    elif base.form == "deltas":
+        payloads = [{"type": "text_delta", "index": 0, "delta": {"text": p}} for p in pieces(rng, f"see {text} .")]
+    else:
+        inner = json.dumps({"command": text})
+        payloads = [{"type": "input_json_delta", "partial_json": p} for p in pieces(rng, inner)]
+    return Case(
+        kind=base.kind, form=base.form, secret=base.secret, chunks=(), rows=base.rows, cols=base.cols,
+        channel="service", payloads=tuple(payloads),
+    )  # fmt: skip
