@@ -17,6 +17,7 @@ import fcntl
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -27,15 +28,25 @@ from ptycassette.errors import JournalError, LockedError, NotFoundError, Storage
 from ptycassette.model import JournalEvent, SessionMeta, Typed
 from ptycassette.record.journal import MAX_BATCH_BYTES, JournalDecoder, JournalEncoder
 
-__all__ = ["SUFFIX", "Durability", "JournalFile", "JournalSource", "lock_left_behind"]
+__all__ = [
+    "HIDDEN_SUFFIX",
+    "SUFFIX",
+    "Durability",
+    "JournalFile",
+    "JournalSource",
+    "lock_left_behind",
+]
 
 SUFFIX = ".journal"
+HIDDEN_SUFFIX = ".new"
+"""Of a file that will become a journal when its head is in it."""
 
 Durability = Literal["os", "disk"]
 
 _SYNC_BYTES = 64 << 10
 _SYNC_SECONDS = 0.1
 _BLOCK = 1 << 20
+_PATIENCE_S = 0.2
 
 Buffer = bytes | memoryview
 Write = Callable[[int, Sequence[Buffer]], int]
@@ -139,7 +150,7 @@ class JournalFile:
         self.close()
 
     def _open(self, directory: Path) -> None:
-        self._hidden = directory / f".{secrets.token_hex(8)}.new"
+        self._hidden = directory / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self._fd = os.open(self._hidden, flags, 0o600)
@@ -334,6 +345,9 @@ class JournalSource:
 def lock_left_behind(path: Path) -> int:
     """Lock a journal that nobody records to. Returns the descriptor that holds the lock.
 
+    A recorder that was killed while it started its program leaves a fork that
+    has not yet let go of the lock; so this asks again for a moment.
+
     Raises:
         LockedError: its recorder lives, or another ``recover`` works on it.
         NotFoundError: it is gone.
@@ -344,11 +358,16 @@ def lock_left_behind(path: Path) -> int:
         raise NotFoundError("no such journal", where=str(path)) from exc
     except OSError as exc:
         raise JournalError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as exc:
-        os.close(fd)
-        raise LockedError(
-            "somebody is still recording to it, or recovering it", where=str(path)
-        ) from exc
-    return fd
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            if time.monotonic() < deadline:
+                time.sleep(_PATIENCE_S / 20)
+                continue
+            os.close(fd)
+            raise LockedError(
+                "somebody is still recording to it, or recovering it", where=str(path)
+            ) from exc
+        return fd

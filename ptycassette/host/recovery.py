@@ -9,8 +9,9 @@ moment and done again.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -21,12 +22,14 @@ from ptycassette.format.layout import MANIFEST
 from ptycassette.format.manifest import decode_manifest
 from ptycassette.host.diagnostic_writer import diagnostic_path
 from ptycassette.host.finalising import Finaliser
-from ptycassette.host.journal_file import SUFFIX, JournalSource, lock_left_behind
+from ptycassette.host.journal_file import HIDDEN_SUFFIX, SUFFIX, JournalSource, lock_left_behind
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.record.finalise import RunFailedError
 from ptycassette.record.journal import EmptyJournalError
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]
+
+_BEING_MADE_S = 60.0
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +69,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 def left_behind(directory: Path) -> Iterator[Left]:
     """All journals of a directory, those of live recorders included, by name."""
+    _sweep(directory)
     for path in sorted(directory.glob(f"*{SUFFIX}")):
         try:
             size = path.lstat().st_size
@@ -80,6 +84,14 @@ def left_behind(directory: Path) -> Iterator[Left]:
             yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
         except (CassetteError, FileNotFoundError):
             continue  # it has gone while we looked
+
+
+def _sweep(directory: Path) -> None:
+    """Delete what recorders left that died before their journal had its name: it holds nothing."""
+    for path in directory.glob(f".*{HIDDEN_SUFFIX}"):
+        with suppress(OSError):
+            if path.lstat().st_mtime < time.time() - _BEING_MADE_S:
+                path.unlink()
 
 
 def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: SessionMeta) -> Left:
