@@ -16,6 +16,7 @@ import msgspec
 from ptycassette.harness.checked import Checked, check_regex, read_checked
 from ptycassette.harness.predicate import Predicate
 from ptycassette.harness.profile import Stroke
+from ptycassette.harness.step import Step
 
 __all__ = [
     "Discovery",
@@ -24,7 +25,6 @@ __all__ = [
     "Probe",
     "ProbeStatus",
     "Quota",
-    "Step",
     "Window",
     "parse_window",
 ]
@@ -46,28 +46,6 @@ def parse_window(text: str) -> int:
     if found is None:
         raise ValueError(f"not a duration like 90s, 15m, 24h or 7d: {text!r}")
     return int(found[1]) * _SECONDS[found[2]]
-
-
-class Step(Checked, frozen=True, kw_only=True):
-    """One step: wait for a screen (and keep it under ``capture``), or do something.
-
-    ``submit`` types a text as the profile of the harness submits prompts;
-    ``strokes`` are keys and texts.
-    """
-
-    wait: Predicate | None = None
-    capture: str | None = None
-    timeout_s: float | None = None
-    submit: str | None = None
-    strokes: tuple[Stroke, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
-        kinds = (self.wait is not None, self.submit is not None, bool(self.strokes))
-        if sum(kinds) != 1:
-            raise ValueError("a step has exactly one of wait, submit and strokes")
-        if self.wait is None and (self.capture is not None or self.timeout_s is not None):
-            raise ValueError("capture and timeout_s belong to wait")
 
 
 class Marker(Checked, frozen=True, kw_only=True):

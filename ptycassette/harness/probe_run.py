@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.extract import LayoutError, find_discovery, find_quota
-from ptycassette.harness.probe import Probe, ProbeStatus, Step
+from ptycassette.harness.probe import Probe, ProbeStatus
+from ptycassette.harness.step import Step
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.screen import Screen
 

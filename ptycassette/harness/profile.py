@@ -14,7 +14,7 @@ from ptycassette.harness.checked import Checked, check_regex, read_checked
 from ptycassette.harness.predicate import Predicate
 from ptycassette.harness.session_log import EventRule, LogSource
 
-__all__ = ["HomeFile", "Mode", "Profile", "Screens", "Stroke", "Terminal", "VersionQuery"]
+__all__ = ["HomeFile", "Mode", "Profile", "Screens", "Stroke", "Submit", "Terminal", "VersionQuery"]
 
 
 class VersionQuery(Checked, frozen=True, kw_only=True):
@@ -88,12 +88,20 @@ class Stroke(Checked, frozen=True, kw_only=True):
             raise ValueError("a stroke has either key or text")
 
 
+class Submit(Checked, frozen=True, kw_only=True):
+    """How a prompt is handed in: pasted (bracketed where the CLI asks for that) or typed."""
+
+    how: Literal["paste", "type"] = "paste"
+    pause_ms: int = 100
+    key: str = "enter"
+
+
 class Profile(Checked, frozen=True, kw_only=True):
     """All that is known of one CLI.
 
     ``environment`` and ``drop_environment`` hold for every run, ``modes`` for
     offline ones. ``oneshot`` are the arguments of a run without a terminal
-    interface; ``${prompt}`` stands for the prompt. ``submit`` types a prompt,
+    interface; ``${prompt}`` stands for the prompt. ``submit`` hands in a prompt,
     ``leave`` ends the program, ``interrupt`` a turn. ``licence`` is of the CLI, and
     ``shareable`` tells whether it allows showing its screens to others.
     """
@@ -112,7 +120,7 @@ class Profile(Checked, frozen=True, kw_only=True):
     oneshot: tuple[str, ...] = ()
     modes: dict[str, Mode] = msgspec.field(default_factory=dict)
     screens: Screens
-    submit: tuple[Stroke, ...] = (Stroke(text="${prompt}", pause_ms=100), Stroke(key="enter"))
+    submit: Submit = Submit()
     interrupt: tuple[Stroke, ...] = (Stroke(key="escape"),)
     leave: tuple[Stroke, ...] = (Stroke(key="ctrl-c", pause_ms=200), Stroke(key="ctrl-c"))
     logs: tuple[LogSource, ...] = ()
@@ -132,6 +140,7 @@ class Profile(Checked, frozen=True, kw_only=True):
             Mode,
             Screens,
             Stroke,
+            Submit,
             Predicate,
             LogSource,
             EventRule,

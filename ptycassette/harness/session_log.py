@@ -7,7 +7,7 @@ the files (``host/``) hands in rows; nothing here touches a disk.
 Typed events, with the fields that each may have:
 
 =============== =========================================================
-``message``     ``role``, ``text``, ``model``
+``message``     ``id``, ``role``, ``text``, ``model``
 ``tool-call``   ``call_id``, ``name``, ``arguments``
 ``tool-result`` ``call_id``, ``output``
 ``usage``       ``input_tokens``, ``output_tokens``, ``cached_input_tokens``,
@@ -30,7 +30,7 @@ __all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
 EventType = Literal["message", "tool-call", "tool-result", "usage"]
 
 _FIELDS: dict[str, frozenset[str]] = {
-    "message": frozenset({"role", "text", "model"}),
+    "message": frozenset({"id", "role", "text", "model"}),
     "tool-call": frozenset({"call_id", "name", "arguments"}),
     "tool-result": frozenset({"call_id", "output"}),
     "usage": frozenset(
@@ -113,7 +113,8 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     for row in rows:
         for rule in source.events:
             found += _events(rule, row)
-    usages = _once([event for event in found if event["type"] == "usage"])
+    found = _once(found)
+    usages = [event for event in found if event["type"] == "usage"]
     if source.total == "last":
         usages = usages[-1:]
     texts = [
@@ -131,10 +132,13 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     )
 
 
-def _once(usages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Usage rows with the same id count once: the last of them."""
-    by_id = {event.get("id", ("row", index)): event for index, event in enumerate(usages)}
-    return list(by_id.values())
+def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events of one type and id count once, as they were told last: logs rewrite their rows."""
+    told: dict[Any, dict[str, Any]] = {}
+    for index, event in enumerate(events):
+        name = event.get("id") or event.get("call_id")
+        told[(event["type"], name) if name else index] = event
+    return list(told.values())
 
 
 def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -1,0 +1,45 @@
+"""Steps: what probes and drives do with a CLI, one thing after the other."""
+
+from __future__ import annotations
+
+from ptycassette.harness.checked import Checked
+from ptycassette.harness.predicate import Predicate
+from ptycassette.harness.profile import Stroke
+
+__all__ = ["Step"]
+
+
+class Step(Checked, frozen=True, kw_only=True):
+    """One step: wait for a screen (and keep it under ``capture``), or do something.
+
+    ``submit`` hands in a text as the profile of the harness hands in prompts,
+    ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
+    """
+
+    wait: Predicate | None = None
+    capture: str | None = None
+    timeout_s: float | None = None
+    submit: str | None = None
+    strokes: tuple[Stroke, ...] = ()
+    resize: tuple[int, int] | None = None
+    signal: str | None = None
+    exit: bool = False
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        kinds = (
+            self.wait is not None,
+            self.submit is not None,
+            bool(self.strokes),
+            self.resize is not None,
+            self.signal is not None,
+            self.exit,
+        )
+        if sum(kinds) != 1:
+            raise ValueError(
+                "a step has exactly one of wait, submit, strokes, resize, signal, exit"
+            )
+        if self.wait is None and self.capture is not None:
+            raise ValueError("capture belongs to wait")
+        if self.wait is None and not self.exit and self.timeout_s is not None:
+            raise ValueError("timeout_s belongs to wait and exit")
