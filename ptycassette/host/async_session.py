@@ -229,7 +229,9 @@ class AsyncSession(SessionFace):
             await asyncio.sleep(0)
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(changed.wait(), timeout_s)
+            # Not wait_for: before Python 3.12 it may swallow a cancellation.
+            async with asyncio.timeout(timeout_s):
+                await changed.wait()
 
     async def _deliver(self, what: Input, timeout_s: float) -> None:
         await self._await(self._core.send(what), timeout_s)
