@@ -36,6 +36,7 @@ from ptycassette.model import (
     Timing,
     Typed,
 )
+from ptycassette.screen.backends import backend
 from ptycassette.screen.checking import CheckedScreen
 from ptycassette.screen.emulator import default_emulator
 
@@ -47,6 +48,7 @@ __all__ = [
     "fixed_id",
     "manifest_of",
     "screen_check",
+    "screen_check_ghostty",
     "write_cassette",
 ]
 
@@ -54,6 +56,11 @@ __all__ = [
 def screen_check(rows: int, cols: int) -> CheckedScreen:
     """The default emulator, as a reference check of screens wants to see it."""
     return CheckedScreen(default_emulator(Size(rows, cols)))
+
+
+def screen_check_ghostty(rows: int, cols: int) -> CheckedScreen:
+    """The ghostty backend, likewise. Needs the extra ``[ghostty]``."""
+    return CheckedScreen(backend("ghostty")(Size(rows, cols)))
 
 
 class ManualClock:

@@ -30,7 +30,7 @@ from typing import Final
 from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
 from ptycassette.screen.pens import is_protected, public_style
 
-__all__ = ["BLANK", "Origin", "Row"]
+__all__ = ["BLANK", "Origin", "Row", "collect_runs"]
 
 BLANK: Final = "\0"
 
@@ -43,7 +43,8 @@ def _default_styles(count: int) -> list[Style]:
     return [DEFAULT_STYLE] * count
 
 
-def _runs(styles: list[Style]) -> Iterator[StyleRun]:
+def collect_runs(styles: list[Style]) -> Iterator[StyleRun]:
+    """The stretches of equal style, the default one left out."""
     col = 0
     for style, group in groupby(styles):
         length = len(list(group))
@@ -95,7 +96,7 @@ class Row:
         styles = self.styles if len(self.styles) <= cols else self.styles[:cols]
         runs: tuple[StyleRun, ...] = ()
         if styles != _default_styles(len(styles)):
-            runs = tuple(_runs(styles))
+            runs = tuple(collect_runs(styles))
         rendered = self.view = (text, runs)
         return rendered
 

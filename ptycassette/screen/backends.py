@@ -1,0 +1,54 @@
+"""Emulators by name: the default one, and whatever is installed beside it.
+
+Other packages offer an emulator through an entry point of the group
+``ptycassette.emulators``: its name is the backend's, its value an ``EmulatorFactory``
+(called with a ``Size``, returns an ``Emulator``). Nothing is imported before it is
+asked for.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, cast
+
+from ptycassette.errors import UsageError
+from ptycassette.model import EmulatorFactory
+from ptycassette.screen.emulator import EMULATOR_NAME, default_emulator
+
+__all__ = ["ENTRY_POINT_GROUP", "available_backends", "backend"]
+
+ENTRY_POINT_GROUP: Final = "ptycassette.emulators"
+
+
+def _found() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def available_backends() -> tuple[str, ...]:
+    """The names of all backends that are announced, the default one first.
+
+    Announced is not installed: loading one whose library is missing raises.
+    """
+    return (EMULATOR_NAME, *sorted(name for name in _found() if name != EMULATOR_NAME))
+
+
+def backend(name: str) -> EmulatorFactory:
+    """The factory of a backend.
+
+    Raises:
+        UsageError: there is no backend of that name, or its library is not installed.
+    """
+    if name == EMULATOR_NAME:
+        return default_emulator
+    entry = _found().get(name)
+    if entry is None:
+        raise UsageError(
+            f"no emulator named {name!r}", hint=f"there are: {', '.join(available_backends())}"
+        )
+    try:
+        return cast("EmulatorFactory", entry.load())
+    except (ImportError, AttributeError, OSError) as error:
+        raise UsageError(
+            f"the emulator {name!r} cannot be loaded: {error}",
+            hint=f"install what it needs, for example: pip install 'ptycassette[{name}]'",
+        ) from error
