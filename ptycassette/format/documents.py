@@ -55,7 +55,7 @@ def parse_document(
         raise LimitError(
             f"{len(data)} bytes, and a reader accepts {limits.max_document_bytes}", where=where
         )
-    check_density(data, limits, where)
+    check_density(data, limits.max_values, where)
     if strict:
         value = parse_strict(data, where=where, error=error, limits=limits)
     else:
@@ -124,7 +124,7 @@ def encode_document(
             f"{len(data)} bytes, and a reader accepts {DEFAULT_LIMITS.max_document_bytes}",
             where=where,
         )
-    check_density(data, DEFAULT_LIMITS, where)
+    check_density(data, DEFAULT_LIMITS.max_values, where)
     return data
 
 

@@ -8,17 +8,27 @@ that nothing which was written is refused later.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from ptycassette.errors import LimitError
 
-__all__ = ["DEFAULT_LIMITS", "INT64_MAX", "INT64_MIN", "UINT16_MAX", "Limits", "check_density"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "INT64_MAX",
+    "INT64_MIN",
+    "UINT16_MAX",
+    "Limits",
+    "check_density",
+    "check_line_density",
+]
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 UINT16_MAX = 2**16 - 1
 
-_DENSITY_CHECKED_FROM = 1 << 20  # bytes; shorter texts cannot hold enough values to hurt
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +46,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """The bytes of one output record."""
     max_uncovered_bytes: int = 64 << 20
     """Bytes of ``output.raw`` behind the last chunk, where that is allowed at all."""
-    max_values: int = 1_000_000
-    """JSON values in one document or line, counted from above by its punctuation."""
+    max_values: int = 100_000
+    """JSON values in one document: commas and opening brackets and braces outside of texts."""
+    max_line_values: int = 500_000
+    """The same in one line of a ``.jsonl`` file."""
     max_depth: int = 64
     """How deep arrays and objects nest in one document or line."""
     max_entries: int = 256
@@ -49,20 +61,36 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULT_LIMITS = Limits()
 
 
-def check_density(data: bytes, limits: Limits, where: str) -> None:
+def check_density(data: bytes, max_values: int, where: str) -> None:
     """Refuse JSON that would decode into too many values, before decoding it.
 
     Each value but the first follows a comma, a bracket or a brace, so their
-    number bounds the number of values. Texts hold some too, so the bound is a
-    generous one, and short data is not looked at.
+    number bounds the number of values. Those in texts do not count; they are
+    left out only when it matters, because that takes longer.
 
     Raises:
-        LimitError: more values than ``limits.max_values``.
+        LimitError: more values than ``max_values``.
     """
-    if len(data) < _DENSITY_CHECKED_FROM:
+    if len(data) < max_values or _punctuation(data) <= max_values:
         return
-    count = data.count(b",") + data.count(b"[") + data.count(b"{")
-    if count > limits.max_values:
+    count = _punctuation(_TEXT.sub(b"", data))
+    if count > max_values:
         raise LimitError(
-            f"about {count} JSON values, and a reader accepts {limits.max_values}", where=where
+            f"about {count} JSON values, and a reader accepts {max_values}", where=where
         )
+
+
+def check_line_density(lines: bytes, max_values: int, place: str, first_line: int) -> None:
+    """The same for each of many lines; usually one look at all of them is enough.
+
+    Raises:
+        LimitError: a line holds more values than ``max_values``.
+    """
+    if len(lines) < max_values or _punctuation(lines) <= max_values:
+        return
+    for number, line in enumerate(lines.split(b"\n"), first_line):
+        check_density(line, max_values, f"{place} line {number}")
+
+
+def _punctuation(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")

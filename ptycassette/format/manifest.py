@@ -66,8 +66,9 @@ def decode_manifest(
     """
     version = peek_version(data, where=where, limits=limits)
     if version != FORMAT_VERSION:
+        shown = visible(str(version), limit=20)
         raise VersionError(
-            f"the format version is {version}, and this reader knows {FORMAT_VERSION}",
+            f"the format version is {shown}, and this reader knows {FORMAT_VERSION}",
             where=where,
             hint="install a newer ptycassette" if version > FORMAT_VERSION else None,
         )

@@ -80,7 +80,8 @@ def merge_runs(sources: Sequence[Source], *, resolution_ms: int) -> Iterator[Run
         records, start = head.records, head.position
         end = start + 1
         expected += 1
-        while end < len(records) and records[end].seq == expected:
+        bound = _next_of_others(heads, head)
+        while end < len(records) and expected != bound and records[end].seq == expected:
             end += 1
             expected += 1
         run = records if end - start == len(records) else records[start:end]
@@ -94,11 +95,22 @@ def merge_runs(sources: Sequence[Source], *, resolution_ms: int) -> Iterator[Run
 
 
 def _holder(heads: Sequence[_Head], seq: int) -> int | None:
-    """The number of the source whose next record has ``seq``."""
+    """The number of the source whose next record has ``seq``, if no other is behind it."""
+    holder = None
     for number, head in enumerate(heads):
-        if head.records and head.records[head.position].seq == seq:
-            return number
-    return None
+        if head.records:
+            found = head.records[head.position].seq
+            if found < seq:
+                return None
+            if found == seq:
+                holder = number
+    return holder
+
+
+def _next_of_others(heads: Sequence[_Head], head: _Head) -> int | None:
+    """Where the run of ``head`` must end, so that a ``seq`` that stands twice is seen at once."""
+    nexts = [each.records[each.position].seq for each in heads if each is not head and each.records]
+    return min(nexts, default=None)
 
 
 def _complain(heads: Sequence[_Head], expected: int) -> None:

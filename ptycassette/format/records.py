@@ -26,6 +26,7 @@ from ptycassette.format.limits import (
     UINT16_MAX,
     Limits,
     check_density,
+    check_line_density,
 )
 from ptycassette.format.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.model import (
@@ -100,9 +101,11 @@ class RecordCodec(Generic[R]):
         if isinstance(record, InputRecord) and record.bytes == b"":
             record = msgspec.structs.replace(record, bytes=None)  # the reference leaves it out
         try:
-            return _ENCODER.encode(record) + b"\n"
+            line = _ENCODER.encode(record) + b"\n"
         except (TypeError, UnicodeError) as exc:
             raise RecordError(explain(exc), where=where) from exc
+        check_density(line, limits.max_line_values, where)
+        return line
 
     def decode(
         self,
@@ -125,7 +128,7 @@ class RecordCodec(Generic[R]):
             LimitError: a line holds too many values or nests too deep.
         """
         place = place or self.name
-        check_density(lines, limits, f"{place} line {first_line} and on")
+        check_line_density(lines, limits.max_line_values, place, first_line)
         try:
             records = self._decoder.decode_lines(lines)
             canonical = _ENCODER.encode_lines(records) == lines

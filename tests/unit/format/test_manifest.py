@@ -150,7 +150,7 @@ def test_a_manifest_that_is_too_large_is_refused() -> None:
 def test_a_manifest_that_nests_too_deep_is_refused() -> None:
     """Deeper than the decoder itself goes, and a little deeper than the limit."""
     with pytest.raises(LimitError, match="nested deeper"):
-        decode_manifest(b'{"version":' + b"[" * 100_000)
+        decode_manifest(b'{"version":' + b"[" * 50_000)
     with pytest.raises(LimitError, match="nested deeper than 64 levels"):
         decode_manifest(_edited(x=json.loads("[" * 64 + "]" * 64)))
 

@@ -78,6 +78,17 @@ def test_seq_must_be_contiguous_from_1(
     assert where in str(caught.value.where)
 
 
+def test_a_seq_that_stands_in_two_streams_is_seen_at_once() -> None:
+    """Not after a million records that follow on it."""
+    long = _source([_event(seq) for seq in range(1, 100)])
+    runs = merge_runs([long, _source([_event(5)])], resolution_ms=1)
+
+    assert [record.seq for record in next(runs).records] == [1, 2, 3, 4]
+    assert len(next(runs).records) == 1
+    with pytest.raises(SequenceError, match="seq 5 stands twice"):
+        next(runs)
+
+
 @pytest.mark.parametrize(
     ("records", "says"),
     [

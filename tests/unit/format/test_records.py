@@ -184,7 +184,30 @@ def test_json_of_too_many_values_is_refused_before_decoding() -> None:
 
     with pytest.raises(LimitError, match="JSON values"):
         SERVICE_EVENT_CODEC.decode(bomb)
-    check_density(b"," * 1000, Limits(max_values=10), "short texts are not counted")
+
+
+def test_punctuation_in_texts_does_not_count() -> None:
+    """A long answer with many commas is one value."""
+    check_density(b'["' + b',\\"[' * 100 + b'"]', 2, "x")
+
+    with pytest.raises(LimitError, match="about 101 JSON values"):
+        check_density(b"[" + b"0," * 100 + b"0]", 100, "x")
+
+
+def test_the_values_of_many_lines_are_counted_line_by_line() -> None:
+    """Together they may be more than one line may hold."""
+    record = ServiceEventRecord(seq=1, t_ms=0, payload=[0] * 300_000)
+    line = SERVICE_EVENT_CODEC.encode(record)
+
+    assert len(SERVICE_EVENT_CODEC.decode(line * 2)) == 2
+
+
+def test_a_record_of_too_many_values_is_not_written() -> None:
+    """A reader would refuse it."""
+    record = ServiceEventRecord(seq=1, t_ms=0, payload=[12345] * 600_000)
+
+    with pytest.raises(LimitError, match="JSON values"):
+        SERVICE_EVENT_CODEC.encode(record)
 
 
 def test_deep_nesting_is_refused_on_either_path() -> None:
