@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from ptycassette.host.recorder import AsyncRecording, Recording, arecord, record
     from ptycassette.host.replayer import areplay, replay
     from ptycassette.host.session import Session
+    from ptycassette.host.use import Use, UseResult, use
     from ptycassette.model import Event
+    from ptycassette.replay.drift import Drift, drift, semantic_drift
     from ptycassette.timeline import Exchange, exchanges
+    from ptycassette.timeline.match import Matching
+    from ptycassette.timeline.match_text import semantic_match
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
@@ -32,17 +36,25 @@ _HOMES = {
     "Cassette": "ptycassette.host.cassette_reader",
     "CassetteError": "ptycassette.errors",
     "CassetteWriter": "ptycassette.host.cassette_writer",
+    "Drift": "ptycassette.replay.drift",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
+    "Matching": "ptycassette.timeline.match",
     "Recording": "ptycassette.host.recorder",
     "Session": "ptycassette.host.session",
+    "Use": "ptycassette.host.use",
+    "UseResult": "ptycassette.host.use",
     "arecord": "ptycassette.host.recorder",
     "areplay": "ptycassette.host.replayer",
+    "drift": "ptycassette.replay.drift",
     "exchanges": "ptycassette.timeline",
     "open_cassette": "ptycassette.host.cassette_reader",
     "record": "ptycassette.host.recorder",
     "replay": "ptycassette.host.replayer",
+    "semantic_drift": "ptycassette.replay.drift",
+    "semantic_match": "ptycassette.timeline.match_text",
     "spawn": "ptycassette.host.pty_process",
+    "use": "ptycassette.host.use",
 }
 
 __all__ = [
@@ -51,18 +63,26 @@ __all__ = [
     "Cassette",
     "CassetteError",
     "CassetteWriter",
+    "Drift",
     "Event",
     "Exchange",
+    "Matching",
     "Recording",
     "Session",
+    "Use",
+    "UseResult",
     "__version__",
     "arecord",
     "areplay",
+    "drift",
     "exchanges",
     "open_cassette",
     "record",
     "replay",
+    "semantic_drift",
+    "semantic_match",
     "spawn",
+    "use",
 ]
 
 

@@ -77,6 +77,7 @@ class StandinEngine:
         recorded = self.options.recorded_size
         self._size_checked = recorded is None or size is None or size == recorded
         self._finished: Finished | None = None
+        self._pipe_ended = False
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -103,9 +104,13 @@ class StandinEngine:
         self.driver.last_us = now_us
         self.driver.signals.append(name)
 
-    def input_ended(self) -> None:
-        """No more input can come: standard input is at its end, or the driver hung up."""
+    def input_ended(self, *, of_pipe: bool = False) -> None:
+        """No more input can come: the driver hung up, or a pipe is at its end.
+
+        The end of a pipe counts as the Ctrl-D that was recorded at a terminal.
+        """
         self.driver.end()
+        self._pipe_ended = of_pipe
 
     def step(self, now_us: int) -> Play | Listen | Finished:
         """What to do at ``now_us``."""
@@ -235,8 +240,8 @@ class StandinEngine:
             if named and named[0] == matcher.entry.action:
                 driver.signals.popleft()
                 return Key("key", named[1], name=named[0])
-        if driver.ended and matcher.entry.action == "ctrl-d" and matcher.action != "ctrl-d":
-            # The end of a pipe is what Ctrl-D is typed for.
+        if self._pipe_ended and matcher.entry.action == "ctrl-d":
+            self._pipe_ended = False
             return Key("key", b"\x04", name="ctrl-d")
         return None
 

@@ -147,8 +147,8 @@ class _Run:
             match happening:
                 case Data(data=data, cooked=cooked):
                     engine.feed(data, now_us, cooked=cooked)
-                case Ended():
-                    engine.input_ended()
+                case Ended(gone=gone):
+                    engine.input_ended(of_pipe=not gone and not port.is_terminal)
                 case Resized(size=size):
                     engine.resized(size, now_us)
                 case _:

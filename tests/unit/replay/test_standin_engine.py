@@ -311,9 +311,18 @@ def test_the_end_of_a_pipe_is_what_ctrl_d_was_typed_for() -> None:
     """Recorded at a terminal, played over a pipe."""
     rig = Rig(Typed(0, b"1+1\r"), Output(1, b"2"), Typed(2, b"\x04"), Finished(t_us=3, exit=EXIT))
     rig.send(b"1+1\n")
-    rig.engine.input_ended()
+    rig.engine.input_ended(of_pipe=True)
 
     assert rig.run() == Over(EXIT)
+
+
+def test_hanging_up_is_no_ctrl_d() -> None:
+    """A terminal that was closed did not send it."""
+    rig = Rig(Typed(2, b"\x04"), Finished(t_us=3, exit=EXIT))
+    rig.engine.input_ended()
+    rig.run()
+
+    assert rig.kinds == ["input-missing"]
 
 
 def test_answers_of_the_terminal_are_neither_awaited_nor_compared() -> None:

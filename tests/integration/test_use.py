@@ -1,0 +1,289 @@
+"""``use``: the same block replayed, recorded and live; nothing is kept of what failed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import (
+    DivergenceError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+    WaitTimeoutError,
+)
+from ptycassette.host.use import use
+from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
+from ptycassette.testing import write_cassette
+
+pytestmark = pytest.mark.integration
+CAT = ["cat"]
+OK = ExitStatus(code=0, exited=True, signaled=False)
+
+
+def talk(session: Any, line: str = "hello") -> ExitStatus:
+    """What a test of ``cat`` does."""
+    session.type(f"{line}\n")
+    session.wait_for_text(f"{line}\n{line}")
+    session.send_key("ctrl-d")
+    status: ExitStatus = session.wait_exit()
+    return status
+
+
+@pytest.fixture
+def cassette(tmp_path: Path) -> Path:
+    """A recording of ``cat``."""
+    path = tmp_path / "cat.cassette"
+    with use(path, CAT, mode="auto") as session:
+        talk(session)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the test run decides nothing here."""
+    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+
+
+@pytest.mark.parametrize("mode", ["replay", "auto", "record", "rerecord", "live"])
+def test_the_same_block_runs_in_every_mode(cassette: Path, mode: str) -> None:
+    """With the same outcome."""
+    using = use(cassette, CAT, mode=mode)
+    with using as session:
+        assert talk(session) == OK
+    assert using.result.divergences == ()
+
+
+def test_the_mode_comes_from_the_environment(
+    cassette: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When nothing stronger says otherwise."""
+    monkeypatch.setenv("PTYCASSETTE_MODE", "live")
+    using = use(cassette, CAT)
+    with using as session:
+        talk(session, "something else")
+
+    assert using.result.action == "live"
+
+
+def test_other_input_raises_where_it_is_sent(cassette: Path) -> None:
+    """With expected, got and the screen."""
+    with pytest.raises(DivergenceError, match="hello<enter>"), use(cassette) as session:
+        session.type("hullo\n")
+
+
+def test_a_divergence_that_the_block_swallows_is_raised_at_its_end(cassette: Path) -> None:
+    """It is sticky."""
+    with pytest.raises(DivergenceError), use(cassette) as session:
+        with suppress(DivergenceError):
+            session.type("hullo\n")
+
+
+def test_a_block_that_ends_early_is_a_divergence(cassette: Path) -> None:
+    """Unless that is allowed."""
+    with pytest.raises(DivergenceError, match="input-missing"), use(cassette) as session:
+        session.type("hello\n")
+    using = use(cassette, allow_unplayed=True)
+    with using as session:
+        session.type("hello\n")
+
+    assert using.result.unplayed.inputs == 1
+
+
+def test_lenient_keeps_divergences_for_the_caller(cassette: Path) -> None:
+    """And the recording goes on."""
+    using = use(cassette, lenient=True)
+    with using as session:
+        session.type("hullo\n")
+        session.wait_for_text("hello\nhello")
+        session.send_key("ctrl-d")
+
+    assert [found.kind for found in using.result.divergences] == ["input-changed"]
+
+
+def test_waiting_for_what_never_comes_takes_no_time(cassette: Path) -> None:
+    """The clock of a replay is logical; the error shows the screen."""
+    with pytest.raises(WaitTimeoutError, match="nonsense"), use(cassette) as session:
+        session.wait_for_text("nonsense", timeout_s=3600)
+
+
+def test_what_is_shown_for_a_moment_can_be_waited_for(tmp_path: Path) -> None:
+    """As in a live session: recorded time is kept."""
+    path = tmp_path / "spinner.cassette"
+    write_cassette(
+        path, Output(0, b"working"), Output(2_000_000, b"\r\x1b[Kdone"),
+        Finished(t_us=3_000_000, exit=OK),
+    )  # fmt: skip
+    with use(path) as session:
+        session.wait_for_text("working")
+        session.wait_for_text("done")
+
+        assert 1.9 < session.elapsed_us / 1e6 < 2.1
+
+
+def test_a_missing_cassette_says_how_to_record_it(tmp_path: Path) -> None:
+    """In replay nothing is ever run."""
+    with pytest.raises(NotFoundError, match="PTYCASSETTE_MODE=auto"), use(tmp_path / "x", CAT):
+        pass
+
+
+def test_auto_in_ci_records_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a replay there."""
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(NotFoundError), use(tmp_path / "x", CAT, mode="auto"):
+        pass
+    assert not (tmp_path / "x").exists()
+
+
+def test_nothing_is_kept_of_a_block_that_failed(tmp_path: Path) -> None:
+    """The cassette is not there."""
+    recorded = use(tmp_path / "x", CAT, mode="record")
+    with pytest.raises(ZeroDivisionError), recorded as session:
+        session.wait_for_text(str(talk(session)) * (1 // 0))
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
+    """It would replay as one for ever."""
+    with (
+        pytest.raises(RefusedError, match="empty"),
+        use(tmp_path / "x", ["sleep", "9"], mode="record"),
+    ):
+        pass
+    assert not (tmp_path / "x").exists()
+
+
+def test_rerecord_reports_drift_and_changes_nothing(cassette: Path) -> None:
+    """The cassette stays as it was."""
+    before = (cassette / "manifest.json").read_bytes()
+    using = use(cassette, CAT, mode="rerecord")
+    with using as session:
+        talk(session, "hullo")
+
+    assert using.result.drift
+    assert (cassette / "manifest.json").read_bytes() == before
+
+
+def test_the_recorded_program_is_run_when_none_is_named(cassette: Path) -> None:
+    """Its argv is in the manifest."""
+    with use(cassette, mode="live") as session:
+        talk(session)
+    with pytest.raises(UsageError, match="which program"), use(cassette / "x", mode="live"):
+        pass
+
+
+def test_another_size_is_a_divergence(cassette: Path) -> None:
+    """The program would have drawn something else."""
+    small = use(cassette, size=Size(rows=5, cols=5))
+    with pytest.raises(DivergenceError, match="size-mismatch"), small as session:
+        session.type("hello\n")
+
+
+def test_a_typo_in_a_mode_is_an_error_before_anything_happens(tmp_path: Path) -> None:
+    """Not when the block is entered."""
+    with pytest.raises(UsageError, match="none of replay"):
+        use(tmp_path / "x", mode="recrod")
+
+
+def test_a_result_is_there_only_after_a_use(cassette: Path) -> None:
+    """Otherwise there is nothing to tell."""
+    with pytest.raises(RuntimeError):
+        _ = use(cassette).result
+
+
+def test_functions_and_generators_get_a_session_each_time(cassette: Path) -> None:
+    """By name, or first."""
+
+    @use(cassette)
+    def named(word: str, session: Any = None) -> tuple[str, ExitStatus]:
+        return word, talk(session)
+
+    @use(cassette)
+    def first(session_object: Any, word: str) -> tuple[str, ExitStatus]:
+        return word, talk(session_object)
+
+    @use(cassette)
+    def generator(session: Any) -> Iterator[str]:
+        session.type("hello\n")
+        yield "typed"
+        session.send_key("ctrl-d")
+        yield "ended"
+
+    assert [named("a"), named("b")] == [("a", OK), ("b", OK)]
+    assert first("c") == ("c", OK)
+    assert list(generator()) == ["typed", "ended"]
+
+
+async def async_talk(session: Any) -> ExitStatus:
+    """As ``talk``."""
+    await session.type("hello\n")
+    await session.wait_for_text("hello\nhello")
+    await session.send_key("ctrl-d")
+    status: ExitStatus = await session.wait_exit()
+    return status
+
+
+@pytest.mark.parametrize("mode", ["replay", "record", "rerecord", "live"])
+def test_coroutines_and_async_generators_get_an_async_session(cassette: Path, mode: str) -> None:
+    """In every mode."""
+
+    @use(cassette, CAT, mode=mode)
+    async def coroutine(session: Any) -> ExitStatus:
+        return await async_talk(session)
+
+    @use(cassette, CAT, mode=mode)
+    async def generator(session: Any) -> AsyncIterator[ExitStatus]:
+        yield await async_talk(session)
+
+    async def run() -> list[ExitStatus]:
+        async with use(cassette, CAT, mode=mode) as session:
+            third = await async_talk(session)
+        return [await coroutine(), *[status async for status in generator()], third]
+
+    assert asyncio.run(run()) == [OK, OK, OK]
+
+
+def test_tasks_and_threads_share_nothing(cassette: Path) -> None:
+    """Many at once, over one object."""
+    using = use(cassette)
+
+    async def one() -> ExitStatus:
+        async with using as session:
+            return await async_talk(session)
+
+    async def many() -> list[ExitStatus]:
+        return list(await asyncio.gather(*(one() for _ in range(10))))
+
+    statuses: list[ExitStatus] = []
+
+    def work() -> None:
+        with using as session:
+            statuses.append(talk(session))
+
+    threads = [threading.Thread(target=work) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert asyncio.run(many()) == [OK] * 10
+    assert statuses == [OK] * 5
+
+
+def test_a_query_that_was_recorded_with_its_answer_is_passed(tmp_path: Path) -> None:
+    """The session's own terminal answers again, and later."""
+    path = tmp_path / "query.cassette"
+    write_cassette(
+        path, Output(0, b"\x1b[c"), Typed(1, b"\x1b[?62;22c", source="terminal"),
+        Output(2, b"> "), Typed(3, b"x\r"), Finished(t_us=4, exit=OK),
+    )  # fmt: skip
+    with use(path, match="exact") as session:
+        session.wait_for_text(">")
+        session.type("x\n")
