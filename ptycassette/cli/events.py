@@ -103,14 +103,14 @@ def event_line(event: Event) -> EventLine:
     fields: dict[str, object] = {}
     match event.record:
         case OutputRecord(offset=offset):
-            fields = {"bytes": event.data, "offset": offset}
+            fields = {"data": event.data, "offset": offset}
         case InputRecord(kind="resize", size=size):
             fields = {"size": size}
         case InputRecord(kind="signal", signal=signal):
             fields = {"signal": signal}
         case InputRecord() as record:
             fields = {
-                "bytes": event.data,
+                "data": event.data,
                 "key": record.key,
                 "source": record.source,
                 "paste": record.paste,

@@ -138,7 +138,7 @@ class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     t_us: int
     t_ms: int
     kind: str
-    bytes: bytes | None = None
+    data: bytes | None = msgspec.field(name="bytes", default=None)
     key: str | None = None
     source: str | None = None
     paste: bool | None = None
