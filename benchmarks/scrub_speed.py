@@ -17,8 +17,8 @@ from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size
 from ptycassette.scrub import default_scrubber
 
 WORDS = (  # noqa: SIM905 - words, read better in rows
-    "the parser reads tokens and returns a tree of nodes while it keeps offsets so that errors "
-    "can say where they happened see also README docs/guide.md src/main.rs tests/unit/test_parser.py "
+    "the parser reads tokens and returns a tree of nodes while it keeps offsets so errors "
+    "can say where they happened see README docs/guide.md src/main.rs tests/unit/test_parser.py "
     "fn let match return import from class def async await None True self error warning note"
 ).split()
 

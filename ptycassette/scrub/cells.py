@@ -7,18 +7,18 @@ read, and their neighbours, are copied; copies are searched many at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ptycassette.model import Size
-from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows
+from ptycassette.screen.grid import Row
+from ptycassette.scrub.rows import Line, RowCopy, ScreenView, Segment, continues, joined_rows
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]
 
 _BLOCK = 16384
 _BATCH = 32768
-_UP = 12
-_FULL = 0.4
+_AROUND = 48
 
 
 class OutputCells:
@@ -76,26 +76,25 @@ class OutputCells:
                 at += 1
                 continue
             first = at
-            while at < last and (rows[at].view is None or rows[at].wrapped):
+            while at < last and rows[at].view is None:
                 rows[at].text(cols)
                 at += 1
-            while (
-                first > 0
-                and first > at - _UP - 1
-                and (rows[first].wrapped or len(rows[first - 1].text(cols)) >= _FULL * cols)
-            ):
-                first -= 1
-            below = min(at + 1, last)
-            while below < last and rows[below].wrapped:
-                below += 1
-            self._copy(first, below)
+            self._copy(rows, first, at)
 
-    def _copy(self, first: int, last: int) -> None:
-        rows = self._trace.terminal.buf.rows
-        copies = [
-            RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped) for row in rows[first:last]
-        ]
-        for text, segments in joined_rows(copies):
+    def _copy(self, rows: Sequence[Row], first: int, last: int) -> None:
+        """Copy rows ``first`` up to ``last``, and the rows around that belong to their lines."""
+        lines = [_line(row) for row in rows[first:last]]
+        for row in reversed(rows[max(0, first - _AROUND) : first]):
+            line = _line(row)
+            if not (lines[0].row.wrapped or continues(line, lines[0])):
+                break
+            lines.insert(0, line)
+        for row in rows[last : last + _AROUND]:
+            line = _line(row)
+            if not (row.wrapped or continues(lines[-1], line)):
+                break
+            lines.append(line)
+        for text, segments in joined_rows(lines):
             if not text or text.isspace():
                 continue
             for position, segment in segments:
@@ -110,3 +109,7 @@ class OutputCells:
         view = ScreenView("\n".join(self._texts), starts=self._starts, segments=self._segments)
         self._new()
         return view
+
+
+def _line(row: Row) -> Line:
+    return Line(RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped))

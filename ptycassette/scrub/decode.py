@@ -24,6 +24,12 @@ _PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
 )
+_DUMP_LINE = re.compile(
+    r"^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}(?P<bytes>(?:[0-9A-Fa-f]{2}){1,2}"
+    r"(?: {1,2}(?:[0-9A-Fa-f]{2}){1,4}){0,31})(?= |$)",
+    re.MULTILINE,
+)
+_DUMP_COLUMN = 80
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _AROUND = 400
 _MOST_DIGITS = 1 << 20
@@ -97,6 +103,7 @@ class Decoder:
             yield from _base64(text, start, end)
         for start, end in self._hex.spans(text):
             yield from _hex(text, start, end)
+        yield from _dumped(text)
         if "\\" in text or "%" in text:
             yield from _escaped(text)
 
@@ -127,6 +134,25 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
         raw = bytes.fromhex("".join(digits))
         if _PRINTABLE_RUN.search(raw):
             yield _Hex(raw.decode("latin-1"), spans=spans)
+
+
+def _dumped(text: str) -> Iterator[Decoded]:
+    """Hex dumps as ``xxd``, ``hexdump -C`` and ``od -tx1`` print them: several lines as one."""
+    spans: list[tuple[int, int]] = []
+    digits: list[str] = []
+    lines = end = 0
+    for match in [*_DUMP_LINE.finditer(text), None]:
+        if match is None or match.start() > end + _DUMP_COLUMN:
+            raw = bytes.fromhex("".join(digits))
+            if lines > 1 and _PRINTABLE_RUN.search(raw):
+                yield _Hex(raw.decode("latin-1"), spans=spans)
+            spans, digits, lines = [], [], 0
+        if match is not None:
+            pairs = list(_PAIR.finditer(text, *match.span("bytes")))
+            spans += [pair.span(1) for pair in pairs]
+            digits += [pair[1] for pair in pairs]
+            lines += 1
+            end = match.end()
 
 
 def _escaped(text: str) -> Iterator[Decoded]:

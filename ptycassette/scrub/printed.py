@@ -22,7 +22,7 @@ _QUIET = (
     r"|\x1b[78=>\\]"  # save, restore, keypad modes, string terminator
     r"|[\x00\x07\x0e\x0f\x7f]"
 )
-_STRING = r"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\)?"
+_STRING = r"(?P<head>\x1bP[0-?]*[ -/]*[@-~]|\x1b[\]PX^_])[^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\)?"
 _TOKEN = re.compile(
     rf"(?P<moving>{_MOVING}|[\r\n\x08\x0b\x0c]+)|(?P<string>{_STRING})|(?P<quiet>{_QUIET}|\x1b)"
 )
@@ -67,7 +67,8 @@ def printed_views(raw: str, *, base: int) -> tuple[PiecewiseView, PiecewiseView]
             continue
         printed.add("\n", -1)
         if kind == "string":
-            strings.add(match.group(), base + start)
+            head = match.end("head")
+            strings.add(raw[head:at], base + head)
             strings.add("\n", -1)
     printed.add(raw[at:], base + at)
     return printed.view(), strings.view()

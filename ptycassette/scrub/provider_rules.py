@@ -86,7 +86,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
         )
     ),
     *(("aws-access-key-id", prefix, "[A-Z2-7]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
-    ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{80,}={0,2}"),
+    ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{40,}={0,2}"),
     ("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=_-]{30,}"),
     *(
         ("slack-token", prefix, "[A-Za-z0-9-]{10,}")
@@ -147,7 +147,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("vault-token", "hvs.", f"{_W}{{24,}}"),
     ("vault-token", "hvb.", f"{_W}{{24,}}"),
     ("vault-token", "hvr.", f"{_W}{{24,}}"),
-    ("age-secret-key", "AGE-SECRET-KEY-", "[A-Z0-9]{50,}"),
+    ("age-secret-key", "AGE-SECRET-KEY-", "[A-Z0-9]{30,}"),
     ("docker-token", "dckr_pat_", f"{_W}{{24,}}"),
     ("docker-token", "dckr_oat_", f"{_W}{{24,}}"),
     ("grafana-token", "glsa_", f"{_A}{{32}}_{_H}{{8}}"),
@@ -171,8 +171,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("sentry-token", "sntryu_", f"{_H}{{60,}}"),
     ("posthog-key", "phx_", f"{_W}{{40,}}"),
     ("posthog-key", "phc_", f"{_W}{{40,}}"),
-    ("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]{100,}"),
-    ("atlassian-token", "ATCTT3", "[A-Za-z0-9_=-]{100,}"),
+    ("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
+    ("atlassian-token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
     ("bitbucket-password", "ATBB", f"{_A}{{28,}}"),
     ("dropbox-token", "sl.", f"{_W}{{100,}}"),
     ("heroku-key", "HRKU-", f"{_W}{{32,}}"),
@@ -202,7 +202,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("typeform-token", "tfp_", f"{_W}{{40,}}"),
     ("shippo-token", "shippo_", f"(?:live|test)_{_H}{{40}}"),
     ("dynatrace-token", "dt0c01.", "[A-Z0-9]{24}\\.[A-Z0-9]{60,}"),
-    ("artifactory-token", "AKCp", f"{_A}{{60,}}"),
+    ("artifactory-token", "AKCp", f"{_A}{{40,}}"),
     ("lark-or-infracost-key", "ico-", f"{_A}{{32}}"),
     ("jwt", "eyJ", f"{_W}{{8,}}\\.[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}"),
 )
@@ -245,7 +245,7 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="airtable-token",
-        pattern=r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
+        pattern=r"pat[A-Za-z0-9]{14}\.[0-9a-f]{20,}",
         anchors=("pat",),
         public=3,
         placeholder="<airtable-token>",

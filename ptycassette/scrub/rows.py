@@ -17,7 +17,7 @@ import msgspec
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.views import View
 
-__all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows"]
+__all__ = ["Line", "RowCopy", "ScreenView", "Segment", "continues", "joined_rows"]
 
 BLANK = "\0"
 _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
@@ -37,26 +37,29 @@ class RowCopy(msgspec.Struct, frozen=True):
     """A row as it was at one moment.
 
     ``chars`` has a string per cell ("" behind a wide character), ``origins``
-    the stretch of output that painted each, or None.
+    the stretch of output that painted each or the offset of its first byte, or None.
     """
 
     chars: list[str]
-    origins: list[tuple[int, int] | None]
+    origins: Sequence[tuple[int, int] | int | None]
     wrapped: bool
 
     def sources(self) -> list[int]:
         """For each canonical character of the row its offset in the output, or -1."""
         sources: list[int] = []
         for char, origin in zip(self.chars, self.origins, strict=False):
-            width = len(char) if char.isascii() else len(canonical(char))
+            if char.isascii():
+                width = first = len(char)
+            else:
+                width, first = len(char.encode()), len(char[:1].encode())
             if origin is None:
                 sources += [-1] * width
-            elif origin[1] - origin[0] == width:
-                sources += range(origin[0], origin[1])
-            elif origin[1] - origin[0] >= len(canonical(char[:1])) > 0:
-                first = len(canonical(char[:1]))
-                sources += range(origin[0], origin[0] + first)
-                sources += [-1] * (width - first)
+                continue
+            start, end = origin if isinstance(origin, tuple) else (origin, origin + first)
+            if end - start == width:
+                sources += range(start, end)
+            elif end - start >= first:
+                sources += [*range(start, start + first), *[-1] * (width - first)]
             else:
                 sources += [-1] * width
         return sources
@@ -110,7 +113,7 @@ def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
             start = index
 
 
-class _Line:
+class Line:
     """A row taken apart: what is text in it, and where its margin is."""
 
     __slots__ = ("end", "left", "margin", "row", "text")
@@ -128,9 +131,8 @@ class _Line:
         self.end = max(len(shown), self.left)
 
 
-def joined_rows(rows: Sequence[RowCopy]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
     """Logical lines of consecutive rows: (canonical text, positions and segments)."""
-    lines = [_Line(row) for row in rows]
     builder = _Builder()
     for number, line in enumerate(lines):
         before = lines[number - 1] if number else None
@@ -138,7 +140,7 @@ def joined_rows(rows: Sequence[RowCopy]) -> Iterator[tuple[str, list[tuple[int, 
             if line.row.wrapped:
                 builder.add(line, 0, len(line.text))
                 continue
-            if _continues(before, line):
+            if continues(before, line):
                 builder.add(line, line.left, line.end)
                 continue
             yield builder.take()
@@ -159,7 +161,7 @@ class _Builder:
         self._segments: list[tuple[int, Segment | None]] = []
         self._length = 0
 
-    def add(self, line: _Line, start: int, end: int) -> None:
+    def add(self, line: Line, start: int, end: int) -> None:
         """Append characters ``start`` to ``end`` of a line's text."""
         text = line.text[start:end]
         first = start
@@ -177,7 +179,7 @@ class _Builder:
         return result
 
 
-def _continues(before: _Line, line: _Line) -> bool:
+def continues(before: Line, line: Line) -> bool:
     """Whether a program seems to have broken a token between these rows."""
     if before.end <= before.left or line.end <= line.left:
         return False
@@ -203,7 +205,7 @@ def _mixed(word: str) -> bool:
     )
 
 
-def _chains(lines: Sequence[_Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     for number, line in enumerate(lines[:-1]):
         for match in _TOKEN.finditer(line.text):

@@ -27,7 +27,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.rows import RowCopy, joined_rows
+from ptycassette.scrub.rows import Line, RowCopy, joined_rows
 from ptycassette.scrub.search import Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.typed import typed_view
@@ -177,7 +177,9 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     plain = [canonical(row) for row in rows]
     joined = [
         text
-        for text, segments in joined_rows([RowCopy(list(row), [], False) for row in rows])
+        for text, segments in joined_rows(
+            [Line(RowCopy(list(row), [], wrapped=False)) for row in rows]
+        )
         if len(segments) > 1
     ]
     return "\n".join([*plain, *joined, ""])
