@@ -301,6 +301,9 @@ class Cassette:
         check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
         return verified
 
+    def __repr__(self) -> str:
+        return f"<Cassette {str(self.path)!r} id={self.manifest.id!r}>"
+
     def close(self) -> None:
         """Close its files; iterators stop working. Does nothing the second time."""
         self._closer()

@@ -1,9 +1,9 @@
 """The hidden directory beside the target in which a cassette is put together.
 
-Its name is ``.NAME.RANDOM.staging``; it is 0700, and its owner holds an
-advisory lock on it, which the kernel drops when the owner dies. Whoever next
-writes to the same target removes the staging directories that nobody holds,
-so a crash leaves no litter for long.
+Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
+owner holds an advisory lock on it, which the kernel drops when the owner dies.
+Whoever next writes to the same target removes the staging directories that
+nobody holds, so a crash leaves no litter for long.
 
 Nothing in it is secret: what is staged has been scrubbed.
 """
@@ -27,6 +27,8 @@ from ptycassette.model.visible import visible
 __all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race"]
 
 _SUFFIX = ".staging"
+_NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
+_IGNORE = ".gitignore"
 _HINTS = {
     errno.ENOSPC: "the disk is full: free some space and try again",
     errno.EDQUOT: "the disk quota is used up: free some space and try again",
@@ -86,6 +88,11 @@ class Staging:
             self._make_parents()
             _remove_abandoned(target)
             self.path, self.fd = self._create()
+        try:
+            self._ignore()
+        except BaseException:
+            self.remove()
+            raise
 
     def _make_parents(self) -> None:
         missing = []
@@ -100,13 +107,22 @@ class Staging:
 
     def _create(self) -> tuple[Path, int]:
         while True:
-            name = f".{self._target.name}.{secrets.token_hex(6)}{_SUFFIX}"
+            name = f".{self._target.name[:_NAME_CHARS]}.{secrets.token_hex(6)}{_SUFFIX}"
             path = self._target.parent / name
             path.mkdir(mode=0o700)
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             # Somebody who cleans up may have seen it before it was locked: then take another.
             if _lock(fd) and _is_same(path, fd):
                 return path, fd
+            os.close(fd)
+
+    def _ignore(self) -> None:
+        """Keep git away from it, in case that it is left behind in a work tree."""
+        fd = self.create(_IGNORE)
+        try:
+            with disk_errors("writing", self.path / _IGNORE):
+                os.write(fd, b"*\n")
+        finally:
             os.close(fd)
 
     def create(self, name: str) -> int:
@@ -131,6 +147,7 @@ class Staging:
             StorageError: the disk refused.
         """
         with disk_errors("publishing the cassette", self._target):
+            os.unlink(_IGNORE, dir_fd=self.fd)
             os.fchmod(self.fd, 0o755)
             os.fsync(self.fd)
             if replaces is None:
@@ -202,7 +219,8 @@ def _is_same(path: Path, fd: int) -> bool:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove the staging directories of writers that died, as far as one can tell."""
-    for path in target.parent.glob(f".{_glob_safe(target.name)}.*{_SUFFIX}"):
+    start = _glob_safe(target.name[:_NAME_CHARS])
+    for path in target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"):
         with contextlib.suppress(OSError):
             if not stat.S_ISDIR(path.stat(follow_symlinks=False).st_mode):
                 continue

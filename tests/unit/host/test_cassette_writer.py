@@ -11,6 +11,7 @@ import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -57,6 +58,7 @@ def test_nothing_is_at_the_target_before_publishing(tmp_path: Path) -> None:
 
         assert staging.name.startswith(".c.")
         assert stat.S_IMODE(staging.stat().st_mode) == 0o700
+        assert (staging / ".gitignore").read_text(encoding="ascii") == "*\n"
         writer.publish(manifest_of())
     assert _names(tmp_path) == ["c"]
 
@@ -581,6 +583,84 @@ def test_a_disk_that_refuses_is_told_and_nothing_is_published(
             write_cassette(tmp_path / "c", Output(0, b"hi"))
 
     assert "c" not in _names(tmp_path)
+
+
+def test_a_long_name_can_be_published(tmp_path: Path) -> None:
+    """The hidden name beside it is not longer than the file system allows."""
+    name = "\u20ac" * 80
+    write_cassette(tmp_path / name, Output(0, b"hi"))
+
+    assert _names(tmp_path) == [name]
+
+
+def test_an_unpublished_writer_can_fail_at_its_first_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made until then is removed."""
+    real, left = os.open, [6]
+
+    def fail(*args: Any, **named: Any) -> int:
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(*args, **named)
+
+    monkeypatch.setattr(os, "open", fail)
+    with pytest.raises(errors.StorageError, match="Too many open files"):
+        CassetteWriter(tmp_path / "c")
+    assert _names(tmp_path) == []
+
+
+def test_what_only_looks_abandoned_is_left_alone(tmp_path: Path) -> None:
+    """Files and links of that name, and names that only begin alike."""
+    (tmp_path / ".c.000000000000.staging").write_bytes(b"mine")
+    (tmp_path / ".c.x.staging").mkdir()
+    (tmp_path / ".c.d.000000000000.staging").mkdir()
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == [
+        ".c.000000000000.staging",
+        ".c.d.000000000000.staging",
+        ".c.x.staging",
+        "c",
+    ]
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
+def test_a_file_system_without_locks_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Then litter stays, and nothing else changes."""
+
+    def flock(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    (tmp_path / ".c.000000000000.staging").mkdir()
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == [".c.000000000000.staging", "c"]
+
+
+def test_moving_aside_is_undone_when_the_new_one_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old cassette stands there again."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    monkeypatch.setattr(cassette_staging, "exchange", lambda *_: False)
+    real, failed = os.rename, []
+
+    def rename(source: Any, target: Any) -> None:
+        if str(source).endswith(".staging") and not failed:
+            failed.append(source)
+            raise OSError(errno.EIO, "Input/output error")
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(errors.StorageError, match="publishing the cassette failed"):
+        write_cassette(tmp_path / "c", Output(0, b"new"), overwrite=True)
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"old"
+    assert _names(tmp_path) == ["c"]
 
 
 def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
