@@ -6,6 +6,9 @@ ptyprocess, textual, pytest or aiohttp.
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 # The stand-in's first byte counts in milliseconds, and loading typing takes eight: type
 # checkers know this name as well.
 TYPE_CHECKING = False
@@ -86,17 +89,43 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> typing.Any:
-    """Load a public name on first use (PEP 562)."""
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+class _CallableModule(ModuleType):
+    """A subpackage that has the name of a public function; calling it calls the function.
+
+    ``ptycassette.replay`` is both. Importing anything below a subpackage binds the
+    subpackage to its name here, and whoever calls the function must not notice.
+    """
+
+    def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        return _public(self.__name__.rpartition(".")[2])(*args, **kwargs)
+
+
+class _Package(ModuleType):
+    """This package: makes such subpackages callable when the import system binds them."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _HOMES:
+            value.__class__ = _CallableModule
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def _public(name: str) -> typing.Any:
+    """What a public name stands for, from where it lives."""
     from importlib import import_module
 
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __getattr__(name: str) -> typing.Any:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOMES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = _public(name)
+    return globals().setdefault(name, value)  # loading may have bound a callable subpackage
 
 
 def __dir__() -> list[str]:
