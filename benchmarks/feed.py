@@ -24,19 +24,14 @@ CHUNK = 4096
 SIZE = Size(rows=24, cols=80)
 MIN_BYTES = 1 << 20
 
-WORDS = (
-    "the agent reads file tests and writes a patch then runs make check while "
-    "waiting for the model to answer in the terminal session error return value"
-).split()
+WORDS = ["the", "agent", "reads", "a", "file", "and", "writes", "a", "patch", "then", "runs", "make", "check", "while", "waiting"]
 CJK = "漢字仮名交じり文の端末記録再生試験用文字列中文字符終端錄製測試한국어터미널"
 EMOJI = ["👍", "🚀", "❤️", "👩‍💻", "✅", "⚠️", "🇯🇵", "👋🏽", "é", "ñ", "—"]
 
 
 def plain(rng: random.Random) -> str:
     """Lines of prose, as a compiler or a log writes them."""
-    return "".join(
-        " ".join(rng.choices(WORDS, k=rng.randint(3, 14))) + "\r\n" for _ in range(200)
-    )
+    return "".join(" ".join(rng.choices(WORDS, k=rng.randint(3, 14))) + "\r\n" for _ in range(200))
 
 
 def cjk(rng: random.Random) -> str:
@@ -107,7 +102,9 @@ def feed_seconds(feed: Callable[[bytes], None], data: bytes) -> float:
     return time.process_time() - started
 
 
-def megabytes_per_second(make: Callable[[], Callable[[bytes], None]], data: bytes, runs: int) -> float:
+def megabytes_per_second(
+    make: Callable[[], Callable[[bytes], None]], data: bytes, runs: int
+) -> float:
     """The best of ``runs`` runs, each with a fresh emulator."""
     return max(len(data) / 1e6 / feed_seconds(make(), data) for _ in range(runs))
 
@@ -148,10 +145,16 @@ def main(argv: list[str] | None = None) -> int:
     for name in STREAMS:
         data = stream(name, size)
         stock = megabytes_per_second(lambda: StockPyte().feed, data[: size // 4], 1)
-        rates = [megabytes_per_second(lambda m=make: m().feed, data, runs) for make in makers.values()]  # type: ignore[misc]
-        print(f"{name:10}{stock:12.2f}" + "".join(f"{rate:12.2f}" for rate in rates) + f"{rates[0] / stock:8.1f}")
+        rates = [
+            megabytes_per_second(lambda m=make: m().feed, data, runs) for make in makers.values()
+        ]  # type: ignore[misc]
+        print(
+            f"{name:10}{stock:12.2f}"
+            + "".join(f"{rate:12.2f}" for rate in rates)
+            + f"{rates[0] / stock:8.1f}"
+        )
     costs = "".join(f"{snapshot_us(make()):12.1f}" for make in makers.values())
-    print(f"{'snapshot us':10}{stock_snapshot_us():11.1f}{costs}")
+    print(f"{'snapshot':10}{stock_snapshot_us():12.1f}{costs}   us")
     return 0
 
 

@@ -5,28 +5,65 @@ Start here:
 ``default_emulator(size)``
     renders output: ``feed``, ``resize``, ``snapshot``, ``pending``, ``answers``, and beyond
     the port ``signals`` (what the program told its terminal), ``scrollback``,
-    ``synchronized``, ``cells``.
+    ``synchronized``, ``cells``. ``PyteEmulator`` takes the width mode, the length of
+    the scrollback and the ``Profile`` that says which queries are answered.
 ``TracedEmulator(size, on_losing=...)``
     the same screens, plus ``origins()``: per cell the bytes (start, end) of the output
     that painted it, which go with the cell through scrolling, editing, reflow and
     history; ``wrapped()``; and a call ``on_losing(first_row, last_row)`` before
     anything on screen is lost.
+``save_emulator``, ``load_emulator``
+    the whole state as bytes, and back: checkpoints for seeking.
+``backend(name)``, ``available_backends()``
+    other emulators behind the same port.
 ``frame_policy(name)``
     which moments of a session become frames.
+``diff``, ``render_text``, ``render_ansi``, ``render_html``, ``screen_hash``, ``screen_cells``
+    what to do with one screen, or two.
+``normaliser(...)``
+    rewrites what is volatile, for comparison only.
 """
 
+from ptycassette.screen.backends import available_backends, backend
+from ptycassette.screen.cells import ScreenCell, screen_cells
+from ptycassette.screen.diff import CellChange, ScreenDiff, diff
+from ptycassette.screen.digest import screen_hash
 from ptycassette.screen.emulator import PyteEmulator, default_emulator
+from ptycassette.screen.normalise import Normaliser, Rule, normaliser
 from ptycassette.screen.policies import POLICY_NAMES, FramePolicy, frame_policy
+from ptycassette.screen.profiles import DUMB, PROFILES, XTERM, Profile
+from ptycassette.screen.render import render_ansi, render_html, render_text
 from ptycassette.screen.signals import Signal
+from ptycassette.screen.state import load_emulator, save_emulator
 from ptycassette.screen.trace import OnLosing, TracedEmulator
 
 __all__ = [
+    "DUMB",
     "POLICY_NAMES",
+    "PROFILES",
+    "XTERM",
+    "CellChange",
     "FramePolicy",
+    "Normaliser",
     "OnLosing",
+    "Profile",
     "PyteEmulator",
+    "Rule",
+    "ScreenCell",
+    "ScreenDiff",
     "Signal",
     "TracedEmulator",
+    "available_backends",
+    "backend",
     "default_emulator",
+    "diff",
     "frame_policy",
+    "load_emulator",
+    "normaliser",
+    "render_ansi",
+    "render_html",
+    "render_text",
+    "save_emulator",
+    "screen_cells",
+    "screen_hash",
 ]

@@ -97,6 +97,11 @@ class Parser(pyte.ByteStream):
         """How many bytes at the end of the input are an incomplete character or sequence."""
         return self._sequence_bytes + len(self._held)
 
+    @property
+    def in_sequence(self) -> bool:
+        """Whether a control function is open, be it an escape sequence or a string."""
+        return self._state != _GROUND
+
     def feed(self, data: bytes) -> None:  # type: ignore[override]
         """Parse bytes. Never raises."""
         if not data:
