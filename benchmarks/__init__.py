@@ -1,0 +1,1 @@
+"""Measurements of ptycassette beside the tools that people use today; ``make bench`` runs them."""

@@ -1,0 +1,41 @@
+"""``python -m benchmarks [--quick] [NAME...]``: all measurements, or those named.
+
+Tables go to the terminal, and as Markdown and JSON into ``benchmarks/results``
+(not with ``--quick``, which takes less of everything).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+# In this order, each in a process of its own, so that none inherits another's memory.
+NAMES = {
+    "recording": "what recording costs the program and the user, beside other recorders",
+    "cassettes": "finalising, checking, replaying, and how that grows",
+    "startup": "how long commands take to start",
+    "feed": "how fast emulators take output",
+    "scrub_speed": "how fast secrets are removed",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run; the first status that is not 0."""
+    options = [word for word in arguments if word.startswith("-")]
+    names = [word for word in arguments if not word.startswith("-")] or list(NAMES)
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or any(option != "--quick" for option in options):
+        listed = "\n".join(f"  {name:12} {text}" for name, text in NAMES.items())
+        print(f"usage: python -m benchmarks [--quick] [NAME...]\n{listed}", file=sys.stderr)
+        return 2
+    status = 0
+    for name in names:
+        # scrub_speed has options of its own, and takes little by itself.
+        passed = options if name != "scrub_speed" else []
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *passed], check=False)
+        status = status or done.returncode
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
