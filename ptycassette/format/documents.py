@@ -115,10 +115,7 @@ def encode_document(
             raise error(fault, where=where)
         value = {"seq": record.seq, "t_ms": record.t_ms, "exit": None, **value}
     check_value(value, where=where, error=error, limits=DEFAULT_LIMITS)
-    try:
-        data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-    except (TypeError, UnicodeError) as exc:
-        raise error(explain(exc), where=where) from exc
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
     if len(data) > DEFAULT_LIMITS.max_document_bytes:
         raise LimitError(
             f"{len(data)} bytes, and a reader accepts {DEFAULT_LIMITS.max_document_bytes}",

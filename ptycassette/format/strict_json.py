@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from functools import cache
 from typing import Any, NoReturn, get_args, get_type_hints
 
@@ -38,13 +39,8 @@ class _RefusedError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RefusedError(
-                    f"the key {visible(key, limit=80)!r} stands twice in one object"
-                )
-            seen.add(key)
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise _RefusedError(f"the key {visible(twice, limit=80)!r} stands twice in one object")
     return value
 
 

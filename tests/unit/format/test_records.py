@@ -109,6 +109,15 @@ def test_a_fault_in_a_canonical_line_is_found_with_its_number() -> None:
     assert caught.value.where == "output.jsonl line 6 (seq 1, t_ms 0)"
 
 
+def test_a_fault_in_an_odd_line_is_found_too() -> None:
+    """Whichever way it was read."""
+    bad = LINE.replace(b'"offset":0', b'"offset": -1')
+
+    with pytest.raises(RecordError, match="negative") as caught:
+        OUTPUT_CODEC.decode(LINE + bad)
+    assert caught.value.where == "output.jsonl line 2 (seq 1, t_ms 0)"
+
+
 def test_one_odd_line_does_not_spoil_the_others() -> None:
     """A block that is not canonical is read line by line."""
     odd = b' {"t_ms":0, "seq":2, "later":[1], "offset":1, "length":1}\r\n'

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import shutil
 import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -385,6 +388,131 @@ def test_bytes_behind_the_last_record_are_tolerated_where_nothing_pins_them(
         assert cassette.output_size == 11
     with pytest.raises(errors.ChunkError, match="the last 9 bytes"):
         open_cassette(path, limits=Limits(max_uncovered_bytes=8))
+
+
+def _unpin(path: Path) -> None:
+    """Make a cassette one of the reference format alone."""
+    document = json.loads((path / "manifest.json").read_bytes())
+    del document["optional"], document["provenance"]["contract_version"]
+    (path / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def _edit_outputs(path: Path, change: Callable[[int, dict[str, Any]], None]) -> None:
+    """Let ``change`` edit each output record; it is given its number and its fields."""
+    records = [json.loads(line) for line in (path / "output.jsonl").read_bytes().splitlines()]
+    for number, record in enumerate(records):
+        change(number, record)
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (path / "output.jsonl").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Three chunks around one that is larger than a block, not pinned."""
+    chunks = (b"a" * 2_500_000, b"b" * 2_500_000, b"c" * 10, b"d" * 10)
+    write_cassette(tmp_path / "c", *(Output(n, data) for n, data in enumerate(chunks)))
+    _unpin(tmp_path / "c")
+    return tmp_path / "c"
+
+
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
+def test_each_chunk_is_compared_with_its_digest(large: Path, which: int) -> None:
+    """Also one that is larger than what is read at once; the first that is wrong is named."""
+    with open_cassette(large) as cassette:
+        assert cassette.output_size == 5_000_020
+
+    def change(number: int, record: dict[str, Any]) -> None:
+        if number >= which:
+            record["sha256"] = "0" * 64
+
+    _edit_outputs(large, change)
+    with pytest.raises(errors.ChunkError, match="the sha256 of the chunk at") as caught:
+        open_cassette(large)
+    assert f"seq {which + 1}," in str(caught.value.where)
+
+
+def test_chunks_need_no_digest(large: Path) -> None:
+    """It is optional in the format."""
+    _edit_outputs(large, lambda _, record: record.pop("sha256"))
+
+    with open_cassette(large) as cassette:
+        assert cassette.verify().outputs == 4
+
+
+def test_gaps_between_chunks_count_for_the_digest_of_the_whole(large: Path) -> None:
+    """Bytes that no record covers are pinned by ``content_digest`` all the same."""
+
+    def change(number: int, record: dict[str, Any]) -> None:
+        if number == 1:
+            record |= {"offset": 4_999_000, "length": 1_000}
+            del record["sha256"]
+
+    _edit_outputs(large, change)
+    with open_cassette(large) as cassette:
+        assert b"".join(e.data for e in cassette.events())[-21:] == b"b" + b"c" * 10 + b"d" * 10
+
+    with (large / "output.raw").open("r+b") as stream:
+        stream.seek(3_000_000)
+        stream.write(b"x")
+    with pytest.raises(errors.DigestError, match="the manifest pins"):
+        open_cassette(large)
+
+
+def test_the_first_bad_chunk_is_named_with_the_digest_of_the_whole(large: Path) -> None:
+    """So that one knows where to look."""
+    with (large / "output.raw").open("r+b") as stream:
+        stream.seek(3_000_000)
+        stream.write(b"x")
+
+    with pytest.raises(errors.DigestError, match=r"first seen at .* seq 2"):
+        open_cassette(large)
+
+
+def test_what_the_system_refuses_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory, its listing, or a file in it: status 3, not 4."""
+
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    for name in ("open", "scandir"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, refuse)
+            with pytest.raises(errors.UnreadableError, match="Permission denied"):
+                open_cassette(V1 / "minimal")
+
+
+def test_a_file_that_the_system_refuses_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the file."""
+    real = os.open
+
+    def refuse(path: str, *args: Any, **named: Any) -> int:
+        if path == "frames.jsonl":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, *args, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(errors.UnreadableError, match=r"minimal/frames\.jsonl: Permission denied"):
+        open_cassette(V1 / "minimal")
+
+
+def test_a_file_that_vanishes_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between listing the directory and opening it."""
+    real = os.open
+
+    def lose(path: str, *args: Any, **named: Any) -> int:
+        if path == "frames.jsonl":
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+        return real(path, *args, **named)
+
+    monkeypatch.setattr(os, "open", lose)
+    with pytest.raises(errors.MissingFileError, match=r"frames\.jsonl is missing"):
+        open_cassette(V1 / "minimal")
+
+
+def test_a_cassette_can_be_told_from_another() -> None:
+    """In a debugger and in a test report."""
+    with open_cassette(V1 / "minimal", check="manifest") as cassette:
+        assert repr(cassette).endswith("minimal' id='00000000-0000-4000-8000-000000000001'>")
 
 
 def test_a_last_line_without_its_newline_is_whole_when_it_parses(
