@@ -33,8 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
+    "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+    "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
 }

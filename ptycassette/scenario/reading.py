@@ -1,9 +1,4 @@
-"""Scenario text to ``Scenario``: strict YAML or JSON, every mistake with its place.
-
-YAML is read by a safe loader that also refuses what makes a file mean more than it
-shows: anchors and aliases (small files that grow huge), merge keys, tags, repeated
-keys, and more than one document.
-"""
+"""Scenario text to ``Scenario``: strict YAML or JSON, every mistake with its place."""
 
 from __future__ import annotations
 
@@ -11,7 +6,6 @@ import re
 from typing import Any
 
 import msgspec
-import yaml
 
 from ptycassette.errors import UsageError
 from ptycassette.model.visible import visible
@@ -26,47 +20,11 @@ from ptycassette.scenario.model import (
     Title,
 )
 from ptycassette.scenario.normalise import BUILT_IN
+from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]
 
-MAX_SCENARIO_BYTES = 4 << 20
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """Safe, and without what hides meaning."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases and anchors before anything is expanded."""
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
-            raise yaml.composer.ComposerError(
-                None, None, "anchors and aliases are not allowed", event.start_mark
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        """Refuse merge keys, repeated keys and keys that are no text."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            problem = None
-            if key.tag == "tag:yaml.org,2002:merge":
-                problem = "merge keys are not allowed"
-            elif key.tag != "tag:yaml.org,2002:str":
-                problem = f"the key {key.value!r} is no text"
-            elif key.value in seen:
-                problem = f"the key {key.value!r} stands twice"
-            if problem:
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-# YAML 1.1 reads ``12:30`` as a number in base 60, and dates as dates; here they are text.
-_StrictLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
@@ -81,13 +39,9 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
     Raises:
         UsageError: it is not a scenario; the message says where and why.
     """
-    if len(data) > MAX_SCENARIO_BYTES:
-        raise UsageError(f"longer than {MAX_SCENARIO_BYTES} bytes", where=where)
+    plain = parse_yaml(data, where=where)
     try:
-        plain = yaml.load(data, _StrictLoader)  # noqa: S506 - a SafeLoader, and stricter
         scenario = msgspec.convert(plain, Scenario)
-    except (yaml.YAMLError, UnicodeDecodeError) as exc:
-        raise UsageError(f"no YAML as it is read here: {visible(str(exc))}", where=where) from exc
     except (msgspec.ValidationError, RecursionError) as exc:
         raise UsageError(
             f"no scenario: {visible(str(exc))}", where=where,

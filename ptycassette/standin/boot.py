@@ -46,6 +46,11 @@ class Handover:
 def main(argv: list[str] | None = None) -> int:
     """Run a stand-in; ``argv`` without the program name. Does not return when it played."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if args[:1] == ["--shim"]:
+        find_packages()
+        from ptycassette.standin.shim import run_shim
+
+        return run_shim(args[1], args[2], args[4:])
     block_signals()
     handover = Handover()
     try:

@@ -81,9 +81,8 @@ def test_other_input_raises_where_it_is_sent(cassette: Path) -> None:
 
 def test_a_divergence_that_the_block_swallows_is_raised_at_its_end(cassette: Path) -> None:
     """It is sticky."""
-    with pytest.raises(DivergenceError), use(cassette) as session:
-        with suppress(DivergenceError):
-            session.type("hullo\n")
+    with pytest.raises(DivergenceError), use(cassette) as session, suppress(DivergenceError):
+        session.type("hullo\n")
 
 
 def test_a_block_that_ends_early_is_a_divergence(cassette: Path) -> None:

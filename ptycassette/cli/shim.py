@@ -1,0 +1,54 @@
+"""``ptycassette shim``: executables that stand-ins are started by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.host.modes import mode_named
+from ptycassette.host.shims import ShimConfig, make_shims
+from ptycassette.model.visible import visible
+from ptycassette.standin.options import parse_settings
+
+__all__ = ["command"]
+
+
+@click.command(epilog="Example: ptycassette shim --dir bin --library cassettes claude codex")
+@click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
+@click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
+@click.option("--library", type=click.Path(), required=True, help="Directory of cassettes.")
+@click.option(
+    "--mode", help="replay, auto, record, rerecord or live; PTYCASSETTE_MODE is stronger."
+)
+@click.option("--report", type=click.Path(), default="", help="Where reports go.")
+@click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
+@click.option("--option", "options", multiple=True, help="A word for the stand-in, repeatable.")
+def command(
+    programs: tuple[str, ...],
+    directory: str,
+    library: str,
+    mode: str | None,
+    report: str,
+    state: str | None,
+    options: tuple[str, ...],
+) -> int:
+    """Make an executable for each PROGRAM that plays a cassette of the library.
+
+    Put the directory first on PATH. In the modes that record, the shim runs the
+    real program found further along PATH through the recorder.
+    """
+    if mode is not None:
+        mode_named(mode, where="--mode")
+    parse_settings([*options, "any"]).matching()  # complain now, not in a test
+    place = Path(directory).absolute()
+    config = ShimConfig(
+        library=str(Path(library).absolute()),
+        state=str(Path(state).absolute() if state else place / ".ptycassette-state"),
+        mode=mode,
+        report=str(Path(report).absolute()) if report else "",
+        options=options,
+    )
+    for path in make_shims(place, programs, config):
+        click.echo(visible(str(path)))
+    return 0

@@ -1,0 +1,239 @@
+"""Shims on PATH: the program's name, and behind it a recording, the recorder, or the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from ptycassette.cli import main
+from ptycassette.errors import ManifestError, NotFoundError, SpawnError
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.shims import find_real, read_shim_config
+
+pytestmark = pytest.mark.integration
+
+AGENT = """#!/bin/sh
+printf 'agent %s> ' "$1"
+read line
+printf 'you said %s\\n' "$line"
+exit 7
+"""
+
+
+class Desk:
+    """A real program, a shim for it, and a library."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.bin = place / "bin"
+        self.library = place / "cassettes"
+        self.report_path = place / "report.json"
+        real = place / "real"
+        real.mkdir()
+        self.write_agent(AGENT)
+        assert main(["shim", "--dir", str(self.bin), "--library", str(self.library), "agent"]) == 0
+
+    def write_agent(self, script: str) -> None:
+        """Install the real program."""
+        path = self.place / "real" / "agent"
+        path.write_text(script)
+        path.chmod(0o755)
+
+    def environment(self, mode: str) -> dict[str, str]:
+        """Shims first, the real program behind them."""
+        path = os.pathsep.join([str(self.bin), str(self.place / "real"), os.environ["PATH"]])
+        kept = {name: value for name, value in os.environ.items() if name != "CI"}
+        return {
+            **kept, "PATH": path, "PTYCASSETTE_MODE": mode,
+            "PTYCASSETTE_REPORT": str(self.report_path),
+        }  # fmt: skip
+
+    def talk(self, mode: str, *, word: str = "one", line: str = "hello") -> tuple[str, int | None]:
+        """What an orchestrator does, in a terminal."""
+        child = pexpect.spawn(
+            "agent", [word], env=self.environment(mode), timeout=30, encoding="utf-8",
+            dimensions=(24, 80),
+        )  # fmt: skip
+        try:
+            child.expect("> ")
+            child.send(f"{line}\r")
+            child.expect(pexpect.EOF)
+            output = child.before or ""
+        finally:
+            child.close(force=True)
+        return output.replace("\r\n", "\n"), child.exitstatus
+
+    def run(self, mode: str, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """The program over pipes."""
+        return subprocess.run(
+            ["agent", *args],  # noqa: S607 - found on PATH, as drivers do
+            env=self.environment(mode),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+            input=stdin,
+        )
+
+    def report(self) -> dict[str, Any]:
+        """The last report."""
+        found: dict[str, Any] = json.loads(self.report_path.read_text())
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk."""
+    return Desk(tmp_path)
+
+
+def test_the_same_session_recorded_replayed_and_live(desk: Desk) -> None:
+    """The driver sees no difference; in replay the real program is not needed."""
+    live = desk.talk("live")
+    recorded = desk.talk("auto")
+    (desk.place / "real" / "agent").unlink()
+    replayed = desk.talk("auto")
+
+    assert live == recorded == replayed == ("hello\nyou said hello\n", 7)
+    assert desk.report()["result"] == "passed"
+    assert desk.report()["argv"] == ["agent", "one"]
+
+
+def test_sessions_are_told_apart_by_their_arguments(desk: Desk) -> None:
+    """Each was recorded on its own."""
+    desk.talk("auto", word="one")
+    desk.talk("auto", word="two", line="other")
+
+    assert desk.talk("replay", word="two", line="other") == ("other\nyou said other\n", 7)
+    assert desk.talk("replay", word="one") == ("hello\nyou said hello\n", 7)
+
+
+def test_other_input_is_a_divergence(desk: Desk) -> None:
+    """And the exit status says so."""
+    desk.talk("auto")
+
+    assert desk.talk("replay", line="bye")[1] == 125
+    assert desk.report()["divergences"][0]["got"]["text"] == "bye<enter>"
+
+
+def test_record_replaces_what_was_recorded(desk: Desk) -> None:
+    """In its place."""
+    desk.talk("auto")
+    desk.write_agent(AGENT.replace("you said", "I heard"))
+    desk.talk("record")
+
+    assert desk.talk("replay") == ("hello\nI heard hello\n", 7)
+    assert len(list(desk.library.iterdir())) == 1
+
+
+def test_rerecord_reports_drift_and_keeps_the_cassette(desk: Desk) -> None:
+    """The driver talks to the real program meanwhile."""
+    desk.talk("auto")
+    desk.write_agent(AGENT.replace("you said", "I heard").replace("exit 7", "exit 8"))
+
+    assert desk.talk("rerecord") == ("hello\nI heard hello\n", 8)
+    report = desk.report()
+    assert report["result"] == "drifted"
+    assert report["divergences"][0]["kind"] == "exit-changed"
+    assert any("I heard" in note for note in report["notes"])
+    assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
+
+
+def test_what_is_missing_in_replay_is_said_on_stderr(desk: Desk) -> None:
+    """With the candidates, and in the report."""
+    desk.talk("auto")
+    ran = desk.run("replay", "three")
+
+    assert ran.returncode == 125
+    assert "no cassette was recorded as agent three" in ran.stderr
+    assert "agent-one.cassette: recorded as" in ran.stderr
+    assert desk.report()["result"] == "failed"
+
+
+def test_a_typo_in_the_mode_runs_nothing(desk: Desk) -> None:
+    """Least of all the real program."""
+    ran = desk.run("recrod", "one")
+
+    assert ran.returncode == 125
+    assert "recrod" in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_real_program_that_is_missing_is_exit_status_127(desk: Desk) -> None:
+    """As a shell says it."""
+    (desk.place / "real" / "agent").unlink()
+    ran = desk.run("live", "one")
+
+    assert ran.returncode == 127
+    assert "not on PATH behind the shim" in ran.stderr
+
+
+def test_recording_over_pipes_gives_what_the_program_wrote(desk: Desk) -> None:
+    """An orchestrator that reads a pipe."""
+    ran = desk.run("auto", "one", stdin="hello\n")
+    again = desk.run("replay", "one", stdin="hello\n")
+
+    assert ran.returncode == 7
+    assert again.returncode == 7
+    assert "you said hello" in again.stdout
+    assert desk.report()["result"] == "passed"
+
+
+def test_the_recording_names_the_program_and_not_the_shim(desk: Desk) -> None:
+    """So that it is found again on another machine."""
+    desk.talk("auto")
+    with open_cassette(desk.library / "agent-one.cassette") as cassette:
+        argv = cassette.manifest.command.argv or ()
+
+    assert argv[1:] == ("one",)
+    assert argv[0].endswith("real/agent")
+    assert cassette.manifest.harness.name == "agent"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", ""])
+def test_a_shim_has_the_plain_name_of_a_program(desk: Desk, name: str) -> None:
+    """Nothing is written elsewhere."""
+    words = ["shim", "--dir", str(desk.bin), "--library", str(desk.library), name]
+
+    assert main(words) == 2
+
+
+def test_a_file_that_is_no_shim_is_not_replaced(desk: Desk) -> None:
+    """A shim is made again at will."""
+    words = ["shim", "--dir", str(desk.bin), "--library", str(desk.library)]
+    (desk.bin / "mine").write_text("#!/bin/sh\n")
+
+    assert main([*words, "mine"]) == 2
+    assert main([*words, "agent"]) == 0
+
+
+@pytest.mark.parametrize("words", [["--mode", "recrod"], ["--option", "--metch"]])
+def test_a_typo_is_found_when_the_shim_is_made(desk: Desk, words: list[str]) -> None:
+    """Not in the middle of a test."""
+    head = ["shim", "--dir", str(desk.bin), "--library", str(desk.library)]
+
+    assert main([*head, *words, "agent"]) == 2
+
+
+def test_without_its_configuration_a_shim_says_so(tmp_path: Path) -> None:
+    """As does one whose configuration was written by somebody else."""
+    with pytest.raises(NotFoundError, match="no shims were made"):
+        read_shim_config(tmp_path)
+    (tmp_path / ".ptycassette-shim.json").write_text("{")
+    with pytest.raises(ManifestError):
+        read_shim_config(tmp_path)
+
+
+def test_the_real_program_is_looked_for_behind_every_shim(desk: Desk) -> None:
+    """Of several directories."""
+    path = desk.environment("live")["PATH"]
+
+    assert find_real("agent", path) == str(desk.place / "real" / "agent")
+    with pytest.raises(SpawnError):
+        find_real("agent", str(desk.bin))
