@@ -349,3 +349,18 @@ def test_hours_are_shown_as_hours() -> None:
     show.run()
 
     assert "0:00.5 / 1:02:03.4" in show.terminal.shown()
+
+
+def test_a_long_seek_says_that_it_is_under_way() -> None:
+    """Every now and then, while nothing else moves."""
+    show = Show({0.5: "end"}, size=Size(rows=4, cols=70))
+    feed = show.view.feed
+
+    def slow(event: Event) -> None:
+        show.clock.advance(0.3)
+        feed(event)
+
+    show.view.feed = slow  # type: ignore[method-assign]
+    show.run()
+
+    assert any(b"seeking 0:0" in data for _, data in show.terminal.written)

@@ -136,3 +136,10 @@ def test_blank_cells_with_a_style_are_printed() -> None:
 
     assert list(ansi_lines(screen)) == ["\x1b[0;44m  \x1b[0m"]
     assert list(ansi_lines(screen, colors=False)) == [""]
+
+
+def test_a_change_of_style_in_the_right_half_starts_at_the_left_half() -> None:
+    """No terminal can paint half of a character."""
+    styled = _screen("a漢c", styles=((StyleRun(2, 1, RED),),))
+
+    assert "\x1b[1;2H\x1b[0m漢".encode() in paint(_screen("a漢c"), styled)
