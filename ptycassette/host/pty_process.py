@@ -532,8 +532,8 @@ def _in_child(plan: _Plan, control: int) -> NoReturn:
     fcntl.ioctl(0, termios.TIOCNOTTY)
     if _PRCTL is not None:
         _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    program = os.fork()
     try:
+        program = _spawn_program(plan, control) if sys.platform == "linux" else os.fork()
         if program == 0:
             _become_program(plan, control)
         _become_supervisor(plan, control, program)
@@ -541,8 +541,43 @@ def _in_child(plan: _Plan, control: int) -> NoReturn:
         os._exit(127)
 
 
+def _spawn_program(plan: _Plan, control: int) -> int:
+    """Start the program without another copy of the recorder's memory (posix_spawn(3)).
+
+    A leader of a new session without a terminal gets the first one that it opens (tty(4)).
+    """
+    tty = os.ttyname(0)
+    stage = b"cwd"
+    try:
+        if plan.cwd is not None:
+            os.chdir(plan.cwd)
+        stage = b"exec"
+        program = os.posix_spawn(
+            plan.path,
+            plan.argv,
+            plan.env,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, 0, 1),
+                (os.POSIX_SPAWN_DUP2, 0, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
+    except OSError as exc:
+        os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
+        os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
+        raise
+    os.write(control, b"P %d %s\n" % (program, os.fsencode(tty)))
+    return program
+
+
 def _become_program(plan: _Plan, control: int) -> None:
-    """Take the terminal and execute; what fails is said over the socket."""
+    """Take the terminal and execute, on systems where opening it is not enough to get it.
+
+    What fails is said over the socket.
+    """
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:

@@ -105,7 +105,9 @@ def test_the_program_finds_default_signals_and_no_stray_descriptors() -> None:
             file.close()
 
     words = output.split()
-    assert words[:4] == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16]
+    assert words[:3] == ["SigBlk:", "0" * 16, "SigIgn:"]
+    # 32 and 33 are the C library's own; its posix_spawn always ignores them.
+    assert int(words[3], 16) & ~(3 << 31) == 0
     assert words[4:] in (["0", "1", "2", "3"], ["0", "1", "2"])
 
 
@@ -246,6 +248,7 @@ def test_signal_names_are_read_in_every_spelling() -> None:
         signal_number(12345)
 
 
+@pytest.mark.slow
 def test_the_last_burst_is_never_lost() -> None:
     """64 KB and exit at once, 200 times."""
     lengths = {
@@ -352,16 +355,17 @@ def test_nobody_outlives_a_recorder_that_is_killed(mark: str, options: list[str]
 
 def test_a_killed_supervisor_leaves_nobody_either(mark: str) -> None:
     """The recorder notices, and ends the tree as far as it can see it."""
+    script = "trap '' HUP; setsid sleep 300 & echo up; wait"
     env = {**os.environ, MARK: mark}
-    with spawn(["bash", "-c", "sleep 300 & echo up; wait"], size=SIZE, env=env) as child:
+    with spawn(["bash", "-c", script], size=SIZE, env=env) as child:
         select.select([child.fd], [], [], 5)
-        time.sleep(0.1)
+        time.sleep(0.2)
         os.kill(child._supervisor, signal.SIGKILL)
         status = child.wait(5)
 
         assert status is not None
         assert status.signal == "killed"
-    assert gone(mark, 2)
+        assert gone(mark, 2)
 
 
 def test_the_supervisor_works_inside_of_the_fork_too(

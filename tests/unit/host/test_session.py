@@ -192,6 +192,7 @@ def test_raw_input_without_echo_is_not_masked(stage: Stage) -> None:
         ([b"x" * 4096], True),
         ([b"x" * 4000, b"x" * 95 + b"\r"], False),
         ([b"x" * 4000, b"x" * 96], True),
+        ([b"x" * 2000, b"x" * 2000, b"x" * 96], True),
         ([b"x" * 4000 + b"\r", b"x" * 4000 + b"\r"], False),
         ([b"x" * 4000 + b"\n" + b"x" * 90, b"x" * 4000], False),
         ([b"a\r" * 5000], False),

@@ -121,13 +121,16 @@ BEFORE = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
-@given(st.sampled_from(BEFORE), st.lists(PIECES, max_size=150), st.integers(1, 5))
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(BEFORE), st.lists(PIECES, min_size=20, max_size=150), st.integers(1, 5))
 def test_shortened_output_shows_the_same_screen(
     before: bytes, pieces: list[bytes], rows: int
 ) -> None:
     """Cell by cell, styles and cursor included, whatever came before and whatever comes after."""
-    data = b"".join(pieces)
+    numbered = [
+        b"\r\n%d" % index if piece == b"\r\n" else piece for index, piece in enumerate(pieces)
+    ]
+    data = b"".join(numbered)
     whole, short = default_emulator(Size(rows, 12)), default_emulator(Size(rows, 12))
     for emulator, output in ((whole, data), (short, shorten(data, rows))):
         emulator.feed(before)
@@ -135,6 +138,19 @@ def test_shortened_output_shows_the_same_screen(
         emulator.feed(b"after")
 
     assert short.snapshot() == whole.snapshot()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 24])
+def test_of_a_flood_exactly_what_can_be_seen_is_kept(rows: int) -> None:
+    """The last rows and the last colour, and hardly more."""
+    lines = [b"\x1b[3%dm%d" % (index % 8, index) for index in range(300)]
+    data = b"\r\n".join([*lines[:200], b"\x1b[7m", *[b"%d" % index for index in range(200)]])
+    whole, short = default_emulator(Size(rows, 20)), default_emulator(Size(rows, 20))
+    whole.feed(data)
+    short.feed(shorten(data, rows))
+
+    assert short.snapshot() == whole.snapshot()
+    assert len(shorten(data, rows)) < len(data) * 0.9
 
 
 def test_plain_floods_become_short() -> None:
@@ -250,11 +266,26 @@ def test_a_flood_that_moves_about_is_rendered_and_not_kept() -> None:
 
 def test_a_flood_within_margins_is_rendered() -> None:
     """Below a scroll region lines are written over each other: all of them count."""
-    chunks = [b"\x1b[1;5r\x1b[24;1H", *[b"text %d\r\n" % i * 100 for i in range(100)]]
-    core, emulator = core_with(chunks)
+    core, emulator = core_with([b"\x1b[1;5r\x1b[24;1H"])
+    core.render()
+    emulator.fed = 0
+    chunks = [b"text %d\r\n" % index * 100 for index in range(100)]
+    for chunk in chunks:
+        core.pty.say(chunk)
+    while core.pump_output():
+        pass
     core.render()
 
     assert emulator.fed == sum(map(len, chunks))
+
+
+def test_what_came_before_a_resize_is_rendered_in_the_old_size() -> None:
+    """Although nobody had wanted to see it."""
+    core, _ = core_with([b"x" * 100])
+    core.resize(Size(24, 40))
+    core.perform_requests()
+
+    assert [len(row) for row in core.view().screen.rows[:3]] == [40, 20, 0]
 
 
 def test_a_clean_environment_keeps_what_programs_need_and_nothing_else() -> None:
