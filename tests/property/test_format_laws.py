@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.errors import CassetteError, InvalidCassetteError
 from ptycassette.format.documents import DOCUMENT_TYPES, decode_document, encode_document
+from ptycassette.format.limits import DEFAULT_LIMITS
 from ptycassette.format.lines import LineReader
 from ptycassette.format.manifest import decode_manifest, encode_manifest
 from ptycassette.format.records import STREAM_CODECS, RecordCodec
@@ -170,6 +171,20 @@ def test_records_come_back_as_written(codec: RecordCodec[Any], data: st.DataObje
     read += reader.finish().records
 
     assert read == records
+
+
+@pytest.mark.parametrize("codec", STREAM_CODECS, ids=lambda codec: codec.name)
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_the_fast_way_and_the_strict_way_agree(
+    codec: RecordCodec[Any], data: st.DataObject
+) -> None:
+    """A block read at once holds what its lines hold one by one."""
+    record = data.draw(BY_NAME[codec.name])
+    line = codec.encode(record)
+
+    strict = codec.decode_line(line[:-1], number=1, place="x", limits=DEFAULT_LIMITS)
+    assert [strict] == codec.decode(line) == [record]
 
 
 @pytest.mark.parametrize("codec", STREAM_CODECS, ids=lambda codec: codec.name)
