@@ -114,16 +114,17 @@ def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str
 def _values(fact: Fact, screens: Screens) -> list[Any]:
     """All values of a fact."""
     found: list[Any] = []
-    for match in re.finditer(fact.regex, screens[fact.screen].text, re.MULTILINE):
-        text = match["value"].strip()
-        value: Any = fact.map.get(text, text)
-        if fact.kind == "number":
-            value = to_number(value)
-            if value is None:
-                raise LayoutError(f"no number in {match.group()!r}", fact.screen)
-        found.append(value)
+    for name in fact.screens:
+        for match in re.finditer(fact.regex, screens[name].text, re.MULTILINE):
+            text = match["value"].strip()
+            value: Any = fact.map.get(text, text)
+            if fact.kind == "number":
+                value = to_number(value)
+                if value is None:
+                    raise LayoutError(f"no number in {match.group()!r}", name)
+            found.append(value)
     if not found and fact.required:
-        raise LayoutError(f"nothing matches {fact.regex!r}", fact.screen)
+        raise LayoutError(f"nothing matches {fact.regex!r}", fact.screens[0])
     return found
 
 

@@ -57,13 +57,15 @@ class Marker(Checked, frozen=True, kw_only=True):
 
 
 class Fact(Checked, frozen=True, kw_only=True):
-    """Something to take from a captured screen: the group ``value`` of ``regex``.
+    """Something to take from captured screens: the group ``value`` of ``regex``.
+
+    ``screen`` is one name, or several where a list is longer than a screen.
 
     ``map`` translates values. ``kind`` ``number`` reads ``6,131``, ``2.6k`` and
     ``$0.01``.
     """
 
-    screen: str
+    screen: str | tuple[str, ...]
     regex: str
     kind: Literal["text", "number"] = "text"
     required: bool = True
@@ -74,6 +76,11 @@ class Fact(Checked, frozen=True, kw_only=True):
         check_regex(self.regex)
         if _VALUE not in self.regex:
             raise ValueError("regex has no group named value")
+
+    @property
+    def screens(self) -> tuple[str, ...]:
+        """The names of the screens."""
+        return (self.screen,) if isinstance(self.screen, str) else self.screen
 
 
 class Window(Checked, frozen=True, kw_only=True):
@@ -130,7 +137,11 @@ class Discovery(Checked, frozen=True, kw_only=True):
 
 
 class Probe(Checked, frozen=True, kw_only=True):
-    """A whole probe."""
+    """A whole probe.
+
+    ``environment`` names the variables that the CLI gets from the user (keys, mostly);
+    everything else but the usual ones is kept from it.
+    """
 
     version: Literal[1]
     name: str
@@ -143,6 +154,7 @@ class Probe(Checked, frozen=True, kw_only=True):
     freshness_window: str = "15m"
     staleness_behavior: Literal["report", "refuse"] = "report"
     arguments: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     steps: tuple[Step, ...]
     markers: tuple[Marker, ...] = ()
     quota: Quota | None = None
@@ -174,10 +186,10 @@ def _used_screens(probe: Probe) -> set[str]:
     used: set[str] = set()
     if probe.quota is not None:
         used |= {window.screen for window in probe.quota.windows}
-        used |= {fact.screen for fact in probe.quota.metadata.values()}
-        used |= {probe.quota.account_class.screen} if probe.quota.account_class else set()
+        used |= {name for fact in probe.quota.metadata.values() for name in fact.screens}
+        used |= set(probe.quota.account_class.screens if probe.quota.account_class else ())
         used |= {probe.quota.accounted.screen} if probe.quota.accounted else set()
     if probe.discovery is not None:
         facts = (probe.discovery.models, probe.discovery.reasoning_levels)
-        used |= {fact.screen for fact in facts if fact is not None}
+        used |= {name for fact in facts if fact is not None for name in fact.screens}
     return used

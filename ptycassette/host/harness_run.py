@@ -140,7 +140,10 @@ def offline_run(
         )
     base = _make_root(plan.root)
     try:
-        home, cwd = base / "home", base / "work"
+        # A name that no screen shows otherwise: the scrubber knows it as a user's name.
+        home = base / "run-home"
+        # Inside the home, as a user would have it: CLIs then show it as ~/work.
+        cwd = home / "work"
         home.mkdir()
         cwd.mkdir()
         for name, text in plan.files.items():

@@ -1,0 +1,182 @@
+"""``ptycassette probe HARNESS``: ask a CLI for its quota, account and models."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ptycassette.errors import UsageError
+from ptycassette.model.visible import visible
+
+if TYPE_CHECKING:
+    from ptycassette.harness import ProbeResult
+
+__all__ = ["command"]
+
+NOT_OK_STATUS = 1
+
+
+@click.command("probe", epilog="Example: ptycassette probe codex --from codex.cassette --json")
+@click.argument("harness")
+@click.option("--probe", "name", help="Which probe: a name or a file. Default: HARNESS's own.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    metavar="CASSETTE",
+    help="Ask a recording instead of the program; needs no credentials.",
+)
+@click.option(
+    "--record",
+    "target",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Record the run; the cassette gets quota.json and discovery.json.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the cassette at --record.")
+@click.option("--max-age", metavar="TIME", help="Older evidence is stale (90s, 15m, 24h, 7d).")
+@click.option("--account", default="default", show_default=True, help="One run each at a time.")
+@click.option(
+    "--watch",
+    "snapshot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Ask again and again; keep the latest result in FILE.",
+)
+@click.option("--every", default="5m", show_default=True, help="How often with --watch.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (docs/probes.md).")
+def command(
+    harness: str,
+    name: str | None,
+    source: Path | None,
+    target: Path | None,
+    overwrite: bool,
+    max_age: str | None,
+    account: str,
+    snapshot: Path | None,
+    every: str,
+    as_json: bool,
+) -> int:
+    """Ask HARNESS for its usage windows, account class and models.
+
+    Ends with 0 when the answer is complete and fresh enough, else with 1; the
+    status says why: unauthenticated, unavailable, error or stale.
+    """
+    from ptycassette.host.harness_files import load_probe, load_profile
+    from ptycassette.host.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
+
+    if source is not None and (target is not None or snapshot is not None):
+        raise UsageError("--from asks a recording: --record and --watch do not go with it")
+    probe = load_probe(name or _own_probe(harness))
+    if probe.harness != harness:
+        raise UsageError(f"the probe {probe.name!r} is for {probe.harness}, not for {harness}")
+    max_age_s = None if max_age is None else _seconds(max_age, "--max-age")
+
+    def ask() -> ProbeResult:
+        if source is not None:
+            return probe_cassette(probe, source, max_age_s=max_age_s)
+        from ptycassette.host.clock import MonotonicClock
+
+        clock = MonotonicClock()
+        try:
+            result = probe_live(
+                probe,
+                load_profile(harness),
+                target=target,
+                account=account,
+                overwrite=overwrite,
+                clock=clock,
+            )
+        except ProbeFailedError as failed:
+            result = failed.result
+        return how_fresh(result, clock.wall(), max_age_s=max_age_s)
+
+    if snapshot is not None:
+        _watch(snapshot, ask, account=account, harness=harness, every_s=_seconds(every, "--every"))
+        return 0
+    result = ask()
+    _tell(result, as_json=as_json)
+    return 0 if result.status == "ok" else NOT_OK_STATUS
+
+
+def _own_probe(harness: str) -> str:
+    """The built-in probe of a harness."""
+    from ptycassette.host.harness_files import builtin_probes
+
+    own = [name for name in builtin_probes() if name.startswith(f"{harness}-")]
+    if not own:
+        raise UsageError(
+            f"there is no built-in probe for {harness!r}",
+            hint=f"--probe FILE, or one of: {', '.join(builtin_probes())}",
+        )
+    return own[0]
+
+
+def _seconds(text: str, option: str) -> int:
+    """A duration from the command line."""
+    from ptycassette.harness.probe import parse_window
+
+    try:
+        return parse_window(text)
+    except ValueError as wrong:
+        raise UsageError(f"{option}: {wrong}") from wrong
+
+
+def _watch(
+    snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
+) -> None:
+    """Refresh the snapshot until SIGINT or SIGTERM."""
+    from ptycassette.host.clock import MonotonicClock
+    from ptycassette.host.probe_watch import refresh, watch
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+
+    def once() -> None:
+        result = refresh(
+            snapshot,
+            ask,
+            account=account,
+            harness=harness,
+            clock=MonotonicClock(),
+        )
+        told = "somebody else is asking for this account" if result is None else result.status
+        click.echo(f"{harness}: {told}")
+
+    watch(once, interval_s=every_s, stop=stop)
+
+
+def _tell(result: ProbeResult, *, as_json: bool) -> None:
+    """Print the result."""
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
+        return
+    age = "" if result.age_s is None else f", {result.age_s} s old"
+    click.echo(f"{result.harness}: {result.status} (captured {result.captured_at}{age})")
+    if result.quota is not None:
+        if result.quota.account_class:
+            click.echo(f"  account  {visible(result.quota.account_class)}")
+        for window in result.quota.windows or ():
+            resets = f", resets {window['resets']}" if "resets" in window else ""
+            click.echo(
+                f"  {visible(str(window['name'])):8} {window['used_percent']:g} % used"
+                f"{visible(resets)}"
+            )
+        for name, value in (result.quota.metadata or {}).items():
+            click.echo(f"  {visible(name):8} {visible(str(value))}")
+    if result.discovery is not None and result.discovery.models:
+        click.echo(f"  models   {visible(', '.join(result.discovery.models))}")
+    if result.diagnostic is not None:
+        click.echo(f"  {visible(result.diagnostic.message)}")
+        for failed in result.diagnostic.failed:
+            click.echo(f"  failed: {visible(failed)}")
+        for row in result.diagnostic.screen:
+            click.echo(f"  | {visible(row)}")
