@@ -24,7 +24,7 @@ from typing import Any, Self, Unpack
 
 import msgspec
 
-from ptycassette.errors import CassetteError, RecordError, SpawnError
+from ptycassette.errors import CassetteError, LimitError, RecordError, SpawnError
 from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
 from ptycassette.host.async_session import AsyncSession
@@ -55,6 +55,7 @@ from ptycassette.record.finalise import RunFailedError
 __all__ = ["AsyncRecording", "Recorder", "Recording", "arecord", "record"]
 
 _PAYLOAD_LIMITS = Limits(max_depth=32)
+_PAYLOAD_BYTES = 4 << 20
 
 
 class Recorder:
@@ -224,8 +225,14 @@ def checked_payload(payload: Any) -> Any:
 
     Raises:
         RecordError: no JSON value, or one that is too large.
-        LimitError: nested too deep.
+        LimitError: too large, or nested too deep.
     """
+    try:
+        size = len(msgspec.msgpack.encode(payload))
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
+    if size > _PAYLOAD_BYTES:
+        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
     check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
     return payload
 
@@ -288,7 +295,9 @@ class _RecordingFace(SessionFace):
         return super()._noted(checked_payload(payload))
 
     def _listen(self) -> None:
-        """Take the events of the side channel as they arrive."""
+        """Take the events of the side channel as they arrive; over a script, at the end."""
+        if self._recorder.plan.pty is not None:
+            return
 
         def take(payload: Any) -> None:
             self._core.note(lambda t_us: Noted(t_us, payload))

@@ -1,0 +1,181 @@
+"""``record`` and ``arecord`` with real programs."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ptycassette import arecord, open_cassette, record
+from ptycassette.errors import PreflightError
+from ptycassette.host.record_options import RecordPlan
+from ptycassette.host.recorder import Recorder
+from ptycassette.host.recovery import left_behind
+from ptycassette.host.staging import journal_dir
+from ptycassette.model import Size
+from ptycassette.record.finalise import RunFailedError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("sh -c 'echo not logged in; exit 3'", "not logged in"),
+        ("nosuch", "cannot be run"),
+        ("'", "No closing quotation"),
+        ("", "empty command"),
+    ],
+)
+def test_a_requirement_that_fails_stops_the_recording(
+    tmp_path: Path, command: str, said: str
+) -> None:
+    """With what it printed; nothing was started."""
+    with (
+        pytest.raises(PreflightError, match=said),
+        Recorder(["true"], tmp_path / "c", RecordPlan(require=[command])),
+    ):
+        pass
+
+    assert list(left_behind(journal_dir())) == []
+
+
+def test_a_session_is_recorded_from_an_event_loop(tmp_path: Path) -> None:
+    """``arecord`` does what ``record`` does."""
+
+    async def run() -> None:
+        async with arecord(["sh", "-c", "echo hi; read x"], tmp_path / "c") as session:
+            await session.wait_for_text("hi")
+            await session.send_key("enter")
+            await session.wait_exit()
+
+    asyncio.run(run())
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"hi" in b"".join(cassette.raw())
+
+
+def test_an_async_block_that_raises_leaves_a_diagnostic(tmp_path: Path) -> None:
+    """Also when the loop is cancelled."""
+
+    async def run() -> None:
+        async with arecord(["sh", "-c", "echo hi; sleep 60"], tmp_path / "c") as session:
+            await session.wait_for_text("hi")
+            raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        asyncio.run(run())
+
+    assert (tmp_path / "c.diagnostic" / "diagnostic.json").exists()
+
+
+def test_a_shell_is_driven_and_recorded(tmp_path: Path) -> None:
+    """Keys, a resize and a signal are on the record in their order."""
+    with record(["bash", "--norc"], tmp_path / "c", size=Size(10, 40)) as session:
+        session.wait_for_regex(r"bash.*[$#]")
+        session.resize(Size(12, 50))
+        session.type("stty size\n")
+        session.wait_for_text("12 50")
+        session.type("sleep 60\n")
+        session.wait_stable(100)
+        session.signal("int")
+        session.type("exit 5\n")
+        status = session.wait_exit()
+
+    with open_cassette(tmp_path / "c") as cassette:
+        kinds = [entry.kind for entry in cassette.inputs()]
+    assert kinds == ["resize", "input", "input", "signal", "input"]
+    assert status.code == 5
+
+
+def test_a_program_that_still_runs_is_ended_with_the_block(tmp_path: Path) -> None:
+    """The cassette says that it was ended by a signal, and nobody is left."""
+    with record(["sh", "-c", "echo up; sleep 60"], tmp_path / "c") as session:
+        session.wait_for_text("up")
+        pid = session.pid
+
+    with open_cassette(tmp_path / "c") as cassette:
+        status = cassette.final.exit
+    assert status is not None
+    assert status.signaled
+    assert not psutil.pid_exists(pid)
+
+
+def test_a_timeout_is_a_failed_run(tmp_path: Path) -> None:
+    """What was shown until then is in the diagnostic."""
+    with (
+        pytest.raises(RunFailedError, match="timeout"),
+        record(["sh", "-c", "echo up; sleep 60"], tmp_path / "c", timeout_s=0.5) as session,
+    ):
+        session.wait_exit()
+
+    assert b"up" in (tmp_path / "c.diagnostic" / "output.raw").read_bytes()
+
+
+def test_a_hook_of_the_program_is_heard_while_it_runs(tmp_path: Path) -> None:
+    """A line in the side channel becomes an event at the moment of its arrival."""
+    hook = 'echo \'{"n": 1}\' >> "$PTYCASSETTE_EVENTS"'
+    with record(["sh", "-c", f"{hook}; read x; echo done"], tmp_path / "c") as session:
+        session.wait_stable(200)
+        session.type("\n")
+        session.wait_exit()
+
+    with open_cassette(tmp_path / "c") as cassette:
+        (event,) = cassette.service_events()
+        (typed,) = cassette.inputs()
+    assert event.payload == {"n": 1}
+    assert event.seq < typed.seq
+
+
+def test_the_environment_keeps_secrets_out_of_the_cassette(tmp_path: Path) -> None:
+    """A value that was given to the program is scrubbed where the program shows it."""
+    value = "Zq8vT1" + "mKp4Lx"[::-1] + "9Rw2"
+    env = {"SERVICE_TOKEN": value}
+    with record(["sh", "-c", "echo token $SERVICE_TOKEN"], tmp_path / "c", env=env) as session:
+        session.wait_exit()
+
+    for path in (tmp_path / "c").iterdir():
+        assert value.encode() not in path.read_bytes()
+
+
+def test_the_version_of_an_agent_cli_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--version`` of a known name, in a clean environment."""
+    program = tmp_path / "claude"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "2.1 (x)$SECRET" || echo up\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("SECRET", "leaked")
+    with record([str(program)], tmp_path / "c") as session:
+        session.wait_exit()
+
+    assert session.manifest is not None
+    assert session.manifest.harness.binary_version == "2.1 (x)"
+
+
+def test_a_program_that_hangs_on_version_does_not_keep_the_recorder(tmp_path: Path) -> None:
+    """It is killed with all that it started."""
+    from ptycassette.host.harness_probe import ask_version  # noqa: PLC0415
+
+    program = tmp_path / "hang"
+    program.write_text("#!/bin/sh\nsleep 61.5 & sleep 61.5\n")
+    program.chmod(0o755)
+
+    assert ask_version(program, timeout_s=0.3) is None
+    assert not [
+        p
+        for p in psutil.process_iter(["cmdline"])
+        if p.info["cmdline"] == ["sleep", "61.5"] and p.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_killing_the_recorded_program_is_told_apart_from_an_exit(tmp_path: Path) -> None:
+    """The final record names the signal."""
+    with record(["sh", "-c", "echo up; kill -9 $$"], tmp_path / "c") as session:
+        status = session.wait_exit()
+
+    assert (status.signaled, status.signal) == (True, "killed")
+    assert signal.SIGKILL == 9
