@@ -2,7 +2,7 @@
 
 The reference format pins ``output.raw`` alone; this pins the rest. A cassette
 whose manifest has it is called *pinned*: each listed file must be there with
-exactly those bytes, and no other file may be.
+exactly those bytes, and no other file may be. ``output.raw`` may be listed too.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _check_entry(name: str, artifact: Artifact, where: str, limits: Limits) -> N
     shown = visible(name, limit=80)
     if len(name) > limits.max_name_bytes:
         raise LimitError(f"optional.artifacts: the name {shown!r} is too long", where=where)
-    if not _NAME.match(name) or name in {MANIFEST, OUTPUT_RAW}:
+    if not _NAME.match(name) or name == MANIFEST:
         raise ManifestError(f"optional.artifacts may not name {shown!r}", where=where)
     if not is_sha256(artifact.sha256) or artifact.bytes < 0:
         raise ManifestError(

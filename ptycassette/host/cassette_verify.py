@@ -159,6 +159,9 @@ def verify_streams(
         check_artifact(
             name, artifacts, sha256=reader.sha256, size=reader.size, place=files[name].place
         )
+    check_artifact(
+        OUTPUT_RAW, artifacts, sha256=content_sha256, size=raw_file.size, place=raw_file.place
+    )
     return Verified(
         inputs=counts[0],
         outputs=counts[1],
@@ -171,13 +174,15 @@ def verify_streams(
 
 
 def verify_artifacts(files: dict[str, FileHandle], artifacts: dict[str, Artifact] | None) -> None:
-    """Check every pinned file that is no stream: documents, and what later versions add.
+    """Check every pinned file that ``verify_streams`` has not read.
+
+    That is documents, and what later versions add.
 
     Raises:
         DigestError: one has other bytes than the manifest pins.
     """
     for name, pin in (artifacts or {}).items():
-        if name in STREAMS:
+        if name in STREAMS or name == OUTPUT_RAW:
             continue
         file = files[name]
         digest = sha256()

@@ -187,7 +187,6 @@ GOOD = {"sha256": ZEROS, "bytes": 1}
         {"final.json": {"sha256": "A" * 64, "bytes": 1}},
         {"final.json": {"sha256": ZEROS, "bytes": -1}},
         {"manifest.json": GOOD},
-        {"output.raw": GOOD},
         {"a/b": GOOD},
         {".": GOOD},
         {"..": GOOD},

@@ -509,6 +509,23 @@ def test_a_file_that_vanishes_is_missing(monkeypatch: pytest.MonkeyPatch) -> Non
         open_cassette(V1 / "minimal")
 
 
+@pytest.mark.parametrize("length", [7, 8])
+def test_the_output_may_be_pinned_twice(copy: Callable[[str], Path], length: int) -> None:
+    """By ``content_digest`` and among the artifacts; then both must be right."""
+    path = copy("minimal")
+    document = json.loads((path / "manifest.json").read_bytes())
+    pin = {"sha256": document["content_digest"]["sha256"], "bytes": length}
+    document["optional"]["artifacts"]["output.raw"] = pin
+    (path / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+
+    if length == 7:
+        with open_cassette(path) as cassette:
+            assert cassette.pinned
+    else:
+        with pytest.raises(errors.DigestError, match="7 bytes, and the manifest pins 8"):
+            open_cassette(path)
+
+
 def test_a_cassette_can_be_told_from_another() -> None:
     """In a debugger and in a test report."""
     with open_cassette(V1 / "minimal", check="manifest") as cassette:
