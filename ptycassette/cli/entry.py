@@ -36,9 +36,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+    "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
     "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
+    "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
 }
 
 BUG_STATUS = 5

@@ -18,17 +18,19 @@ _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
     r"process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
-    r"[a-z_]+\(.*)\Z",
+    r"[a-z_.]+[(\[].*)\Z",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-]?[A-Za-z]+)*[\]):;,]*\Z")
+_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{0,2}[A-Za-z]+)*_*[\]):;,]*\Z")
+_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
+_EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
 
 def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
     if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
         return False
-    if text.isdigit() or "(" in text:
+    if text.isdigit() or "(" in text or _COLOUR.match(text):
         return False
     has_digit = any(char.isdigit() for char in text)
     mixed = text != text.lower() and text != text.upper() and not text.istitle()
@@ -140,7 +142,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         lead=21,
         placeholder="<password>",
         accept=lambda text: (
-            not text.startswith(("$", "{", "<", "[")) and bool(set(text) - set("x*."))
+            text.lower() not in _EXAMPLE_PASSWORDS and not text.startswith(("$", "{", "<", "["))
         ),
     ),
     Rule(

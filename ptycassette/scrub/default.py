@@ -35,6 +35,7 @@ def default_scrubber(
     values: Iterable[KnownValue] = (),
     rules: Iterable[Rule] = (),
     preserved: Iterable[str] = (),
+    without: Iterable[str] = (),
     fast: bool | None = None,
 ) -> SessionScrubber:
     """A scrubber for one session, with the built-in rules.
@@ -46,14 +47,19 @@ def default_scrubber(
         values: further known values, with names of their own in the report.
         rules: further rules.
         preserved: values that stay, on purpose; the report names them.
+        without: names of rules that are not applied.
         fast: True for the matching libraries of the ``scrub`` extra, False for plain Python,
             None for the best there is. The result is the same.
 
     Raises:
         ValueError: a known value too short to be told apart from ordinary text.
     """
+    unwanted = frozenset(without)
+    applied = tuple(
+        rule for rule in (*default_rules(volatile=volatile), *rules) if rule.name not in unwanted
+    )
     return SessionScrubber(
-        rules=_compiled((*default_rules(volatile=volatile), *rules), fast),
+        rules=_compiled(applied, fast),
         known=known,
         values=values,
         preserved=preserved,

@@ -33,13 +33,14 @@ from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
+from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, mask
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
-from ptycassette.scrub.tally import Tally
+from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.verify import Verification
 from ptycassette.scrub.views import View
 
@@ -182,9 +183,26 @@ class SessionScrubber:
         matches = list(self._searcher.search(text))
         if not matches:
             return value
+        spliced, rules = _spliced(text, matches)
+        for rule in rules:
+            self._tally.count(channel, rule)
+        return plain(spliced)
+
+    def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The rows of a frame that another emulator made, masked cell for cell."""
+        masked, matches = scrubbed_rows(self._searcher, rows)
         for match in matches:
-            self._tally.count(channel, match.rule)
-        return plain(_spliced(text, matches))
+            self._tally.count("frames", match.rule)
+        return masked
+
+    def look(self, text: str) -> tuple[str, ...]:
+        """Names of the rules that find something in ``text``."""
+        return tuple(sorted({match.rule for match in self._searcher.search(canonical(text))}))
+
+    @property
+    def replacements(self) -> tuple[Replacement, ...]:
+        """What was replaced, for people: places and rules, no values. Cut at some thousands."""
+        return tuple(self._tally.replacements)
 
     def value(self, value: Any, *, channel: str) -> Any:
         """See ``model.Scrubber.value``."""
@@ -261,7 +279,14 @@ class _Found:
         for view in views:
             for match in self._searcher.search(view.text, by_rules=by_rules):
                 if self._take(view, match, patches, channel):
-                    self.tally.count(channel, match.rule)
+                    start, end = match.stretches[0]
+                    self.tally.count(
+                        channel,
+                        match.rule,
+                        form=match.form,
+                        offset=view.offset(start, end),
+                        length=sum(end - start for start, end in match.stretches),
+                    )
 
     def _take(self, view: View, match: Match, patches: Patches, channel: str) -> bool:
         """Turn a match into patches; True when it is new."""
@@ -280,28 +305,47 @@ class _Found:
         return runs <= len(match.stretches) == 1
 
 
-def _spliced(text: str, matches: list[Match]) -> str:
-    """``text`` with placeholders for what stands plainly in it, masks for what is encoded."""
-    spans: list[tuple[int, int, str, str]] = sorted(
-        (start, end, match.form, match.placeholder if number == 0 else "")
-        for match in matches
-        for number, (start, end) in enumerate(match.stretches)
+class _Group(msgspec.Struct):
+    """Overlapping stretches, and what stands for them: the longest one's placeholder."""
+
+    start: int
+    end: int
+    longest: int
+    form: str
+    placeholder: str
+    rule: str
+
+
+def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
+    """``text`` with placeholders for what stands plainly in it, masks for what is encoded.
+
+    Also returns the rule of each replacement.
+    """
+    spans = sorted(
+        (
+            (start, end, number, match)
+            for match in matches
+            for number, (start, end) in enumerate(match.stretches)
+        ),
+        key=lambda span: span[:3],
     )
-    parts: list[str] = []
-    at = 0
-    group_start = group_end = -1
-    best: tuple[int, str, str] = (0, TEXT, "")
-    for start, end, form, placeholder in [*spans, (len(text) + 1, len(text) + 1, TEXT, "")]:
-        if start < group_end:
-            if end - start > best[0]:
-                best = (end - start, form, placeholder)
-            group_end = max(group_end, end)
+    groups: list[_Group] = []
+    for start, end, number, match in spans:
+        placeholder = "" if number else match.placeholder
+        if not groups or start >= groups[-1].end:
+            group = _Group(start, end, end - start, match.form, placeholder, match.rule)
+            groups.append(group)
             continue
-        if group_start >= 0:
-            parts.append(text[at:group_start])
-            piece = text[group_start:group_end]
-            parts.append(best[2] if best[1] == TEXT and best[2] else mask(piece, best[1]))
-            at = group_end
-        group_start, group_end, best = start, end, (end - start, form, placeholder)
-    parts.append(text[at:])
-    return "".join(parts)
+        group = groups[-1]
+        if end - start > group.longest:
+            group.longest, group.form = end - start, match.form
+            group.placeholder, group.rule = placeholder, match.rule
+        group.end = max(group.end, end)
+    parts = []
+    at = 0
+    for group in groups:
+        plain_there = group.form == TEXT and group.placeholder
+        masked = mask(text[group.start : group.end], group.form)
+        parts += [text[at : group.start], group.placeholder if plain_there else masked]
+        at = group.end
+    return "".join([*parts, text[at:]]), [group.rule for group in groups]

@@ -8,7 +8,23 @@ import msgspec
 
 from ptycassette.model import ScrubReport
 
-__all__ = ["Tally"]
+__all__ = ["Replacement", "Tally"]
+
+
+_MOST_EXPLAINED = 5000
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """One thing that was replaced: where, why, in what form, how much. Never what.
+
+    ``offset`` counts bytes of the channel; it is None where a channel has no bytes.
+    """
+
+    channel: str
+    rule: str
+    form: str
+    offset: int | None
+    length: int | None
 
 
 class Tally:
@@ -16,9 +32,20 @@ class Tally:
 
     def __init__(self) -> None:
         self.channels: dict[str, dict[str, int]] = {}
+        self.replacements: list[Replacement] = []
 
-    def count(self, channel: str, rule: str) -> None:
+    def count(
+        self,
+        channel: str,
+        rule: str,
+        *,
+        form: str = "text",
+        offset: int | None = None,
+        length: int | None = None,
+    ) -> None:
         """One more hit."""
+        if len(self.replacements) < _MOST_EXPLAINED:
+            self.replacements.append(Replacement(channel, rule, form, offset, length))
         rules = self.channels.setdefault(channel, {})
         rules[rule] = rules.get(rule, 0) + 1
 

@@ -1,0 +1,58 @@
+"""``ptycassette verify-scrub CASSETTE...``: look whether a secret is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ptycassette.cli.options import json_option
+from ptycassette.cli.present import count_text, json_text, write_lines
+from ptycassette.cli.scrub import known_options, scrubber_of
+from ptycassette.model.visible import visible
+
+__all__ = ["command"]
+
+FOUND_STATUS = 6
+
+
+@click.command("verify-scrub")
+@click.argument("cassettes", metavar="CASSETTE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--auditor",
+    multiple=True,
+    type=click.Choice(["gitleaks", "betterleaks", "kingfisher"]),
+    help="Also ask this installed scanner. Repeatable.",
+)
+@known_options
+@json_option
+def command(
+    cassettes: tuple[str, ...], auditor: tuple[str, ...], as_json: bool, **options: Any
+) -> int:
+    """Look at each CASSETTE with other eyes than the scrubber's: nothing may be left.
+
+    All rules and all known values (environment, credential files, config) are
+    looked for in bytes, screens, titles, keys, events and documents, also
+    encoded. A finding says channel, time and rule, never the value.
+
+    Ends with 0 when nothing is left, 6 when something is.
+
+    Example: ptycassette verify-scrub tests/cassettes/*
+    """
+    from ptycassette.host.scrub_auditors import audit
+    from ptycassette.host.scrub_cassette import find_left
+
+    reports = []
+    for path in cassettes:
+        findings = list(find_left(Path(path), scrubber_of(**options)))
+        for name in auditor:
+            findings += audit(name, Path(path))
+        reports.append({"path": path, "ok": not findings, "findings": findings})
+        if not as_json:
+            what = count_text(len(findings), "finding") if findings else "nothing left"
+            write_lines([f"{visible(path)}: {what}", *(f"  {visible(line)}" for line in findings)])
+    ok = all(report["ok"] for report in reports)
+    if as_json:
+        write_lines([json_text({"ok": ok, "cassettes": reports})])
+    return 0 if ok else FOUND_STATUS

@@ -1,0 +1,152 @@
+"""Secrets that stand in files: credentials of agent CLIs and of the tools that they call.
+
+Read when a session is to be scrubbed, so that a token that a CLI prints is known
+by value whatever its shape. Files are read as far as they are small, regular
+and ours; what cannot be read is skipped, for a missing file is the rule.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import netrc
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ptycassette.scrub.context_rules import CONTEXT_RULES
+from ptycassette.scrub.discover import document_values, environment_values, secret_name
+from ptycassette.scrub.known import SHORTEST, KnownValue
+from ptycassette.scrub.provider_rules import PROVIDER_RULES
+from ptycassette.scrub.rules import RuleSet
+
+__all__ = ["CREDENTIAL_FILES", "credential_values", "file_lines"]
+
+MAX_FILE_BYTES = 1 << 20
+
+# Relative to the home directory. JSON and others are told apart by what is in them.
+CREDENTIAL_FILES = (
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".gemini/google_accounts.json",
+    ".local/share/opencode/auth.json",
+    ".config/opencode/opencode.json",
+    ".config/github-copilot/apps.json",
+    ".config/github-copilot/hosts.json",
+    ".config/gh/hosts.yml",
+    ".config/glab-cli/config.yml",
+    ".aider.conf.yml",
+    ".cursor/cli-config.json",
+    ".config/cursor/auth.json",
+    ".qwen/oauth_creds.json",
+    ".grok/user-settings.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".yarnrc.yml",
+    ".docker/config.json",
+    ".aws/credentials",
+    ".config/gcloud/application_default_credentials.json",
+    ".azure/msal_token_cache.json",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".kube/config",
+    ".cargo/credentials.toml",
+    ".config/huggingface/token",
+    ".cache/huggingface/token",
+)
+_LOCAL_FILES = (".env", ".env.local", ".aider.conf.yml", ".npmrc")
+_PAIR = re.compile(
+    r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
+)
+
+
+def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
+    """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``."""
+    rules = RuleSet((*PROVIDER_RULES, *CONTEXT_RULES))
+    for path in (
+        *(home / name for name in CREDENTIAL_FILES),
+        *(cwd / name for name in _LOCAL_FILES),
+    ):
+        text = _read(path)
+        if text is not None:
+            yield from _values(path, text, rules)
+
+
+def file_lines(path: Path) -> tuple[str, ...]:
+    """The lines of a file that holds nothing but secrets; empty when it cannot be read."""
+    text = _read(path) or ""
+    return tuple(line.strip() for line in text.splitlines() if len(line.strip()) >= SHORTEST)
+
+
+def _read(path: Path) -> str | None:
+    """A small regular file as text."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        try:
+            data = file.read(MAX_FILE_BYTES + 1)
+        except OSError:
+            return None
+    return data.decode("utf-8", "replace") if len(data) <= MAX_FILE_BYTES else None
+
+
+def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
+    """What one file holds."""
+    if path.name == ".netrc":
+        yield from _netrc(path)
+        return
+    try:
+        document: Any = json.loads(text)
+    except ValueError:
+        document = None
+    if isinstance(document, (dict, list)):
+        yield from document_values(document, rules=rules)
+        return
+    if path.name == "token":
+        yield from (KnownValue(line, "credential-file") for line in file_lines(path))
+        return
+    pairs = dict(_pairs(text))
+    yield from environment_values(pairs, rules=rules)
+    for found in rules.find(text) if text.isascii() else ():
+        yield KnownValue(
+            text[found.start : found.end],
+            found.rule.name,
+            found.rule.placeholder,
+            public=found.rule.public,
+        )
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Names and values of an INI, YAML or ``.env`` file, as far as its lines tell."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+        sections: Mapping[str, Mapping[str, str]] = parser
+        for section in sections.values():
+            yield from section.items()
+    except configparser.Error:
+        pass
+    for name, value in _PAIR.findall(text):
+        short = name.rsplit(":", 1)[-1].lstrip("_")
+        if secret_name(short):
+            yield short, value.strip("\"'")
+
+
+def _netrc(path: Path) -> Iterator[KnownValue]:
+    try:
+        hosts = netrc.netrc(str(path)).hosts.values()
+    except (OSError, netrc.NetrcParseError):
+        return
+    for _, _, password in hosts:
+        if password and len(password) >= SHORTEST:
+            yield KnownValue(password, "credential-file", "<password>")

@@ -1,0 +1,55 @@
+"""Frames whose screens were made elsewhere: scrubbed as the text that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ptycassette.scrub.canonical import canonical, plain
+from ptycassette.scrub.patches import Patches
+from ptycassette.scrub.rows import Line, RowCopy, ScreenView, Segment, joined_rows
+from ptycassette.scrub.search import Match, Searcher
+
+__all__ = ["scrubbed_rows"]
+
+
+def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str, ...], list[Match]]:
+    """The rows of one frame with secrets masked, cell for cell, and what was found."""
+    whole = canonical("\n".join(rows))
+    view = _view(rows)
+    patches = Patches()
+    matches = list(searcher.search(view.text))
+    for match in matches:
+        for start, end in match.stretches:
+            for offset, data in view.patches(start, end, match.form):
+                patches.add(offset, data)
+    if not matches:
+        return rows, matches
+    masked = patches.apply(whole.encode("latin-1"), 0).decode("latin-1")
+    return tuple(plain(masked).split("\n")), matches
+
+
+def _view(rows: Iterable[str]) -> ScreenView:
+    """The rows as they would be searched on a screen; offsets count canonical characters."""
+    lines = []
+    offset = 0
+    for row in rows:
+        chars = list(row)
+        origins = []
+        for char in chars:
+            origins.append(offset)
+            offset += len(canonical(char))
+        lines.append(Line(RowCopy(chars, origins, wrapped=False)))
+        offset += 1
+    texts: list[str] = []
+    starts: list[int] = []
+    segments: list[Segment | None] = []
+    length = 0
+    for text, parts in joined_rows(lines):
+        for position, segment in parts:
+            starts.append(length + position)
+            segments.append(segment)
+        starts.append(length + len(text))
+        segments.append(None)
+        texts.append(text)
+        length += len(text) + 1
+    return ScreenView("\n".join(texts), starts=starts, segments=segments)
