@@ -11,33 +11,24 @@ import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from ptycassette.errors import (
-    DiagnosticError,
     MissingFileError,
     UnscrubbedError,
 )
-from ptycassette.format.artifacts import check_entries
 from ptycassette.format.chunks import check_output_range
-from ptycassette.format.documents import decode_document
 from ptycassette.format.layout import (
-    DIAGNOSTIC,
     DISCOVERY,
-    DOCUMENTS,
     FINAL,
     MANIFEST,
-    OPTIONAL_FILES,
     OUTPUT,
     OUTPUT_RAW,
     QUOTA,
-    REQUIRED_FILES,
     SCRUB_REPORT,
-    STREAMS,
 )
 from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.format.lines import LineReader
-from ptycassette.format.manifest import ManifestPage, decode_manifest
 from ptycassette.format.manifest_digest import check_manifest_digest
 from ptycassette.format.records import (
     FRAME_CODEC,
@@ -48,13 +39,13 @@ from ptycassette.format.records import (
     RecordCodec,
 )
 from ptycassette.host.cassette_events import merged_events, record_batches
+from ptycassette.host.cassette_opening import OpenedFiles, open_checked
 from ptycassette.host.cassette_verify import (
     Progress,
     Verified,
     verify_artifacts,
     verify_streams,
 )
-from ptycassette.host.directory_handle import DirectoryHandle, FileHandle
 from ptycassette.model import (
     DiscoveryRecord,
     EmulatorId,
@@ -71,8 +62,6 @@ from ptycassette.model import (
 from ptycassette.model.visible import visible
 
 __all__ = ["Cassette", "open_cassette"]
-
-D = TypeVar("D", FinalRecord, ScrubReport, QuotaRecord, DiscoveryRecord)
 
 
 def open_cassette(
@@ -107,13 +96,14 @@ def open_cassette(
     """
     if check not in {"full", "manifest"}:
         raise ValueError(f"check must be 'full' or 'manifest', not {check!r}")
-    cassette = Cassette._open(  # noqa: SLF001 - the one constructor
+    opened = open_checked(
         path,
         expect_id=expect_id,
         expect_sha256=expect_sha256,
         require_emulator=require_emulator,
         limits=limits,
     )
+    cassette = Cassette(Path(path), opened, limits)
     try:
         if not allow_unscrubbed:
             _refuse_unscrubbed(cassette)
@@ -138,57 +128,19 @@ class Cassette:
         discovery: what was probed about models, None when nothing was.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        page: ManifestPage,
-        files: dict[str, FileHandle],
-        documents: dict[str, Any],
-        limits: Limits,
-    ) -> None:
+    def __init__(self, path: Path, opened: OpenedFiles, limits: Limits) -> None:
+        documents = opened.documents
         self.path = path
-        self.manifest: Manifest = page.manifest
-        self.document: dict[str, Any] = page.document
+        self.manifest: Manifest = opened.page.manifest
+        self.document: dict[str, Any] = opened.page.document
         self.final: FinalRecord = documents[FINAL]
         self.scrub_report: ScrubReport = documents[SCRUB_REPORT]
         self.quota: QuotaRecord | None = documents.get(QUOTA)
         self.discovery: DiscoveryRecord | None = documents.get(DISCOVERY)
-        self._page = page
-        self._files = files
+        self._page = opened.page
+        self._files = opened.files
         self._limits = limits
-        self._closer = weakref.finalize(self, _close_all, tuple(files.values()))
-
-    @classmethod
-    def _open(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        expect_id: str | None,
-        expect_sha256: str | None,
-        require_emulator: EmulatorId | None,
-        limits: Limits,
-    ) -> Cassette:
-        files: dict[str, FileHandle] = {}
-        with DirectoryHandle(path) as directory:
-            try:
-                entries = directory.entries(limits)
-                _check_is_cassette(entries, directory.place)
-                with directory.open(MANIFEST) as file:
-                    page = decode_manifest(
-                        file.read_document(limits),
-                        where=file.place,
-                        expect_id=expect_id,
-                        expect_sha256=expect_sha256,
-                        require_emulator=require_emulator,
-                        limits=limits,
-                    )
-                check_entries(entries, page.artifacts, place=directory.place)
-                _open_files(directory, entries, page, files, limits)
-                documents = _read_documents(files, limits)
-            except BaseException:
-                _close_all(tuple(files.values()))
-                raise
-        return cls(Path(path), page, files, documents, limits)
+        self._closer = weakref.finalize(self, opened.close)
 
     @property
     def output_size(self) -> int:
@@ -327,60 +279,3 @@ def _refuse_unscrubbed(cassette: Cassette) -> None:
             where=visible(str(cassette.path)),
             hint="scrub it (ptycassette scrub), or allow it on purpose",
         )
-
-
-def _close_all(files: tuple[FileHandle, ...]) -> None:
-    for file in files:
-        file.close()
-
-
-def _check_is_cassette(entries: frozenset[str], place: str) -> None:
-    if DIAGNOSTIC in entries:
-        raise DiagnosticError(
-            "the diagnostic directory of a failed run, and no cassette",
-            where=place,
-            hint=f"{DIAGNOSTIC} in it says why the run failed; record again",
-        )
-    if MANIFEST not in entries:
-        raise MissingFileError(
-            f"{MANIFEST} is missing: no cassette, or one that is incomplete",
-            where=place,
-            hint="give the directory of a cassette",
-        )
-
-
-def _open_files(
-    directory: DirectoryHandle,
-    entries: frozenset[str],
-    page: ManifestPage,
-    files: dict[str, FileHandle],
-    limits: Limits,
-) -> None:
-    """Open every file that belongs to the cassette into ``files``, sizes checked."""
-    optional = [name for name in OPTIONAL_FILES if name in entries]
-    for name in dict.fromkeys((*REQUIRED_FILES, *optional, *(page.artifacts or ()))):
-        file = files[name] = directory.open(name)
-        if name in DOCUMENTS:
-            file.check_size(limits.max_document_bytes)
-        elif name in STREAMS:
-            file.check_size(limits.max_stream_bytes)
-        else:
-            file.check_size(limits.max_output_bytes)
-
-
-def _read_documents(files: dict[str, FileHandle], limits: Limits) -> dict[str, Any]:
-    documents: dict[str, Any] = {}
-    types: dict[str, Any] = {
-        FINAL: FinalRecord,
-        SCRUB_REPORT: ScrubReport,
-        QUOTA: QuotaRecord,
-        DISCOVERY: DiscoveryRecord,
-    }
-    for name, struct in types.items():
-        if name not in files:
-            continue
-        file = files[name]
-        documents[name] = decode_document(
-            file.read_document(limits), struct, where=file.place, limits=limits
-        )
-    return documents
