@@ -118,5 +118,7 @@ def _start_of_last_lines(data: bytes, lines: int) -> int:
 
 def _styles_left(data: bytes, start: int, end: int) -> bytes:
     """The SGR sequences of a stretch, from the last full reset on."""
+    if data.find(b"\x1b", start, end) < 0:
+        return b""
     reset = max(data.rfind(one, start, end) for one in _RESETS)
     return b"".join(_SGR.findall(data, max(start, reset), end))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -491,3 +492,18 @@ async def test_async_input_that_nobody_reads_times_out(stage: Stage) -> None:
     async with stage.async_session() as session:
         with pytest.raises(WaitTimeoutError, match="read its input"):
             await session.send(b"abcd", timeout_s=1)
+
+
+@pytest.mark.asyncio
+async def test_async_input_that_is_cancelled_is_not_sent_later(stage: Stage) -> None:
+    """What the terminal has not taken yet is taken back."""
+    stage.pty.takes(1).takes(None, after_s=60)
+    async with stage.async_session() as session:
+        sending = asyncio.create_task(session.send(b"abc"))
+        await asyncio.sleep(0)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await session.wait_stable(61_000, timeout_s=120)
+
+    assert stage.pty.written == b"a"
