@@ -25,6 +25,7 @@ from ptycassette.format.limits import Limits
 from ptycassette.format.lines import Batch, LineReader
 from ptycassette.format.order import Source, merge_runs
 from ptycassette.format.records import STREAM_CODECS
+from ptycassette.host.cassette_digest import WholeDigest
 from ptycassette.host.cassette_events import record_batches
 from ptycassette.host.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import FinalRecord, OutputRecord
@@ -53,11 +54,13 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 class _RawPass:
     """One pass over ``output.raw``: its digest, and the first chunk whose digest is wrong."""
 
-    def __init__(self, file: FileHandle, place: str, progress: Progress | None) -> None:
+    def __init__(
+        self, file: FileHandle, place: str, whole: WholeDigest, progress: Progress | None
+    ) -> None:
         self._file = file
         self._place = place
         self._progress = progress
-        self._whole = sha256()
+        self._whole = whole
         self._start = 0  # of the window
         self._end = 0  # of the window, and of what the digest has seen
         self._window = memoryview(b"")
@@ -88,7 +91,7 @@ class _RawPass:
         """Move the window so that it begins at ``start``, hashing all on the way."""
         if start > self._end:
             for block in self._file.blocks(self._end, start):
-                self._whole.update(block)
+                self._whole.update(memoryview(block))
             self._end = start
         length = min(BLOCK_BYTES, self._file.size - start)
         data = memoryview(self._file.read_at(start, length))
@@ -140,21 +143,22 @@ def verify_streams(
     ]
     sources.append(Source(files[FINAL].place, iter([Batch(1, [final])])))
     raw_file = files[OUTPUT_RAW]
-    ledger = ChunkLedger(
-        raw_file.size, pinned=artifacts is not None, place=files[OUTPUT].place, limits=limits
-    )
-    raw = _RawPass(raw_file, files[OUTPUT].place, progress)
-    counts = [0] * len(sources)
-    for run in merge_runs(sources, resolution_ms=resolution_ms):
-        counts[run.source] += len(run.records)
-        if run.source == _OUTPUT_SOURCE:
-            ledger.take(run.records)
-            raw.take(run.records)
-        elif run.source == _FRAME_SOURCE:
-            for record in run.records:
-                check_frame_range(record, raw_file.size, files[FRAMES].place)
-    ledger.finish()
-    _check_raw(raw, content_sha256, raw_file.place)
+    with WholeDigest(raw_file.size) as whole:
+        raw = _RawPass(raw_file, files[OUTPUT].place, whole, progress)
+        ledger = ChunkLedger(
+            raw_file.size, pinned=artifacts is not None, place=files[OUTPUT].place, limits=limits
+        )
+        counts = [0] * len(sources)
+        for run in merge_runs(sources, resolution_ms=resolution_ms):
+            counts[run.source] += len(run.records)
+            if run.source == _OUTPUT_SOURCE:
+                ledger.take(run.records)
+                raw.take(run.records)
+            elif run.source == _FRAME_SOURCE:
+                for record in run.records:
+                    check_frame_range(record, raw_file.size, files[FRAMES].place)
+        ledger.finish()
+        _check_raw(raw, content_sha256, raw_file.place)
     for name, reader in readers.items():
         check_artifact(
             name, artifacts, sha256=reader.sha256, size=reader.size, place=files[name].place

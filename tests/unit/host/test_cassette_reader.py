@@ -408,7 +408,7 @@ def _edit_outputs(path: Path, change: Callable[[int, dict[str, Any]], None]) -> 
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """Three chunks around one that is larger than a block, not pinned."""
+    """Two chunks that are larger than a block, and two small ones; not pinned."""
     chunks = (b"a" * 2_500_000, b"b" * 2_500_000, b"c" * 10, b"d" * 10)
     write_cassette(tmp_path / "c", *(Output(n, data) for n, data in enumerate(chunks)))
     _unpin(tmp_path / "c")
