@@ -70,7 +70,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("cost", rf"[$€£] ?{_NUMBER}", "<cost>"),
     Rule("size", rf"\b{_NUMBER} ?(?:[KMGT]i?B|[kMGT]B|bytes)\b(?:/s)?", "<size>"),
     Rule("progress", r"\b\d{1,3}(?:\.\d+)? ?%|[█▉▊▋▌▍▎▏▓▒░━╸╺]{3,}", "<progress>"),
-    Rule("spinner", rf"[{_SPINNERS}]|^[|/\\·*-](?= \w)", "<spinner>"),
+    Rule("spinner", rf"[{_SPINNERS}]|^[|/\\·*-](?= \w.*(?:\.\.\.|…))", "<spinner>"),
     Rule("hash", r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b", "<hash>"),
     Rule(
         "path",

@@ -138,13 +138,14 @@ class Reports(Core):
             return
         for offset, spec in enumerate(items[:3]):
             name = _SPECIAL_COLORS.get(str(int(code) + offset))
-            if spec == "?" and name is not None:
+            if spec == "?" and name is not None and name in self.profile.colors:
                 color = _rgb(self.profile.colors[name])
                 self._answer(name, f"\x1b]{int(code) + offset};{color}\x1b\\")
 
     def _palette(self, index: int) -> str | None:
         if index < 16:
-            return _rgb(self.profile.palette[index])
+            palette = self.profile.palette
+            return _rgb(palette[index]) if index < len(palette) else None
         if index < 232:
             cube = index - 16
             return _rgb(tuple(_CUBE[part] for part in (cube // 36, cube // 6 % 6, cube % 6)))

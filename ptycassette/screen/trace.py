@@ -66,7 +66,7 @@ class TracedTerminal(Terminal):
 
     def draw(self, data: str) -> None:
         """Paint text, one character at a time."""
-        self._announce(len(data))
+        self._announce(len(data) if data.isascii() else 2 * len(data))
         table = self.charset_map
         repeated = self._repeated
         for offset, char in enumerate(data):
@@ -77,16 +77,16 @@ class TracedTerminal(Terminal):
                 self._origin = repeated
             self._step(char if table is None else char.translate(table))
 
-    def _announce(self, count: int) -> None:
-        """Rows whose painted cells the next ``count`` characters may replace."""
+    def _announce(self, width: int) -> None:
+        """Rows whose painted cells the next text, at most ``width`` cells wide, may replace."""
         if self.on_losing is None:
             return
         buf = self.buf
-        row, first = buf.rows[buf.y], min(buf.x, self.columns - 1)
-        cells = row.chars[first : first + 2 * count]
-        rows = 1 + (buf.x + 2 * count) // self.columns
-        if rows > 1 or cells.count(BLANK) != len(cells):
-            self.on_losing(buf.y, min(buf.y + rows - 1, self.lines - 1))
+        x = buf.x if buf.x < self.columns else 0
+        cells = buf.rows[buf.y].chars[x : x + width]
+        last = buf.y + (buf.x + width - 1) // self.columns
+        if last > buf.y or cells.count(BLANK) != len(cells):
+            self.on_losing(buf.y, min(last, self.lines - 1))
 
     def _repeat_traced(self, text: str, count: int) -> None:
         origins = self.row.origins
