@@ -65,7 +65,7 @@ class RecCommand(click.Command):
     "env",
     metavar="NAME=VALUE",
     multiple=True,
-    help="Add to the program's environment; the value never reaches the cassette.",
+    help="Add to the program's environment; secrets among the values are scrubbed.",
 )
 @click.option(
     "--clean-env", is_flag=True, help="Give the program only what it needs from your environment."

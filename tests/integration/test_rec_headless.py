@@ -1,0 +1,331 @@
+"""``rec`` and ``recover`` as commands, without a user's terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ptycassette import open_cassette
+from ptycassette.host.journal_file import JournalFile
+from ptycassette.host.staging import journal_dir
+from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.testing import fixed_id
+
+pytestmark = pytest.mark.integration
+
+CLI = [sys.executable, "-c", "import sys; from ptycassette.cli import main; sys.exit(main())"]
+
+
+def run(
+    folder: Path, *words: str, typed: bytes | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """A command in ``folder``; ``typed`` on its stdin, else nothing."""
+    return subprocess.run(
+        [*CLI, *words],
+        cwd=folder,
+        input=typed,
+        stdin=subprocess.DEVNULL if typed is None else None,
+        capture_output=True,
+        env={**os.environ, **(env or {})},
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [("echo hi", 0), ("echo hi; exit 9", 9), ("echo hi; kill -TERM $$", 143), ("exit 0", 0)],
+)
+def test_it_ends_with_the_status_of_the_program(tmp_path: Path, code: str, status: int) -> None:
+    """Its own, or 128 and the number of the signal."""
+    done = run(tmp_path, "rec", "c", "--", "sh", "-c", code)
+
+    assert done.returncode == status
+    assert run(tmp_path, "verify", "c").returncode == 0
+
+
+def test_output_goes_to_stdout_and_messages_to_stderr(tmp_path: Path) -> None:
+    """So that a job can go on with what the program said."""
+    done = run(tmp_path, "rec", "c", "--", "echo", "hi")
+
+    assert done.stdout == b"hi\r\n"
+    assert b"saved c" in done.stderr
+
+
+def test_quiet_says_nothing(tmp_path: Path) -> None:
+    """Neither output nor messages."""
+    done = run(tmp_path, "rec", "-q", "c", "--", "echo", "hi")
+
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_piped_input_reaches_the_program_up_to_its_end(tmp_path: Path) -> None:
+    """The end is ctrl-d, as at a terminal, and all of it is on the record as the user's."""
+    done = run(tmp_path, "rec", "c", "--", "sh", "-c", "cat; echo over", typed=b"one\ntwo\n")
+
+    with open_cassette(tmp_path / "c") as cassette:
+        inputs = [(record.bytes, record.source, record.key) for record in cassette.inputs()]
+    assert done.returncode == 0
+    assert inputs == [(b"one\ntwo\n", "user", None), (b"\x04", "user", "ctrl-d")]
+
+
+def test_a_program_that_waits_for_input_ends_where_there_is_none(tmp_path: Path) -> None:
+    """In a job with /dev/null as stdin nothing hangs for ever."""
+    done = run(tmp_path, "rec", "c", "--", "sh", "-c", "cat; echo over")
+
+    assert done.returncode == 0
+    assert b"over" in done.stdout
+
+
+def test_options_of_the_program_need_no_dashes(tmp_path: Path) -> None:
+    """What follows CASSETTE is the program's."""
+    done = run(tmp_path, "rec", "c", "sh", "-c", "echo $1", "x", "--title")
+
+    assert done.stdout == b"--title\r\n"
+
+
+def test_options_may_follow_the_cassette_before_the_dashes(tmp_path: Path) -> None:
+    """As asciinema users write it."""
+    run(tmp_path, "rec", "c", "--title", "late", "--", "echo", "hi")
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert (cassette.manifest.optional or {})["title"] == "late"
+
+
+def test_a_command_line_is_split_without_a_shell(tmp_path: Path) -> None:
+    """``-c`` is for one string."""
+    done = run(tmp_path, "rec", "-c", "echo 'a b' $HOME", "c")
+
+    assert done.stdout == b"a b $HOME\r\n"
+
+
+def test_everything_that_can_be_said_is_in_the_manifest(tmp_path: Path) -> None:
+    """Title, size, resolution, idle limit, id, harness, meta; of the environment names only."""
+    value = "Zq8vT1" + "4Lx9Rw"[::-1] + "mKp2"
+    done = run(
+        tmp_path, "rec", "--title", "T", "--size", "100x30", "--resolution-ms", "100",
+        "--idle-limit", "2", "--id", fixed_id(9), "--harness", "agent", "--account-class", "pro",
+        "--freshness", "24h", "--permission-mode", "ask", "--meta", "n=1", "--meta", "s=x y",
+        "--env", f"API_TOKEN={value}", "--clean-env", "--frame-policy", "final", "--timeout", "30",
+        "--service-event", '{"at": "start"}', "--account", "me", "--require", "true",
+        "--durability", "disk", "--cwd", "/", "c", "--", "sh", "-c", "stty size; pwd; echo $API_TOKEN",
+    )  # fmt: skip
+
+    with open_cassette(tmp_path / "c") as cassette:
+        manifest = cassette.manifest
+        (frame,) = cassette.frames()
+        notes = [record.payload for record in cassette.service_events()]
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "c").iterdir())
+    optional = manifest.optional or {}
+    assert done.stdout.startswith(b"30 100\r\n/\r\n")
+    assert manifest.id == fixed_id(9)
+    assert (manifest.terminal.initial_cols, manifest.timing.resolution_ms) == (100, 100)
+    assert (manifest.harness.name, manifest.harness.account_class) == ("agent", "pro")
+    assert (manifest.harness.freshness_window, manifest.command.permission_mode) == ("24h", "ask")
+    assert (optional["title"], optional["idle_limit_ms"]) == ("T", 2000)
+    assert (optional["meta"], notes) == ({"n": 1, "s": "x y"}, [{"at": "start"}])
+    assert frame.t_ms % 100 == 0
+    assert value.encode() not in everything
+
+
+def test_unscrubbed_is_only_on_demand_and_says_so(tmp_path: Path) -> None:
+    """Readers refuse it unless they are told."""
+    value = "Zq8vT1" + "xLp4Km" + "9Rw2"
+    words = ("sh", "-c", "echo $TOKEN")
+    run(tmp_path, "rec", "--env", f"TOKEN={value}", "--no-scrub", "c", "--", *words)
+
+    assert value.encode() in (tmp_path / "c" / "output.raw").read_bytes()
+    assert run(tmp_path, "cat", "c").returncode == 4
+    assert json.loads((tmp_path / "c" / "scrub-report.json").read_bytes())["status"] == "unscrubbed"
+
+
+def test_a_script_types_and_waits(tmp_path: Path) -> None:
+    """Without a single sleep."""
+    (tmp_path / "steps").write_text(
+        "wait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\nresize 90x20\n"
+        'submit stty size\nwait-text 20 90\nnote {"n": 1}\nkey ctrl-d\nwait-exit\n'
+    )
+    done = run(tmp_path, "rec", "--input", "steps", "c", "--", "bash", "--norc")
+
+    with open_cassette(tmp_path / "c") as cassette:
+        keys = [record.key for record in cassette.inputs() if record.key]
+    assert done.returncode == 0
+    assert keys == ["enter", "enter", "ctrl-d"]
+
+
+def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None:
+    """The message names the line and shows the screen."""
+    (tmp_path / "steps").write_text("timeout 500ms\nwait-text never\n")
+    done = run(tmp_path, "rec", "--input", "steps", "c", "--", "sh", "-c", "echo here; cat")
+
+    assert done.returncode == 125
+    assert b"script line 2" in done.stderr
+    assert b"| here" in done.stderr
+    assert (tmp_path / "c.diagnostic" / "output.raw").read_bytes() == b"here\r\n"
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("rec", "c", "--", "nosuch"), 127, b"no such program"),
+        (("rec", "c", "--", "/etc/passwd"), 126, b"not executable"),
+        (("rec", "no/c", "--", "true"), 6, b"mkdir -p"),
+        (("rec", "--require", "false", "c", "--", "true"), 6, b"requirement false failed"),
+        (("rec", "--size", "big", "c"), 2, b"no size"),
+        (("rec", "--id", "x", "c"), 2, b"no UUID"),
+        (("rec", "--env", "x", "c"), 2, b"NAME=VALUE"),
+        (("rec", "--service-event", "{", "c"), 2, b"takes JSON"),
+        (("rec", "-c", "x", "c", "y"), 2, b"not both"),
+        (("rec", "-c", "'", "c"), 2, b"No closing"),
+        (("rec", "-c", "", "c"), 2, b"empty"),
+        (("rec", "--input", "none", "c"), 3, b"input script"),
+        (("rec", "--timeout", "0.3", "c", "--", "sleep", "9"), 125, b"timeout"),
+        (("rec", "c", "--", "sh", "-c", "exit 3"), 125, b"before it showed anything"),
+        (("recover", "none"), 3, b"no such journal"),
+        (("recover", "--all", "x"), 2, b"not both"),
+        (("recover", "--list", "x"), 2, b"stands alone"),
+        (("recover", "--all", "-o", "x"), 2, b"one JOURNAL"),
+    ],
+)
+def test_what_goes_wrong_is_told(
+    tmp_path: Path, words: tuple[str, ...], status: int, said: bytes
+) -> None:
+    """With a status of its own kind, and no cassette."""
+    done = run(tmp_path, *words)
+
+    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    assert not (tmp_path / "c").exists()
+
+
+def test_overwrite_replaces_what_is_there(tmp_path: Path) -> None:
+    """And without it nothing is started."""
+    run(tmp_path, "rec", "c", "--", "echo", "one")
+    refused = run(tmp_path, "rec", "c", "--", "touch", "ran")
+    run(tmp_path, "rec", "--overwrite", "c", "--", "echo", "two")
+
+    assert (refused.returncode, (tmp_path / "ran").exists()) == (6, False)
+    assert run(tmp_path, "cat", "c").stdout == b"two\r\n"
+
+
+def test_the_shell_is_recorded_without_argv(tmp_path: Path) -> None:
+    """That of the user."""
+    shell = tmp_path / "shell"
+    shell.write_text("#!/bin/sh\necho my shell\n")
+    shell.chmod(0o755)
+    done = run(tmp_path, "rec", "c", env={"SHELL": str(shell)})
+
+    assert done.stdout == b"my shell\r\n"
+
+
+def test_queries_of_the_program_are_answered_and_recorded(tmp_path: Path) -> None:
+    """Without a terminal the recorder stands in for one."""
+    code = (
+        "import sys, tty; tty.setraw(0); sys.stdout.write('\\x1b[6n'); sys.stdout.flush();"
+        "print(repr(sys.stdin.read(6)))"
+    )
+    done = run(tmp_path, "rec", "c", "--", sys.executable, "-c", code)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        (answer,) = [record for record in cassette.inputs() if record.source == "terminal"]
+    assert done.returncode == 0
+    assert answer.bytes == b"\x1b[1;1R"
+
+
+def crash(folder: Path, *, target: str = "c", output: bytes = b"hello\r\n") -> Path:
+    """A journal as a crash leaves it."""
+    meta = SessionMeta(
+        id=fixed_id(ord(target[0])),
+        argv=("sh",),
+        size=Size(5, 20),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="sh"),
+        os="linux",
+        arch="amd64",
+        recorder_version="test",
+        target=str(folder / target),
+    )
+    journal = JournalFile(meta, directory=journal_dir())
+    journal.on_output(1_000, output)
+    journal.close()
+    return journal.path
+
+
+def test_recover_lists_and_recovers(tmp_path: Path) -> None:
+    """List first, then all, then nothing is left."""
+    path = crash(tmp_path)
+    crash(tmp_path, target="d")
+    listed = run(tmp_path, "recover")
+    done = run(tmp_path, "recover", "--all")
+    again = run(tmp_path, "recover", "--all")
+
+    assert str(path).encode() in listed.stdout
+    assert done.stdout.count(b"recovered, 7 B of output") == 2
+    assert b"nothing to recover" in again.stdout
+    assert run(tmp_path, "cat", "d").stdout == b"hello\r\n"
+
+
+def test_recover_speaks_json(tmp_path: Path) -> None:
+    """One object for the list, one for what was done."""
+    path = crash(tmp_path)
+    listed = json.loads(run(tmp_path, "recover", "--json").stdout)
+    done = json.loads(run(tmp_path, "recover", "--json", str(path), "none").stdout)
+
+    assert [left["state"] for left in listed["journals"]] == ["crashed"]
+    assert [one["outcome"] for one in done["recovered"]] == ["published"]
+    assert [one["error"] for one in done["failed"]] == ["NotFoundError"]
+
+
+def test_one_that_cannot_be_recovered_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+    """The status tells that something failed."""
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "mine").touch()
+    crash(tmp_path)
+    crash(tmp_path, target="d")
+    done = run(tmp_path, "recover", "--all")
+
+    assert done.returncode == 6
+    assert (tmp_path / "d" / "manifest.json").exists()
+
+
+def test_recover_to_another_place(tmp_path: Path) -> None:
+    """With ``--output``."""
+    path = crash(tmp_path)
+    run(tmp_path, "recover", str(path), "-o", "elsewhere")
+
+    assert run(tmp_path, "cat", "elsewhere").stdout == b"hello\r\n"
+
+
+def test_a_recording_that_goes_on_is_left_alone(tmp_path: Path) -> None:
+    """It is listed as live, and ``--all`` does not touch it."""
+    words = [*CLI, "rec", "-q", "c", "--", "sh", "-c", "echo up; sleep 60"]
+    recorder = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    try:
+        while not any(b"up" in path.read_bytes() for path in journal_dir().glob("*.journal")):
+            time.sleep(0.01)
+        listed = json.loads(run(tmp_path, "recover", "--json").stdout)
+        done = run(tmp_path, "recover", "--all")
+    finally:
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait()
+
+    assert [left["state"] for left in listed["journals"]] == ["live"]
+    assert b"nothing to recover" in done.stdout
+
+
+def test_a_journal_can_be_decoded_by_its_description(tmp_path: Path) -> None:
+    """The head is msgpack, so that another program could read it."""
+    path = crash(tmp_path)
+    content = path.read_bytes()
+    length = int.from_bytes(content[20:24], "little")
+    head = msgspec.msgpack.decode(content[37 : 37 + length])
+
+    assert head["argv"] == ["sh"]
