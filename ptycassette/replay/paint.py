@@ -121,8 +121,8 @@ def _row_changes(row: int, old: Sequence[Cell], new: Sequence[Cell]) -> Iterator
     first = next((col for col, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), None)
     if first is None:
         return
-    while new[first].width == 0 or old[first].width == 0:
-        first -= 1  # never start in the middle of a wide character, old or new
+    while new[first].width == 0:
+        first -= 1  # never start in the middle of a wide character
     last = max(col for col, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
     end = len(new)
     while end > first and new[end - 1] == BLANK:

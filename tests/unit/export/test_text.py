@@ -103,3 +103,10 @@ def test_only_text_comes_out_of_anything() -> None:
     data = b"".join(bytes((a, b)) for a in range(256) for b in range(256))
 
     assert re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", _text(data)) is None
+
+
+def test_inserting_makes_a_line_no_longer_than_a_line() -> None:
+    """What is pushed out at the end is gone."""
+    text = _text(b"x" * (MAX_COLS - 1) + b"\r\x1b[5@\r\n")
+
+    assert text == " " * 5 + "x" * (MAX_COLS - 5) + "\n"

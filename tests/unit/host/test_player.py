@@ -318,8 +318,8 @@ def test_a_recorded_resize_is_shown() -> None:
 
 def test_under_continuous_output_painting_is_limited() -> None:
     """A thousand outputs within one moment are not a thousand paintings."""
-    outputs = [Output(0, b"%d\r\n" % number) for number in range(1000)]
-    show = Show(tape=Tape(*outputs, Finished(t_us=0)))
+    outputs = [Output(1, b"%d\r\n" % number) for number in range(1000)]
+    show = Show(tape=Tape(*outputs, Finished(t_us=1)))
     show.run()
 
     assert len(show.terminal.written) < 5

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
-from ptycassette.replay.cells import BLANK, Cell, cells_of_row, safe_cluster
+from ptycassette.replay.cells import BLANK, MAX_CLUSTER, Cell, cells_of_row, safe_cluster
 
 RED = Style(fg=1, bold=True)
 
@@ -101,3 +101,17 @@ def test_no_control_character_survives_in_a_row() -> None:
     ]
 
     assert left == []
+
+
+def test_a_cell_with_a_thousand_accents_is_cut() -> None:
+    """What one cell sends to a terminal is bounded."""
+    (cell,) = cells_of_row(_screen("e" + "\u0301" * 1000, 1), 0)
+
+    assert cell.text == "e" + "\u0301" * (MAX_CLUSTER - 1)
+
+
+def test_more_runs_than_cells_are_not_looked_at() -> None:
+    """Runs do not overlap, so that there cannot be more."""
+    runs = [StyleRun(0, 1, DEFAULT_STYLE), StyleRun(1, 1, DEFAULT_STYLE), StyleRun(0, 2, RED)]
+
+    assert [cell.style for cell in cells_of_row(_screen("ab", 2, *runs), 0)] == [DEFAULT_STYLE] * 2
