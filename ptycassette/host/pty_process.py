@@ -133,11 +133,13 @@ class PtyChild:
     def wait(self, timeout_s: float | None = None) -> ExitStatus | None:
         """As ``poll``, after at most ``timeout_s`` seconds; for ever when None."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        news = select.poll()
+        news.register(self._control, select.POLLIN)
         while (status := self.poll()) is None:
             left_s = None if deadline is None else deadline - time.monotonic()
             if left_s is not None and left_s <= 0:
                 return None
-            select.select([self._control], [], [], left_s)
+            news.poll(None if left_s is None else left_s * 1000)
         return status
 
     def read(self, max_bytes: int) -> bytes | None:
@@ -502,7 +504,7 @@ def _meet(supervisor: int, fd: int, control: socket.socket, plan: _Plan) -> PtyC
     if failure is not None:
         child.close()
         raise _exec_error(plan, int(failure[1]), failure[2])
-    if sys.platform == "darwin":
+    if sys.platform == "darwin":  # pragma: no cover - measured on Linux
         child.hold_slave()
     return child
 
@@ -526,7 +528,10 @@ def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
     )
 
 
-def _in_child(plan: _Plan, control: int) -> NoReturn:
+# What follows runs in the forked process, where no coverage is measured.
+
+
+def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
     """In the forked process: divide into the supervisor and the program."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # giving up the terminal sends it
     fcntl.ioctl(0, termios.TIOCNOTTY)
@@ -541,7 +546,7 @@ def _in_child(plan: _Plan, control: int) -> NoReturn:
         os._exit(127)
 
 
-def _spawn_program(plan: _Plan, control: int) -> int:
+def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
     """Start the program without another copy of the recorder's memory (posix_spawn(3)).
 
     A leader of a new session without a terminal gets the first one that it opens (tty(4)).
@@ -573,7 +578,7 @@ def _spawn_program(plan: _Plan, control: int) -> int:
     return program
 
 
-def _become_program(plan: _Plan, control: int) -> None:
+def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
     """Take the terminal and execute, on systems where opening it is not enough to get it.
 
     What fails is said over the socket.
@@ -595,7 +600,7 @@ def _become_program(plan: _Plan, control: int) -> None:
         os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
 
 
-def _become_supervisor(plan: _Plan, control: int, program: int) -> None:
+def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # pragma: no cover
     """Let everything of the recorder and of the terminal go, and watch."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):

@@ -120,7 +120,7 @@ def _parents_from_ps() -> list[tuple[int, int]]:
     return [(int(pid), int(parent)) for pid, parent in words]
 
 
-def _ignores_sigterm(pid: int) -> bool:
+def _ignores_sigterm(pid: int) -> bool:  # pragma: no cover - as below
     """Whether SIGTERM does nothing to a process, from SigIgn in ``/proc/PID/status``."""
     with suppress(OSError), open(f"/proc/{pid}/status", "rb") as file:
         for line in file:
@@ -129,7 +129,7 @@ def _ignores_sigterm(pid: int) -> bool:
     return False
 
 
-class Watch:
+class Watch:  # pragma: no cover - a process of its own, without coverage in it
     """The loop of the supervisor.
 
     Args:
@@ -268,7 +268,7 @@ class Watch:
                     os.write(self._control, b"X %d\n" % status)
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str]) -> None:  # pragma: no cover - as above
     """Run with ``[control_fd, program, recorder, grace_ms]``."""
     control_fd, program, recorder, grace_ms = map(int, arguments)
     Watch(control_fd, program, recorder, grace_ms).run()

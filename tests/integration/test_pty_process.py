@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from ptycassette.errors import SpawnError
-from ptycassette.host import pty_supervisor
+from ptycassette.host import pty_process, pty_supervisor
 from ptycassette.host.pty_process import PtyChild, exit_status, signal_name, signal_number, spawn
 from ptycassette.model import Size
 
@@ -422,3 +422,71 @@ def test_the_first_byte_comes_about_as_fast_as_from_a_bare_fork() -> None:
     pairs = sorted(ours() - bare() for _ in range(15))
 
     assert pairs[len(pairs) // 2] < 0.02
+
+
+def test_a_supervisor_that_is_stopped_cannot_stop_the_end(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a while the recorder ends the tree itself."""
+    monkeypatch.setattr(pty_process, "_STUCK_AFTER_S", 0.3)
+    script = "trap '' HUP TERM; echo up; sleep 300"
+    with spawn(["bash", "-c", script], size=SIZE, env={**os.environ, MARK: mark}) as child:
+        select.select([child.fd], [], [], 5)
+        os.kill(child._supervisor, signal.SIGSTOP)
+
+        assert child.wait(0.05) is None
+        assert child.terminate(0).signal == "killed"
+        assert gone(mark, 2)
+
+
+def test_a_slave_that_is_held_keeps_the_last_output() -> None:
+    """What macOS needs: no end before the last byte was read and the slave let go."""
+    with spawn(["echo", "last"], size=SIZE) as child:
+        child.hold_slave()
+        child.wait(5)
+        kept = [child.read(100), child.read(100)]
+        child.release_slave()
+
+        assert kept == [b"last\r\n", None]
+        assert child.read(100) == b""
+        assert child.write(b"too late") == 8
+
+
+def test_a_system_without_ptys_or_processes_is_an_error_of_the_spawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever is exhausted, before the fork or in it."""
+
+    def exhausted(*_: object, **__: object) -> None:
+        raise OSError("out of pty devices")
+
+    def stillborn(*_: object) -> None:
+        os._exit(1)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pty_process.PtyProcess, "spawn", exhausted)
+        with pytest.raises(SpawnError, match="out of pty devices"):
+            spawn(["true"], size=SIZE)
+    monkeypatch.setattr(pty_process, "_in_child", stillborn)
+    with pytest.raises(SpawnError, match="temporarily unavailable") as caught:
+        spawn(["true"], size=SIZE)
+
+    assert caught.value.exit_status == 126
+
+
+def test_a_signal_without_a_foreground_group_goes_to_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To its group first; and to nobody when it is over."""
+
+    def unknown(_: int) -> int:
+        raise OSError
+
+    monkeypatch.setattr(os, "tcgetpgrp", unknown)
+    with spawn(["sleep", "300"], size=SIZE) as child:
+        child.send_signal("usr1")
+        status = child.wait(5)
+        child.send_signal("usr1")
+
+    assert status is not None
+    assert status.signal == "user defined signal 1"
