@@ -14,7 +14,7 @@ from ptycassette.format.records import STREAM_CODECS, R
 from ptycassette.host.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import Event, EventKind, FinalRecord, OutputRecord
 
-__all__ = ["merged_events", "record_batches"]
+__all__ = ["final_source", "merged_events", "record_batches"]
 
 _INPUT_SOURCE = 0
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
@@ -32,6 +32,12 @@ def record_batches(file: FileHandle, reader: LineReader[R]) -> Iterator[Batch[R]
     yield reader.finish()
 
 
+def final_source(files: Mapping[str, FileHandle], final: FinalRecord) -> Source:
+    """The final record as a stream of one record, to merge with the others."""
+    batch: Batch[Any] = Batch(1, [final])
+    return Source(files[FINAL].place, iter([batch]))
+
+
 def merged_events(
     files: Mapping[str, FileHandle], final: FinalRecord, *, resolution_ms: int, limits: Limits
 ) -> Iterator[Event]:
@@ -45,7 +51,7 @@ def merged_events(
         file = files[codec.name]
         reader = LineReader(codec, place=file.place, limits=limits)
         sources.append(Source(file.place, record_batches(file, reader)))
-    sources.append(Source(files[FINAL].place, iter([Batch(1, [final])])))
+    sources.append(final_source(files, final))
     window = _Window(files[OUTPUT_RAW], files[OUTPUT].place, limits)
     for run in merge_runs(sources, resolution_ms=resolution_ms):
         kind = _KINDS[run.source]

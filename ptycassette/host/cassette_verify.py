@@ -20,13 +20,13 @@ import msgspec
 from ptycassette.errors import ChunkError, DigestError
 from ptycassette.format.artifacts import GIT_HINT, Artifact, check_artifact
 from ptycassette.format.chunks import ChunkLedger, check_frame_range, chunk_fault
-from ptycassette.format.layout import FINAL, FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
+from ptycassette.format.layout import FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
 from ptycassette.format.limits import Limits
-from ptycassette.format.lines import Batch, LineReader
+from ptycassette.format.lines import LineReader
 from ptycassette.format.order import Source, merge_runs
 from ptycassette.format.records import STREAM_CODECS
 from ptycassette.host.cassette_digest import WholeDigest
-from ptycassette.host.cassette_events import record_batches
+from ptycassette.host.cassette_events import final_source, record_batches
 from ptycassette.host.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import FinalRecord, OutputRecord
 
@@ -141,7 +141,7 @@ def verify_streams(
         Source(files[name].place, record_batches(files[name], reader))
         for name, reader in readers.items()
     ]
-    sources.append(Source(files[FINAL].place, iter([Batch(1, [final])])))
+    sources.append(final_source(files, final))
     raw_file = files[OUTPUT_RAW]
     with WholeDigest(raw_file.size) as whole:
         raw = _RawPass(raw_file, files[OUTPUT].place, whole, progress)
