@@ -328,6 +328,8 @@ class Use:
         )  # fmt: skip
 
     def _recording(self, **more: Any) -> Any:
+        if "show" in more:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         return {"size": self._size or DEFAULT_SIZE, **self._options, **more}
 
 

@@ -1,0 +1,132 @@
+"""What is known at the end of a test run: cassettes used, orphans, stale ones, drift.
+
+Each worker of xdist keeps its own and hands it over at its end; the main process
+merges them and judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import CassetteError
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.model.visible import visible
+from ptycassette.pytest_plugin.freshness import age_problem
+from ptycassette.pytest_plugin.runs import TestState
+from ptycassette.pytest_plugin.settings import config_value
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """What one process learns.
+
+    Attributes:
+        partial: some tests were left out, so that nothing can be said about orphans.
+        failures: what makes the whole run fail.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._known: set[str] = set()
+        self._shelves: set[str] = set()
+        self._notes: list[str] = []
+        self._stale: dict[str, str] = {}
+        self._orphans: list[str] = []
+        self.partial = any("::" in str(arg) for arg in config.args)
+        self.failures: list[str] = []
+
+    def expect(self, path: Path, shelf: Path | None = None) -> None:
+        """A collected test has this cassette; ``shelf`` is where all of its file's lie."""
+        self._known.add(str(path))
+        self._shelves.add(str(shelf or path.parent))
+
+    def take(self, test: str, state: TestState) -> None:
+        """A test is over."""
+        self._known.update(str(path) for path in state.used)
+        self._notes += [f"{test}: {note}" for note in state.notes]
+
+    def stale_of(self, state: TestState) -> list[str]:
+        """The used recordings that are not to be trusted any more, and why."""
+        if config_value(self._config, "stale", "report") == "ignore":
+            return []
+        found = []
+        for path in dict.fromkeys(state.used):
+            problem = _problem(path)
+            if problem:
+                self._stale[str(path)] = problem
+                found.append(f"{path}: {problem}")
+        return found
+
+    # -- xdist -------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "known": sorted(self._known),
+            "shelves": sorted(self._shelves),
+            "notes": self._notes,
+            "stale": self._stale,
+            "partial": self.partial,
+        }
+
+    def merge(self, dumped: dict[str, Any] | None) -> None:
+        """Take over what a worker dumped; a worker that died leaves nothing to judge by."""
+        if dumped is None:
+            self.partial = True
+            return
+        self._known.update(dumped["known"])
+        self._shelves.update(dumped["shelves"])
+        self._notes += dumped["notes"]
+        self._stale.update(dumped["stale"])
+        self.partial = self.partial or dumped["partial"]
+
+    # -- the end -------------------------------------------------------------------
+
+    def judge(self, exitstatus: int) -> None:
+        """Look for orphans, when every test had its chance."""
+        how = config_value(self._config, "orphans", "report")
+        if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
+            return
+        if self._config.getoption("maxfail", 0) and exitstatus:
+            return
+        self._orphans = sorted(self._unused())
+        if how == "fail":
+            self.failures += self._orphans
+
+    def _unused(self) -> Iterable[str]:
+        """Cassettes beside those that are known, which nobody knows."""
+        shelves = {Path(shelf) for shelf in self._shelves}
+        shelves |= {Path(path).parent for path in self._known}
+        known = {_resolved(path) for path in self._known}
+        found = {
+            manifest.parent
+            for shelf in shelves
+            for depth in ("*/manifest.json", "*/*/manifest.json")
+            for manifest in shelf.glob(depth)
+        }
+        return [str(path) for path in found if _resolved(path) not in known]
+
+    def lines(self) -> list[str]:
+        """What is said at the end."""
+        said = [f"drift: {note}" for note in self._notes]
+        said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
+        said += [f"orphan: no test uses {path}" for path in self._orphans]
+        return [visible(line) for line in said]
+
+
+def _problem(path: Path) -> str | None:
+    try:
+        with open_cassette(path, check="manifest") as cassette:
+            return age_problem(cassette.manifest, datetime.now(UTC))
+    except CassetteError:
+        return None  # the test itself has said so
+
+
+def _resolved(path: str | Path) -> str:
+    return str(Path(path).resolve())

@@ -1,0 +1,197 @@
+"""The hooks: settings, judging at the end of a test's body, traces, and the last lines.
+
+Everything heavy is imported when a test first needs it; a test run without
+cassettes pays for the declaration of options alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.pytest_plugin.fixtures import (
+    STATE,
+    default_path,
+    directory_of,
+    ptycassette_cassette,
+    ptycassette_clock,
+    ptycassette_config,
+    ptycassette_path,
+    ptycassette_scenario,
+    ptycassette_session,
+    ptycassette_settings,
+    ptycassette_shims,
+    ptycassette_use,
+)
+from ptycassette.pytest_plugin.ledger import Ledger
+from ptycassette.pytest_plugin.network import LEVEL, blocked_network
+from ptycassette.pytest_plugin.runs import TestState
+from ptycassette.pytest_plugin.scenario_items import ScenarioFile, is_scenario
+from ptycassette.pytest_plugin.settings import MARKER, add_options, config_value, settings_of
+from ptycassette.pytest_plugin.trace import trace_object, write_trace
+
+__all__ = [
+    "ptycassette_cassette",
+    "ptycassette_clock",
+    "ptycassette_config",
+    "ptycassette_path",
+    "ptycassette_scenario",
+    "ptycassette_session",
+    "ptycassette_settings",
+    "ptycassette_shims",
+    "ptycassette_use",
+]
+
+LEDGER = pytest.StashKey[Ledger]()
+_RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options and ini keys."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker; complain about a wrong setting before any test runs."""
+    config.addinivalue_line("markers", MARKER)
+    settings_of(config, None, {})
+    for name, default in (
+        ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
+    ):  # fmt: skip
+        config_value(config, name, default)
+    config.stash[LEDGER] = Ledger(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """The mode, and how far the network is blocked in it."""
+    mode = settings_of(config, None, {}).mode
+    network = config_value(config, "network", "block")
+    if mode in {"replay", "auto"} and network == "block":
+        return f"ptycassette: mode {mode}; in replay, blocked from the network: {LEVEL}"
+    return f"ptycassette: mode {mode}; network not blocked"
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    """Scenario files are tests."""
+    if is_scenario(file_path) and parent.config.getini("ptycassette_scenarios"):
+        return ScenarioFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Learn which cassettes tests have, before any are left out."""
+    ledger = config.stash[LEDGER]
+    for item in items:
+        if isinstance(item.parent, ScenarioFile):
+            ledger.expect(item.parent.cassette)
+            continue
+        marker = item.get_closest_marker("ptycassette")
+        if marker is None and not _RUNNING & set(getattr(item, "fixturenames", ())):
+            continue
+        try:
+            path = settings_of(config, marker, {}).path
+        except pytest.UsageError as exc:
+            raise pytest.UsageError(f"{item.nodeid}: {exc}") from exc
+        ledger.expect(default_path(item, path), directory_of(item))
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """What was left out makes the run no full one."""
+    for item in items[:1]:
+        item.config.stash[LEDGER].partial = True
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Every test has a state; most stay empty."""
+    item.stash[STATE] = TestState()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Judge what ran when the body is over: a divergence fails a test that would have passed."""
+    __tracebackhide__ = True
+    state = item.stash[STATE]
+    with ExitStack() as stack:
+        if _replays(item) and config_value(item.config, "network", "block") == "block":
+            stack.enter_context(blocked_network())
+        try:
+            result = yield
+        except BaseException as exc:
+            state.abandon(exc)
+            raise
+        state.complete()
+        return result
+
+
+def _replays(item: pytest.Item) -> bool:
+    if not _RUNNING & set(getattr(item, "fixturenames", ())):
+        return False
+    settings = getattr(item, "funcargs", {}).get("ptycassette_settings")
+    return settings is not None and settings.mode in {"replay", "auto"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep a trace of what failed, and say where; collect what the last lines need."""
+    report = yield
+    state = item.stash.get(STATE, None)
+    if state is None or call.when == "teardown":
+        return report
+    ledger = item.config.stash[LEDGER]
+    if call.when == "setup" and report.failed:
+        state.abandon(RuntimeError("the setup failed"))
+    if call.when == "call":
+        ledger.take(item.nodeid, state)
+        when = config_value(item.config, "trace", "on-failure")
+        if state.runs and (when == "always" or (when == "on-failure" and report.failed)):
+            page = _trace(item, report, state)
+            report.sections.append(("ptycassette", f"trace: {page}"))
+        stale = ledger.stale_of(state)
+        if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
+            report.outcome = "failed"
+            report.longrepr = "\n".join(stale)
+    return report
+
+
+def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> Path:
+    place = Path(
+        config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
+    )
+    runs = [run.evidence() for run in state.runs]
+    return write_trace(place, trace_object(item.nodeid, report.outcome, report.longreprtext, runs))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: Any) -> None:
+    """A worker of xdist is done: take over what it learnt."""
+    del error
+    node.config.stash[LEDGER].merge(getattr(node, "workeroutput", {}).get("ptycassette"))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A worker hands over what it learnt; the main process judges what needs all of it."""
+    ledger = session.config.stash[LEDGER]
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["ptycassette"] = ledger.dump()
+        return
+    ledger.judge(exitstatus)
+    if ledger.failures and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Drift, stale recordings, orphans."""
+    lines = config.stash[LEDGER].lines()
+    if lines:
+        terminalreporter.section("ptycassette")
+        for line in lines:
+            terminalreporter.write_line(line)

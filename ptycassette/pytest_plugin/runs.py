@@ -1,0 +1,216 @@
+"""What a test has running: sessions and shims, finished when the test's body is over.
+
+Finishing belongs to the call of the test, not to its teardown, so that a divergence
+fails a test that would have passed, and a test that failed keeps nothing it recorded.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from ptycassette.errors import DivergenceError
+from ptycassette.host.session import Session
+from ptycassette.host.standin_report_file import read_reports
+from ptycassette.host.use import Use
+from ptycassette.model.visible import visible
+from ptycassette.replay.divergence import divergence_error, divergence_object
+from ptycassette.replay.drift import drift_lines
+
+__all__ = ["Run", "SessionRun", "ShimRun", "TestState", "recording_lock"]
+
+
+class Run(Protocol):
+    """One thing that is finished with the test's body."""
+
+    def complete(self) -> None:
+        """The body passed; raise when the run did not."""
+        ...
+
+    def abandon(self, exc: BaseException) -> None:
+        """The body failed; keep nothing."""
+        ...
+
+    def evidence(self) -> dict[str, Any]:
+        """What a trace shows: cassette, divergences, unplayed, notes."""
+        ...
+
+
+class TestState:
+    """Everything of one test.
+
+    Attributes:
+        runs: in the order in which they were started.
+        used: the cassettes that were played or recorded.
+        notes: lines for the end of the test run (drift, stale recordings).
+    """
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.used: list[Path] = []
+        self.notes: list[str] = []
+        self._open: list[Run] = []
+
+    def complete(self) -> None:
+        """Finish every run; the first failure is raised, when all are finished."""
+        __tracebackhide__ = True
+        failures: list[BaseException] = []
+        while self._open:
+            run = self._open.pop()
+            try:
+                run.complete()
+            except Exception as exc:  # noqa: BLE001 - raised below
+                failures.append(exc)
+        if failures:
+            raise failures[0]
+
+    def abandon(self, exc: BaseException) -> None:
+        """The body failed, so nothing is kept."""
+        while self._open:
+            with suppress(Exception):
+                self._open.pop().abandon(exc)
+
+    def add(self, run: Run) -> None:
+        """Start to look after a run."""
+        self.runs.append(run)
+        self._open.append(run)
+
+
+class SessionRun:
+    """A session in this process."""
+
+    def __init__(self, using: Use, state: TestState, *, lenient: bool) -> None:
+        self._using = using
+        self._state = state
+        self._lenient = lenient
+        self._stack = ExitStack()
+        self.session: Session | None = None
+
+    def start(self) -> Session:
+        """Enter it."""
+        self.session = self._stack.enter_context(self._using)
+        return self.session
+
+    def complete(self) -> None:
+        """Leave it as a block is left."""
+        __tracebackhide__ = True
+        self._stack.close()
+        result = self._using.result
+        if result.drift is not None:
+            name = visible(self._using.path.name)
+            self._state.notes += [f"{name}: {line}" for line in drift_lines(result.drift)]
+        if result.divergences and self._lenient:
+            raise divergence_error(result.divergences[0], where=str(self._using.path))
+
+    def abandon(self, exc: BaseException) -> None:
+        """Leave it as a block is left that raised."""
+        self._stack.__exit__(type(exc), exc, exc.__traceback__)
+
+    def evidence(self) -> dict[str, Any]:
+        """From the result."""
+        result = self._using.result
+        return {
+            "cassette": result.cassette,
+            "action": result.action,
+            "divergences": [divergence_object(found) for found in result.divergences],
+            "unplayed": msgspec.to_builtins(result.unplayed),
+            "notes": list(result.notes),
+        }
+
+
+class ShimRun:
+    """Stand-ins that a directory of shims started; judged by their reports."""
+
+    def __init__(
+        self, reports: Path, state: TestState, library: Path, *, allow_unplayed: bool
+    ) -> None:
+        self._place = reports
+        self._state = state
+        self._library = library
+        self._allow_unplayed = allow_unplayed
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The reports so far, in the order of the starts."""
+        return list(read_reports(self._place))
+
+    def complete(self) -> None:
+        """Raise for the first stand-in that did not pass."""
+        __tracebackhide__ = True
+        reports = self.reports()
+        if not reports:  # a recorder leaves none: whatever it made is in use
+            self._state.used += [path.parent for path in self._library.glob("*/manifest.json")]
+        for report in reports:
+            cassette = Path(report["cassette"])
+            self._state.used.append(cassette)
+            if report["result"] == "drifted":
+                self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                continue
+            problem = self._problem(report)
+            if problem:
+                raise DivergenceError(problem, where=str(cassette))
+
+    def _problem(self, report: dict[str, Any]) -> str | None:
+        match report["result"]:
+            case "passed" | "drifted":
+                return None
+            case "unplayed" if self._allow_unplayed:
+                return None
+            case "running":
+                return "the stand-in was killed before it could finish"
+            case "diverged" if self._allow_unplayed and _only_missing(report):
+                return None
+            case _:
+                return _text_of(self._place, report)
+
+    def abandon(self, exc: BaseException) -> None:
+        """Only note what was used."""
+        del exc
+        self._state.used += [Path(report["cassette"]) for report in self.reports()]
+
+    def evidence(self) -> dict[str, Any]:
+        """From the reports."""
+        reports = self.reports()
+        return {
+            "cassette": ", ".join(report["cassette"] for report in reports) or str(self._library),
+            "action": "stand-in",
+            "divergences": [found for report in reports for found in report["divergences"]],
+            "unplayed": [report["unplayed"] for report in reports],
+            "notes": [note for report in reports for note in report["notes"]],
+        }
+
+
+def _only_missing(report: dict[str, Any]) -> bool:
+    return all(found["kind"] == "input-missing" for found in report["divergences"])
+
+
+def _text_of(place: Path, report: dict[str, Any]) -> str:
+    """The readable half of a report."""
+    for path in place.glob(f"*-{report['pid']}.txt"):
+        return path.read_text(encoding="utf-8", errors="replace").rstrip()
+    return f"{report['result']}: {report['error']}"
+
+
+@contextmanager
+def recording_lock(path: Path) -> Iterator[None]:
+    """Only one process records a cassette that several want; the others wait and replay it."""
+    name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:24]
+    place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    fd = os.open(
+        place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+    )
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
