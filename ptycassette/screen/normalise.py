@@ -63,7 +63,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("pid", r"\b([Pp][Ii][Dd]|[Pp]rocess)([ =:#]+)\d+\b", r"\1\2<pid>", ("pid", "process")),
     Rule(
         "tokens",
-        rf"{_NUMBER} ?[kKM]?( ?)(tokens?|tok)\b",
+        rf"{_NUMBER}(?: ?[kKM])?( ?)(tokens?|tok)\b",
         r"<n>\1\2",
         ("tok",),
     ),

@@ -15,10 +15,10 @@ CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_te
 
 def painted(emulator: TracedEmulator, raw: bytes, row: int) -> list[str]:
     """For each cell of a row, the bytes that it says painted it, decoded."""
-    texts = []
-    for origin in emulator.origins()[row]:
-        texts.append("" if origin is None else raw[slice(*origin)].decode("utf-8", "ignore"))
-    return texts
+    return [
+        "" if origin is None else raw[slice(*origin)].decode("utf-8", "ignore")
+        for origin in emulator.origins()[row]
+    ]
 
 
 @pytest.mark.parametrize("case", CASES[::3], ids=range(len(CASES[::3])))
@@ -58,7 +58,7 @@ def test_origins_go_with_their_cells() -> None:
 
 def test_a_cluster_has_the_bytes_of_all_its_characters() -> None:
     """Marks and joiners widen the stretch, also over chunks and malformed bytes."""
-    raw = "x".encode() + b"\xff" + "👩\u200d💻e\u0301".encode()
+    raw = b"x" + b"\xff" + "👩\u200d💻e\u0301".encode()
     emulator = TracedEmulator(Size(2, 10))
     for byte in raw:
         emulator.feed(bytes([byte]))

@@ -1,0 +1,165 @@
+"""Laws of the emulator: any bytes, any pieces, any size."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptycassette.model import Size
+from ptycassette.screen import (
+    PyteEmulator,
+    TracedEmulator,
+    load_emulator,
+    render_ansi,
+    save_emulator,
+    screen_cells,
+    screen_hash,
+)
+
+FRAGMENTS = st.sampled_from(
+    [
+        b"a",
+        b"hello world ",
+        b"\r\n",
+        b"\n",
+        b"\x08",
+        b"\t",
+        b"\x1b",
+        b"\x1b[",
+        b"\x1b]0;",
+        b"\x1bP",
+        b"\x1b_",
+        b"\x1b\\",
+        b"\x07",
+        b"\x18",
+        b"\x9c",
+        b"\xc2\x9b",
+        b"\xef\xbb\xbf",
+        "漢字".encode(),
+        "👩\u200d💻".encode(),
+        "❤\ufe0f".encode(),
+        "🇯🇵".encode(),
+        "\u0301".encode(),
+        b"\x1b[m",
+        b"\x1b[1;31;48;5;9m",
+        b"\x1b[H",
+        b"\x1b[2;3H",
+        b"\x1b[J",
+        b"\x1b[1K",
+        b"\x1b[2L",
+        b"\x1b[M",
+        b"\x1b[3@",
+        b"\x1b[2P",
+        b"\x1b[2;3r",
+        b"\x1b[S",
+        b"\x1bM",
+        b"\x1b7",
+        b"\x1b8",
+        b"\x1b[4h",
+        b"\x1b[?6h",
+        b"\x1b[?7l",
+        b"\x1b[?45h",
+        b"\x1b[?1049h",
+        b"\x1b[?1049l",
+        b"\x1b[9999999999b",
+        b"\x1b(0",
+        b"\x0e",
+        b"\x1b[6n",
+        b"\x1bc",
+    ]
+)
+STREAMS = st.lists(st.one_of(FRAGMENTS, st.binary(max_size=6)), max_size=40).map(b"".join)
+SIZES = st.builds(Size, rows=st.integers(1, 8), cols=st.integers(2, 20))
+CUTS = st.lists(st.integers(0, 400), max_size=12)
+
+
+def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+    """The stream cut at the given places."""
+    places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    return [data[a:b] for a, b in pairwise(places)]
+
+
+@given(STREAMS, SIZES, CUTS, SIZES)
+@settings(max_examples=300, deadline=None)
+def test_cutting_the_output_changes_nothing(
+    data: bytes, size: Size, cuts: list[int], later: Size
+) -> None:
+    """Screen, pending bytes, answers, signals, history and state are the same, resized or not."""
+    whole, cut = PyteEmulator(size), PyteEmulator(size)
+    whole.feed(data)
+    for piece in pieces(data, cuts):
+        cut.feed(piece)
+
+    assert cut.snapshot() == whole.snapshot()
+    assert cut.pending == whole.pending
+    assert cut.answers() == whole.answers()
+    assert cut.signals() == whole.signals()
+    for emulator in (whole, cut):
+        emulator.resize(later)
+    assert save_emulator(cut) == save_emulator(whole)
+
+
+@given(STREAMS, SIZES)
+@settings(max_examples=200, deadline=None)
+def test_a_screen_is_whole_whatever_made_it(data: bytes, size: Size) -> None:
+    """As many rows and cells as the size says, the cursor inside, runs inside, no blank shown."""
+    emulator = PyteEmulator(size)
+    emulator.feed(data)
+    screen = emulator.snapshot()
+
+    assert len(screen.rows) == len(screen.styles) == size.rows
+    assert {len(row) for row in emulator.cells()} == {size.cols}
+    assert screen.cursor.row < size.rows
+    assert screen.cursor.col < size.cols
+    assert all(run.col + run.length <= size.cols for runs in screen.styles for run in runs)
+    assert "\0" not in screen.text
+    assert {len(row) for row in screen_cells(screen)} == {size.cols}
+    assert render_ansi(screen).count("\n") == size.rows - 1
+    assert len(screen_hash(screen)) == 64
+
+
+@given(STREAMS, SIZES)
+@settings(max_examples=200, deadline=None)
+def test_the_pending_bytes_are_the_open_sequence(data: bytes, size: Size) -> None:
+    """Fed alone to a fresh emulator they are pending again, and change nothing but C0 effects."""
+    emulator = PyteEmulator(size)
+    emulator.feed(data)
+    pending = emulator.pending
+
+    assert 0 <= pending <= len(data)
+    fresh = PyteEmulator(size)
+    fresh.feed(data[len(data) - pending :])
+    assert fresh.pending == pending
+
+
+@given(STREAMS, STREAMS, SIZES)
+@settings(max_examples=200, deadline=None)
+def test_a_checkpoint_loses_nothing(before: bytes, after: bytes, size: Size) -> None:
+    """Saved anywhere, loaded, and fed on: the same as never stopped."""
+    straight = PyteEmulator(size)
+    straight.feed(before)
+    loaded = load_emulator(save_emulator(straight))
+    for emulator in (straight, loaded):
+        emulator.feed(after)
+
+    assert loaded.snapshot() == straight.snapshot()
+    assert save_emulator(loaded) == save_emulator(straight)
+
+
+@given(STREAMS, SIZES, CUTS, SIZES)
+@settings(max_examples=200, deadline=None)
+def test_tracing_changes_no_screen(data: bytes, size: Size, cuts: list[int], later: Size) -> None:
+    """The traced emulator shows the same, and origins lie within the output."""
+    plain, traced = PyteEmulator(size), TracedEmulator(size, on_losing=lambda _first, _last: None)
+    plain.feed(data)
+    for piece in pieces(data, cuts):
+        traced.feed(piece)
+
+    assert traced.snapshot() == plain.snapshot()
+    plain.resize(later)
+    traced.resize(later)
+    assert traced.snapshot() == plain.snapshot()
+    origins = [origin for row in traced.origins() for origin in row if origin is not None]
+    assert all(0 <= start < end <= len(data) for start, end in origins)

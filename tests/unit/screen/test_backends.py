@@ -1,0 +1,200 @@
+"""Other emulators behind the same port, and where they differ."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from ptycassette.errors import UsageError
+from ptycassette.model import Emulator, Size
+from ptycassette.screen import available_backends, backend, backends, default_emulator
+from ptycassette.screen.checking import CheckedScreen, cell_texts
+from ptycassette.screen.pending import PendingCounter
+
+CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
+
+AGREED = {
+    "text": "hello\r\nworld",
+    "wide": "漢字 ok",
+    "clusters": "👩\u200d💻 ❤\ufe0f e\u0301",
+    "colours": "\x1b[1;31mred\x1b[0;44m\x1b[K\r\n\x1b[38;2;1;2;3mx\x1b[4:3my",
+    "cursor": "\x1b[2;3Hx\x1b[A\x1b[2Dy",
+    "margins": "\x1b[2;3r\x1b[3;1Ha\nb\nc",
+    "alternate": "main\x1b[?1049h\x1b[Halt",
+    "wrap": "abcdefghijklmnopqrstuvwxyz",
+    "line drawing": "\x1b(0lqqk\x1b(B",
+    "erase": "abc\x1b[2D\x1b[K",
+    "insert": "abc\x1b[1G\x1b[4hX\x1b[4l\x1b[2@",
+    "tabs": "\ta\tb",
+    "title": "\x1b]2;a title\x07x",
+}
+
+
+@pytest.fixture(params=available_backends())
+def emulator(request: pytest.FixtureRequest) -> Emulator:
+    """Each backend that can be loaded, at 5 rows of 20 columns."""
+    try:
+        return backend(request.param)(Size(5, 20))
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_backends_agree_where_terminals_do(emulator: Emulator, name: str) -> None:
+    """Rows, cursor, styles, title and screen are those of the default backend."""
+    default = default_emulator(Size(5, 20))
+    for each in (default, emulator):
+        each.feed(AGREED[name].encode())
+    expected, got = default.snapshot(), emulator.snapshot()
+
+    assert (got.rows, got.cursor, got.styles) == (expected.rows, expected.cursor, expected.styles)
+    assert (got.title, got.alt_screen, got.size) == (
+        expected.title,
+        expected.alt_screen,
+        expected.size,
+    )
+
+
+def test_backends_take_output_in_any_pieces(emulator: Emulator) -> None:
+    """Byte by byte gives the same screen, and the port's promises hold."""
+    whole = type(emulator)(Size(5, 20))
+    data = "".join(AGREED.values()).encode()
+    whole.feed(data)
+    for byte in data:
+        emulator.feed(bytes([byte]))
+
+    assert emulator.snapshot() == whole.snapshot()
+    assert emulator.pending == 0
+    assert isinstance(emulator, Emulator)
+    assert emulator.identity.name in available_backends()
+    assert "width=cluster" in emulator.identity.version
+
+
+def test_backends_answer_and_resize(emulator: Emulator) -> None:
+    """A cursor position report comes back once, and another size is taken."""
+    emulator.feed(b"ab\x1b[6n")
+
+    assert emulator.answers() == b"\x1b[1;3R"
+    assert emulator.answers() == b""
+    emulator.resize(Size(7, 30))
+    assert emulator.size == emulator.snapshot().size == Size(7, 30)
+    assert len(emulator.snapshot().rows) == 7
+
+
+def test_backends_read_again_only_what_changed_and_miss_nothing(emulator: Emulator) -> None:
+    """A snapshot after every step equals that of an emulator that is asked once."""
+    steps = [
+        *AGREED.values(),
+        "\x1b[2J",
+        "\x1b[H" + "x" * 30,
+        "\r\n" * 7,
+        "\x1b[?1049l",
+        "\x1b[3;1Hy",
+    ]
+    for step in steps:
+        emulator.feed(step.encode())
+        emulator.snapshot()
+    once = type(emulator)(Size(5, 20))
+    once.feed("".join(steps).encode())
+
+    assert emulator.snapshot() == once.snapshot()
+
+
+def test_where_backends_differ_on_random_cases_is_printed(
+    emulator: Emulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Most screens agree with xterm.js; those that do not are listed with their sequence."""
+    differing = []
+    for number, case in enumerate(CASES):
+        fresh = type(emulator)(Size(*case["size"]))
+        steps = case["steps"]
+        if any(not isinstance(step, str) or not step.isascii() for step in steps):
+            continue
+        for step in steps:
+            fresh.feed(step.encode())
+        if [row.rstrip() for row in fresh.snapshot().rows] != case["rows"]:
+            differing.append(f"{number}: {steps!r}")
+    with capsys.disabled():
+        if differing:
+            print(  # noqa: T201 - the table is what the test is for
+                f"\n{emulator.identity.name} differs in {len(differing)} cases:",
+                *differing,
+                sep="\n  ",
+            )
+
+    assert len(differing) <= (0 if emulator.identity.name == "pyte" else len(CASES) // 3)
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    """The hint names those that there are."""
+    with pytest.raises(UsageError, match="no emulator named 'vt52'") as caught:
+        backend("vt52")
+
+    assert "pyte" in str(caught.value.hint)
+
+
+def test_a_backend_whose_library_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The cause is named."""
+    entry = EntryPoint("ghost", "no_such_module_at_all:create", "ptycassette.emulators")
+    monkeypatch.setattr(backends, "_found", lambda: {"ghost": entry})
+
+    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+        backend("ghost")
+    assert "ptycassette[ghost]" in str(caught.value.hint)
+
+
+def test_any_emulator_can_be_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry point of another package is as good as ours."""
+    entry = EntryPoint("mine", "ptycassette.screen.emulator:PyteEmulator", "ptycassette.emulators")
+    monkeypatch.setattr(backends, "_found", lambda: {"mine": entry})
+
+    assert available_backends() == ("pyte", "mine")
+    assert backend("mine")(Size(2, 2)).size == Size(2, 2)
+
+
+def test_a_backend_without_cells_cannot_be_checked_by_cell() -> None:
+    """The error says whose fault it is."""
+    with pytest.raises(TypeError, match="does not show its cells"):
+        cell_texts(object())  # type: ignore[arg-type]
+
+
+def test_a_checked_screen_shows_cells_as_a_reference_check_wants_them() -> None:
+    """Text, colours and attribute letters; the right half of a wide character is empty."""
+    checked = CheckedScreen(default_emulator(Size(1, 4)))
+    checked.feed("\x1b[1;3;4;7;9;31;48;2;1;2;3m漢".encode())
+    checked.resize(1, 3)
+
+    assert checked.cells()[0] == [
+        ("漢", "p1", "#010203", "biurs"),
+        ("", "p1", "#010203", "biurs"),
+        (" ", None, None, ""),
+    ]
+    assert checked.rows() == ["漢"]
+    assert checked.cursor() == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b"abc", b"\xe6", b"\xbc"],
+        [b"\x1b[3", b"1", b"m", b"\x1b"],
+        [b"\xc2", b"\x9b1"],
+        [b"\x1b]0;" + b"x" * 70_000, b"y" * 70_000, b"\x07\xe6"],
+        [b"a" * 70_000, b"\x1b[1"],
+        ["é\u009dt".encode(), b"", b"\x1b\\"],
+    ],
+)
+def test_counting_pending_bytes_apart_gives_the_same_count(chunks: list[bytes]) -> None:
+    """After every chunk, whether it was asked before or not."""
+    asked, late, default = PendingCounter(), PendingCounter(), default_emulator(Size(2, 5))
+    for chunk in chunks:
+        for each in (asked, late, default):
+            each.feed(chunk)
+
+        assert asked.count() == default.pending
+    assert late.count() == default.pending
