@@ -116,7 +116,7 @@ def test_everything_that_can_be_said_is_in_the_manifest(tmp_path: Path) -> None:
         "--freshness", "24h", "--permission-mode", "ask", "--meta", "n=1", "--meta", "s=x y",
         "--env", f"API_TOKEN={value}", "--clean-env", "--frame-policy", "final", "--timeout", "30",
         "--service-event", '{"at": "start"}', "--account", "me", "--require", "true",
-        "--durability", "disk", "--cwd", "/", "c", "--", 
+        "--durability", "disk", "--cwd", "/", "c", "--",
         "sh", "-c", "stty size; pwd; echo $API_TOKEN",
     )  # fmt: skip
 
