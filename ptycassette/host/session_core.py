@@ -108,6 +108,7 @@ class SessionCore:
         self.scan = OutputScan()
         self.finished = False
         self.timed_out = False
+        self.output_bytes = 0
         self.unpublished = True
         self.failure: BaseException | None = None
         self.exit: ExitStatus | None = None
@@ -209,7 +210,7 @@ class SessionCore:
         self._requests.append(request)
         self.wake()
         if self.finished:  # the pump may have looked for the last time already
-            self.perform_requests()
+            self._perform()
         return request.done
 
     # --- for the pump alone ------------------------------------------------------------
@@ -242,6 +243,7 @@ class SessionCore:
                 tap.on_output(t_us, data)
             self._untold = self.unpublished = True
             self._output_us = t_us
+            self.output_bytes += len(data)
             if self.scan.feed(data):
                 self._asked = True
             self._backlog.append(data)
@@ -251,13 +253,8 @@ class SessionCore:
         return True
 
     def perform_requests(self) -> None:
-        """Do what others asked for."""
-        while self._requests:
-            try:
-                request = self._requests.popleft()
-            except IndexError:  # another thread was faster, after the end
-                return
-            request.run()
+        """Do what others asked for. Raises what the tap raised."""
+        self._perform()
         self._raise_if_broken()
 
     def pump_input(self) -> None:
@@ -336,10 +333,16 @@ class SessionCore:
         while self._sendings:
             _settle(self._sendings.popleft().done, self.over())
         self.finished = True
-        self.perform_requests()
+        self._perform()
         self.announce()
 
     # --- inside ------------------------------------------------------------------------
+
+    def _perform(self) -> None:
+        """Run the requests; after the end several threads may do so at once."""
+        with suppress(IndexError):
+            while True:
+                self._requests.popleft().run()
 
     def _relieve(self) -> None:
         """Answer a question, or make room in the backlog."""

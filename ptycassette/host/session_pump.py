@@ -27,6 +27,8 @@ _WATCHED_LAG_S = 0.05
 _RENDER_S = 0.02
 _HUNG_UP_S = 0.02
 _STRANGER_S = 0.1
+_STRANGER_LIMIT_S = 2.0
+_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; whatever is beyond this is a stranger's
 
 
 class Pump(Protocol):
@@ -243,7 +245,11 @@ class ThreadPump:
         # Nobody we know of is left. A stranger may hold the other side open, and on macOS
         # we do: then the end is where nothing more comes.
         self._ready.ignore_news()
-        while core.pump_output() or not core.hung_up:
+        until, limit = time.monotonic() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
+        while core.output_bytes < limit:
+            more = core.pump_output()
+            if not more and (core.hung_up or time.monotonic() > until):
+                break
             if not self._ready.wait(_STRANGER_S, reading=True, writing=False):
                 break
         core.pause()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -321,6 +322,45 @@ def test_a_tap_that_fails_ends_program_and_session() -> None:
         session.close()
 
     assert not psutil.pid_exists(pid)
+
+
+def test_a_tap_that_fails_on_input_ends_program_and_session_too() -> None:
+    """Whoever waits is told; nobody hangs."""
+
+    class Full(Tap):
+        def on_event(self, event: JournalEvent) -> None:
+            """Fail."""
+            raise StorageError("disk full")
+
+        def on_output(self, t_us: int, data: bytes) -> None:
+            """Listen to nothing."""
+
+    session = Session(["cat"], tap=Full())
+    with pytest.raises(StorageError):
+        session.send(b"x\r")
+    for act in (lambda: session.send(b"y"), lambda: session.wait_for_text("z"), session.close):
+        with pytest.raises(SessionError, match="disk full"):
+            act()
+
+    assert not psutil.pid_exists(session.pid)
+
+
+@pytest.mark.parametrize("script", ["exec yes here", "while echo here; do sleep 0.03; done"])
+def test_a_stranger_on_the_terminal_does_not_keep_the_session(script: str) -> None:
+    """Somebody from elsewhere writes to the terminal, much or little, and never stops."""
+    with Session(["sh", "-c", "tty; read x"]) as session:
+        path = session.wait_for_regex("^/dev/").rows[0]
+        with Path(path).open("wb") as terminal:
+            stranger = subprocess.Popen(["/bin/sh", "-c", script], stdout=terminal)
+        try:
+            session.wait_for_text("here")
+            session.send_key("enter")
+            status = session.wait_exit()
+        finally:
+            stranger.kill()
+            stranger.wait()
+
+    assert status.code == 0
 
 
 def test_sessions_leave_no_threads_descriptors_or_processes() -> None:
