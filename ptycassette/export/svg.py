@@ -110,17 +110,15 @@ def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[
     yield "</defs>"
     yield (
         f'<svg x="{opts.padding:g}" y="{opts.padding:g}" width="{width:g}" height="{height:g}" '
-        f'viewBox="0 0 {width:g} {height:g}"><g class="film">'
+        f'viewBox="0 0 {width:g} {height:g}" fill="{theme.foreground}" '
+        f'font-family="{_FONT}" font-size="{opts.font_size:g}"><g class="film">'
     )
     yield from strip
     yield "</g></svg></svg>\n"
 
 
 def _css(film: Sequence[tuple[int, Screen]], height: float, opts: SvgOptions) -> str:
-    base = (
-        f"text{{font:{opts.font_size:g}px {_FONT};white-space:pre;"
-        f"fill:{opts.theme.foreground};dominant-baseline:central}}"
-    )
+    base = f"text{{font:{opts.font_size:g}px {_FONT};white-space:pre;dominant-baseline:central}}"
     if len(film) == 1:
         return base
     total_us = film[-1][0] + opts.hold_us

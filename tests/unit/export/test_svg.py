@@ -111,6 +111,16 @@ def test_styles_are_drawn() -> None:
     assert 'height="18" fill="#00ff00"' in drawn
 
 
+def test_the_style_sheet_does_not_overrule_how_the_text_looks() -> None:
+    """A CSS rule would win over the attributes that give a piece its colour and weight."""
+    root = ET.fromstring(still_svg(screen("hot", styles=((StyleRun(0, 3, Style(fg=1)),),))))
+    sheet = root.findtext(f"{SVG}style") or ""
+
+    assert "fill" not in sheet
+    assert "font" not in sheet
+    assert [node.get("fill") for node in root.iter(f"{SVG}svg")] == [None, DARK.foreground]
+
+
 def test_reverse_swaps_the_default_colours() -> None:
     """Reverse video without colours shows the background on the foreground."""
     drawn = still_svg(screen("inv", styles=((StyleRun(0, 3, Style(reverse=True)),),))).decode()
