@@ -118,7 +118,8 @@ def _document(film: Sequence[tuple[int, Screen]], opts: SvgOptions) -> Iterator[
 
 
 def _css(film: Sequence[tuple[int, Screen]], height: float, opts: SvgOptions) -> str:
-    base = f"text{{font:{opts.font_size:g}px {_FONT};white-space:pre;dominant-baseline:central}}"
+    # Colour, weight and slant are attributes, which any CSS rule for them would overrule.
+    base = "text{white-space:pre;dominant-baseline:central}"
     if len(film) == 1:
         return base
     total_us = film[-1][0] + opts.hold_us
