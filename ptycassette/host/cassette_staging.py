@@ -166,11 +166,23 @@ class Staging:
             raise
 
     def _replace(self, replaces: os.stat_result) -> None:
+        # Its lock keeps other writers from replacing it too, and, while it goes by the name of
+        # a staging directory, from removing it as abandoned.
+        fd = os.open(self._target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            same = os.path.samestat(os.fstat(fd), replaces)
+            if not (same and _lock(fd) and _is_same(self._target, fd)):
+                raise lost_race(self._target)
+            self._swap(replaces)
+        finally:
+            os.close(fd)
+
+    def _swap(self, replaces: os.stat_result) -> None:
         if not exchange(self.path, self._target):
             self._rename_aside(replaces)
             return
         old = self.path.stat(follow_symlinks=False)
-        if not os.path.samestat(old, replaces):
+        if not os.path.samestat(old, replaces):  # somebody who knows nothing of locks
             exchange(self.path, self._target)
             raise lost_race(self._target)
         shutil.rmtree(self.path, ignore_errors=True)

@@ -485,8 +485,8 @@ def test_of_many_writers_exactly_one_wins(tmp_path: Path, *, overwrite: bool, th
     assert _names(tmp_path) == ["c"]
 
 
-def test_a_writer_that_lost_while_swapping_puts_the_winner_back(tmp_path: Path) -> None:
-    """The exchange itself is checked, not only what stood there before it."""
+def test_a_writer_whose_target_was_replaced_loses(tmp_path: Path) -> None:
+    """What it was allowed to replace is gone; what stands there now is not its to replace."""
     write_cassette(tmp_path / "c", Output(0, b"old"))
     before = (tmp_path / "c").stat()
     (tmp_path / "c").rename(tmp_path / "gone")
@@ -499,19 +499,48 @@ def test_a_writer_that_lost_while_swapping_puts_the_winner_back(tmp_path: Path) 
     assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
 
 
-def test_a_writer_that_lost_while_moving_aside_puts_the_winner_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same without an exchange of names."""
-    monkeypatch.setattr(cassette_staging, "exchange", lambda *_: False)
-    write_cassette(tmp_path / "c", Output(0, b"winner"))
-    other = tmp_path.stat()
-    staging = cassette_staging.Staging(tmp_path / "c")
+def test_a_cassette_that_is_being_replaced_is_left_to_who_does_it(tmp_path: Path) -> None:
+    """The lock on it decides."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    writer = _fill(CassetteWriter(tmp_path / "c", overwrite=True))
+    fd = os.open(tmp_path / "c", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
 
+    with writer, pytest.raises(errors.ExistsError, match="in the meantime"):
+        writer.publish(manifest_of())
+    os.close(fd)
+    assert _names(tmp_path) == ["c"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_who_replaces_the_target_at_the_last_moment_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, can_exchange: bool
+) -> None:
+    """Somebody who takes no locks: what was swapped out is looked at once more."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    before = (tmp_path / "c").stat()
+    write_cassette(tmp_path / "other", Output(0, b"winner"))
+    staging = cassette_staging.Staging(tmp_path / "c")
+    moved: list[bool] = []
+
+    def swap(one: Path, other: Path) -> bool:
+        if not moved:
+            moved.append(True)
+            (tmp_path / "c").rename(tmp_path / "gone")
+            (tmp_path / "other").rename(tmp_path / "c")
+        if not can_exchange:
+            return False
+        one.rename(tmp_path / "between")
+        other.rename(one)
+        (tmp_path / "between").rename(other)
+        return True
+
+    monkeypatch.setattr(cassette_staging, "exchange", swap)
     with pytest.raises(errors.ExistsError, match="in the meantime"):
-        staging.publish(other)
+        staging.publish(before)
     staging.remove()
     assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
+    assert _names(tmp_path) == ["c", "gone"]
 
 
 def test_what_a_dead_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
