@@ -107,14 +107,21 @@ def _size(source: Cassette) -> Size:
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen behind in its scrollback."""
     from ptycassette.host.player import Player
+    from ptycassette.host.player_checkpoints import Checkpoints
     from ptycassette.host.player_terminal import Interrupted, PlayerTerminal
     from ptycassette.host.player_views import PaintedView, RawView
-    from ptycassette.screen import default_emulator
+    from ptycassette.screen import default_emulator, load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
     keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
     terminal = PlayerTerminal(sys.stdout.fileno(), keys, raw=raw)
-    painted = PaintedView(terminal, default_emulator, _size(source), colors=colors)
+    painted = PaintedView(
+        terminal,
+        default_emulator,
+        _size(source),
+        colors=colors,
+        checkpoints=Checkpoints(save_emulator, load_emulator),
+    )
     view = RawView(terminal) if raw else painted
     try:
         with terminal:

@@ -4,8 +4,8 @@
 go in there, and only paint comes out (``ptycassette.replay.paint``).
 ``RawView`` writes the bytes themselves, for who asks for it.
 
-Seeking back renders again from the beginning: there is no other way to be
-exactly where the recording was.
+Seeking back renders again, from the last state kept before that moment or from
+the beginning: there is no other way to be exactly where the recording was.
 """
 
 from __future__ import annotations
@@ -129,17 +129,22 @@ class Player:
         idle = None if idle_us is None else limit_idle(idle_us, start_us=self._start_us)
         return chain(self._cassette.events(), between(None, micros(self._options.end)), idle)
 
-    def _rewound(self) -> Scheduler:
-        self._view.restart()
+    def _rewound(self, target_us: int = 0) -> Scheduler:
+        """A scheduler for what the view has yet to see on the way to ``target_us``."""
+        seen = self._view.restart(target_us)
         scale = 1 / self._speed
         mode: Mode = "collapsed" if self._options.mode == "collapsed" else "scaled"
-        return Scheduler(self._events(), mode=mode, scale=scale if mode == "scaled" else 1.0)
+        return Scheduler(
+            (event for event in self._events() if event.seq > seen),
+            mode=mode,
+            scale=scale if mode == "scaled" else 1.0,
+        )
 
     def _seek(self, target_us: int) -> None:
         """Be at ``target_us``: forward by feeding what lies between, back from the beginning."""
         now = self._clock.now_us()
         if target_us < self._position_us(now):
-            self._scheduler = self._rewound()
+            self._scheduler = self._rewound(target_us)
         looked_at = now
         while (event := self._scheduler.next_event) is not None and event.t_us <= target_us:
             self._view.feed(self._scheduler.skip(now))

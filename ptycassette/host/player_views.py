@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
+from ptycassette.host.player_checkpoints import Checkpoints
 from ptycassette.model import Emulator, EmulatorFactory, Event, InputRecord, Screen, Size
 from ptycassette.replay.paint import clipped, paint, with_status
 
@@ -55,8 +56,15 @@ class PaintedView:
     seekable = True
 
     def __init__(
-        self, terminal: Terminal, factory: EmulatorFactory, size: Size, *, colors: bool = True
+        self,
+        terminal: Terminal,
+        factory: EmulatorFactory,
+        size: Size,
+        *,
+        colors: bool = True,
+        checkpoints: Checkpoints[Any] | None = None,
     ) -> None:
+        self._checkpoints = checkpoints
         self._terminal = terminal
         self._factory = factory
         self._initial = size
@@ -72,14 +80,18 @@ class PaintedView:
             self._screen = self._emulator.snapshot()
         return self._screen
 
-    def restart(self) -> None:
-        """Be where the recording begins."""
-        self._emulator = self._factory(self._initial)
+    def restart(self, target_us: int) -> int:
+        """Be as near before ``target_us`` as can be; returns the ``seq`` that was seen last."""
+        found = self._checkpoints.before(target_us) if self._checkpoints is not None else None
+        seq, self._emulator = found or (0, self._factory(self._initial))
         self._screen = None
+        return seq
 
     def feed(self, event: Event) -> None:
         """Take an event; paints nothing yet."""
         feed_event(self._emulator, event)
+        if self._checkpoints is not None:
+            self._checkpoints.fed(self._emulator, event)
         self._screen = None
 
     def show(self, status: str, *, demand: bool = True) -> None:
@@ -118,11 +130,12 @@ class RawView:
         self._clear = clear
         self._fresh = True
 
-    def restart(self) -> None:
+    def restart(self, target_us: int) -> int:  # noqa: ARG002 - there is one place to start
         """Clear the screen before the next time round; the first time, leave it as it is."""
         if not self._fresh:
             self._terminal.write(self._clear)
         self._fresh = False
+        return 0
 
     def feed(self, event: Event) -> None:
         """Write output through."""

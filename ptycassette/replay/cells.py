@@ -1,7 +1,7 @@
 """A row of a ``Screen`` as cells: what is painted where, safe to send to a terminal.
 
 A cluster is what one cell (or two, for wide ones) shows: a character with what
-combines with it, by UAX #29 as the ``wcwidth`` package cuts it. Nothing that
+combines with it, cut and measured as the emulator does it. Nothing that
 acts on a terminal or hides comes out: control characters become U+FFFD,
 bidirectional and other format characters are dropped, except for the joiners
 and selectors that hold a cluster together.
@@ -10,12 +10,13 @@ and selectors that hold a cluster together.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
-from wcwidth import iter_graphemes, wcswidth
 
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
+from ptycassette.screen.cells import split_cells
 
 __all__ = ["BLANK", "Cell", "cells_of_row", "safe_cluster"]
 
@@ -51,12 +52,6 @@ def safe_cluster(cluster: str) -> str:
     return text if text.strip("".join(_JOINERS)) else " "
 
 
-@lru_cache(maxsize=4096)
-def _cluster_width(cluster: str) -> int:
-    """1 or 2, as the emulator counted: a cluster without a width of its own took one cell."""
-    return 2 if wcswidth(cluster) >= 2 else 1
-
-
 def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]:
     """The cells of one row, exactly ``screen.size.cols`` of them.
 
@@ -68,18 +63,24 @@ def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]
     if text.isascii() and text.isprintable():
         cells.extend(Cell(char) for char in text[:cols])
     else:
-        for whole in iter_graphemes(text[: cols * MAX_CLUSTER]):
-            cluster = whole[:MAX_CLUSTER]
-            width = _cluster_width(cluster)
-            if len(cells) + width > cols:
-                break
-            cells.append(Cell(safe_cluster(cluster), width=width))
-            if width == 2:
-                cells.append(Cell("", width=0))
+        cells.extend(_clusters(text, cols))
     cells.extend([BLANK] * (cols - len(cells)))
     if row < len(screen.styles):
         _paint_runs(screen, row, cells, colors=colors)
     return cells
+
+
+def _clusters(text: str, cols: int) -> Iterator[Cell]:
+    """The cells of ``text``, cut as the emulator measures; none of a wide one that is cut off."""
+    texts = split_cells(text[: cols * MAX_CLUSTER])
+    for col, cluster in enumerate(texts[:cols]):
+        wide = texts[col + 1 : col + 2] == [""]
+        if not cluster:
+            yield Cell("", width=0)
+        elif wide and col + 1 == cols:
+            yield BLANK
+        else:
+            yield Cell(safe_cluster(cluster[:MAX_CLUSTER]), width=2 if wide else 1)
 
 
 def _paint_runs(screen: Screen, row: int, cells: list[Cell], *, colors: bool) -> None:

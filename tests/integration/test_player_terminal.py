@@ -196,7 +196,7 @@ def test_a_terminal_without_a_size_has_the_usual_one(terminal: Pty) -> None:
 
 def test_late_answers_are_taken(terminal: Pty) -> None:
     """Of a raw playback: nothing of them is left for whoever reads next."""
-    late = threading.Timer(0.06, terminal.type, [b"\x1b[?62;22c"])
+    late = threading.Timer(0.06, terminal.type, [b"\x1b[?62;22c\n"])
     with PlayerTerminal(terminal.slave, terminal.slave, raw=True):
         late.start()
     late.join()

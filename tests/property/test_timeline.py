@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.host.player import Player, PlayOptions
+from ptycassette.host.player_checkpoints import Checkpoints
 from ptycassette.host.player_views import PaintedView
 from ptycassette.model import Event, FinalRecord, Finished, Manifest, Output, Size, Typed
 from ptycassette.replay import Done, Emit, Scheduler, Wait
-from ptycassette.screen import default_emulator
+from ptycassette.screen import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 from ptycassette.timeline import TimeIndex, between, chain, exchanges, limit_idle, speed
 
@@ -137,7 +138,8 @@ class _Tape:
 def test_seeking_to_t_is_replaying_to_t(events: list[Event], moments: list[int]) -> None:
     """Back and forth, the screen is the one that the output up to then makes."""
     terminal = _Still()
-    view = PaintedView(terminal, default_emulator, terminal.size)
+    kept = Checkpoints(save_emulator, load_emulator, every_bytes=8)
+    view = PaintedView(terminal, default_emulator, terminal.size, checkpoints=kept)
     player = Player(_Tape(events), terminal, view, options=PlayOptions(), clock=ManualClock())
     for t_us in moments:
         player._seek(t_us)
