@@ -1,0 +1,395 @@
+"""The plugin's sessions and shims: what passes, what fails, what is kept. Run by pytester."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Typed
+from ptycassette.testing import manifest_of, write_cassette
+
+pytest_plugins = ["pytester"]
+# pytest-asyncio warns when it is not told, and warnings are errors here.
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+OK = ExitStatus(code=0, exited=True, signaled=False)
+HELLO: list[JournalEvent] = [
+    Output(0, b"> "), Typed(1000, b"hello\r"), Output(2000, b"hello\r\nyou said hello\r\n"),
+    Finished(t_us=3000, exit=OK),
+]  # fmt: skip
+PASSING = """
+    def test_it(ptycassette_session):
+        session = ptycassette_session
+        session.wait_for_text("> ")
+        session.submit("hello")
+        session.wait_for_text("you said hello")
+        assert session.wait_exit().code == 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quiet(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the environment nor other plugins of this run decide anything."""
+    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    monkeypatch.delenv("CI", raising=False)
+    pytester.makeini(INI)
+
+
+@pytest.fixture
+def recorded(pytester: pytest.Pytester) -> Path:
+    """The cassette of ``test_it`` in ``test_one.py``."""
+    path = pytester.path / "cassettes" / "test_one" / "test_it.cassette"
+    path.parent.mkdir(parents=True)
+    write_cassette(path, *HELLO)
+    return path
+
+
+def run(pytester: pytest.Pytester, source: str, *words: str) -> pytest.RunResult:
+    """Run ``source`` as ``test_one.py``, as strictly as pytest can."""
+    pytester.makepyfile(test_one=source)
+    return pytester.runpytest_inprocess("-W", "error", "--strict-markers", "-p", "no:xdist", *words)
+
+
+def test_a_session_is_replayed_from_the_cassette_of_the_test(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """By its name."""
+    result = run(pytester, PASSING)
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["ptycassette: mode replay; in replay, blocked*"])
+
+
+def test_other_input_fails_the_test_with_expected_and_got(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """And a trace is kept and named."""
+    result = run(pytester, PASSING.replace('submit("hello")', 'submit("bye")'))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*expected: hello<enter>*", "*got: *", "*trace: *trace.html*"])
+
+
+def test_what_was_never_played_fails_a_test_that_passed(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """In its call, not in its teardown."""
+    source = "def test_it(ptycassette_session):\n    ptycassette_session.wait_for_text('>')\n"
+
+    run(pytester, source).assert_outcomes(failed=1)
+    run(pytester, source, "--ptycassette-allow-unplayed").assert_outcomes(passed=1)
+    pytester.makeini(INI + "ptycassette_allow_unplayed = true\n")
+    run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_a_divergence_that_the_test_swallows_fails_it(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """It is sticky, also where lenient goes on."""
+    source = """
+        import contextlib
+        def test_it(ptycassette_session):
+            with contextlib.suppress(Exception):
+                ptycassette_session.submit("bye")
+            with contextlib.suppress(Exception):
+                ptycassette_session.wait_exit()
+    """
+
+    run(pytester, source).assert_outcomes(failed=1)
+    result = run(pytester, source, "--ptycassette-lenient")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*input-changed*"])
+
+
+def test_a_missing_cassette_says_how_to_record_it(pytester: pytest.Pytester) -> None:
+    """Without a traceback of ours."""
+    result = run(pytester, PASSING)
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*record it: PTYCASSETTE_MODE=auto*"])
+
+
+@pytest.mark.integration
+def test_a_test_records_and_then_replays(pytester: pytest.Pytester) -> None:
+    """In mode auto: the second run starts nothing."""
+    source = """
+        import pytest
+        @pytest.mark.ptycassette(argv=["sh", "-c", "printf '> '; read x; echo you said $x"])
+        def test_it(ptycassette_session):
+            session = ptycassette_session
+            session.wait_for_text("> ")
+            session.submit("hello")
+            session.wait_for_text("you said hello")
+            session.wait_exit()
+    """
+    first = run(pytester, source, "--ptycassette-mode=auto")
+    manifest = pytester.path / "cassettes/test_one/test_it.cassette/manifest.json"
+    before = manifest.stat().st_mtime_ns
+    second = run(pytester, source, "--ptycassette-mode=auto")
+
+    first.assert_outcomes(passed=1)
+    second.assert_outcomes(passed=1)
+    assert manifest.stat().st_mtime_ns == before
+
+
+@pytest.mark.integration
+def test_a_test_that_fails_keeps_nothing_it_recorded(pytester: pytest.Pytester) -> None:
+    """Nor does one that is skipped in its middle."""
+    source = """
+        import pytest
+        pytestmark = pytest.mark.ptycassette(argv=["echo", "hello"])
+        def test_fails(ptycassette_session):
+            ptycassette_session.wait_for_text("hello")
+            assert False
+        def test_skips(ptycassette_session):
+            pytest.skip("not now")
+    """
+    result = run(pytester, source, "--ptycassette-mode=record")
+
+    result.assert_outcomes(failed=1, skipped=1)
+    assert not list(pytester.path.glob("cassettes/*/*.cassette"))
+
+
+@pytest.mark.integration
+def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: Path) -> None:
+    """And leaves the cassette alone."""
+    before = (recorded / "manifest.json").read_bytes()
+    source = """
+        import pytest
+        @pytest.mark.ptycassette(argv=["sh", "-c", "printf '> '; read x; echo I heard $x"])
+        def test_it(ptycassette_session):
+            session = ptycassette_session
+            session.wait_for_text("> ")
+            session.submit("hello")
+            session.wait_for_text("I heard hello")
+            session.wait_exit()
+    """
+    result = run(pytester, source, "--ptycassette-mode=rerecord")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*drift: *test_it*input 1 changed: output*"])
+    assert (recorded / "manifest.json").read_bytes() == before
+
+
+def test_a_factory_serves_with_and_async_with(pytester: pytest.Pytester, recorded: Path) -> None:
+    """Beside pytest-asyncio."""
+    source = """
+        import pytest
+        def test_it(ptycassette_use):
+            for _ in range(2):
+                with ptycassette_use() as session:
+                    session.submit("hello")
+                    session.wait_exit()
+        @pytest.mark.asyncio
+        @pytest.mark.ptycassette("test_one/test_it.cassette")
+        async def test_async(ptycassette_use):
+            async with ptycassette_use() as session:
+                await session.submit("hello")
+                await session.wait_exit()
+    """
+    run(pytester, source).assert_outcomes(passed=2)
+
+
+def shelf(pytester: pytest.Pytester) -> None:
+    """A library with one session of ``agent one``."""
+    library = pytester.path / "cassettes" / "agents"
+    library.mkdir(parents=True)
+    write_cassette(library / "one.cassette", *HELLO, manifest=manifest_of(argv=("agent", "one")))
+
+
+SHIMMED = """
+    import pexpect
+    def test_it(ptycassette_shims):
+        shims = ptycassette_shims("agent", library="agents")
+        child = pexpect.spawn("agent", ["one"], timeout=30, dimensions=(24, 80))
+        child.expect("> ")
+        child.send("hello\\r")
+        child.expect(pexpect.EOF)
+        child.close()
+        assert [report["result"] for report in shims.reports] == ["passed"]
+"""
+
+
+@pytest.mark.integration
+def test_shims_are_first_on_path_and_judged_at_the_end(pytester: pytest.Pytester) -> None:
+    """A stand-in that diverged fails a test that did not look."""
+    shelf(pytester)
+    blind = (
+        SHIMMED.replace("hello\\r", "bye\\r")
+        .replace("== ", "== [] or ")
+        .replace("assert [", "assert True or [")
+    )
+
+    run(pytester, SHIMMED).assert_outcomes(passed=1)
+    result = run(pytester, blind)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*expected: hello<enter>*"])
+
+
+@pytest.mark.integration
+def test_a_stand_in_that_was_killed_fails_the_test(pytester: pytest.Pytester) -> None:
+    """It has not finished, whatever the driver thinks."""
+    shelf(pytester)
+    source = """
+        import pexpect, time
+        def test_it(ptycassette_shims):
+            shims = ptycassette_shims("agent", library="agents")
+            child = pexpect.spawn("agent", ["one"], timeout=30, dimensions=(24, 80))
+            child.expect("> ")
+            while not shims.reports:
+                time.sleep(0.01)
+            child.kill(9)
+            child.expect(pexpect.EOF)
+            child.close()
+    """
+    result = run(pytester, source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the stand-in was killed before it could finish*"])
+
+
+def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path) -> None:
+    """Always, never, or on failure, in three forms; the page refers to nothing else."""
+    run(pytester, PASSING)
+    assert not (pytester.path / ".ptycassette-traces").exists()
+
+    run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-dir=kept")
+    (place,) = (pytester.path / "kept").iterdir()
+    page = (place / "trace.html").read_text()
+    trace = json.loads((place / "trace.json").read_text())
+
+    assert trace["runs"][0]["recordings"][0]["inputs"][0]["text"] == "hello<enter>"
+    assert "hello<enter>" in (place / "trace.md").read_text()
+    assert "http" not in page.replace("http-equiv", "")
+    failing = PASSING.replace('submit("hello")', 'submit("bye")')
+    run(pytester, failing, "--ptycassette-trace=never")
+    assert not (pytester.path / ".ptycassette-traces").exists()
+
+
+def test_the_cassette_and_a_clock_are_fixtures(pytester: pytest.Pytester, recorded: Path) -> None:
+    """Open and verified; standing still."""
+    source = """
+        def test_it(ptycassette_cassette, ptycassette_clock, ptycassette_path):
+            assert ptycassette_cassette.output_size > 0
+            before = ptycassette_clock.now_us()
+            ptycassette_clock.advance(1.5)
+            assert ptycassette_clock.now_us() - before == 1_500_000
+            assert ptycassette_path.name == "test_it.cassette"
+    """
+    run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_the_network_is_blocked_in_tests_that_replay(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """Other machines are; this one is not; the option allows all."""
+    source = (
+        PASSING
+        + """
+        import socket
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname()).close()
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+        with socket.socket() as far:
+            far.settimeout(0.01)
+            far.connect(("192.0.2.1", 9))
+    """
+    )
+    blocked = run(pytester, source)
+    blocked.assert_outcomes(failed=1)
+    blocked.stdout.fnmatch_lines(["*NetworkBlockedError*192.0.2.1*"])
+
+    allowed = run(pytester, source, "--ptycassette-network=allow")
+    allowed.stdout.fnmatch_lines(["ptycassette: mode replay; network not blocked"])
+    allowed.stdout.no_fnmatch_line("*NetworkBlockedError*")
+    outside = run(pytester, source.replace("ptycassette_session", "tmp_path").split("session =")[0]
+                  + "import socket\n        socket.socket().close()\n")  # fmt: skip
+    outside.assert_outcomes(passed=1)
+
+
+def test_a_stale_recording_is_reported_or_fails(pytester: pytest.Pytester) -> None:
+    """By its freshness window."""
+    manifest = manifest_of()
+    stale = msgspec.structs.replace(
+        manifest,
+        harness=msgspec.structs.replace(
+            manifest.harness, captured_at="2020-01-01T00:00:00Z", freshness_window="24h"
+        ),
+    )
+    path = pytester.path / "cassettes" / "test_one" / "test_it.cassette"
+    path.parent.mkdir(parents=True)
+    write_cassette(path, *HELLO, manifest=stale)
+
+    reported = run(pytester, PASSING)
+    reported.assert_outcomes(passed=1)
+    reported.stdout.fnmatch_lines(["stale: *test_it.cassette: recorded * days ago*24h*"])
+    run(pytester, PASSING, "--ptycassette-stale=fail").assert_outcomes(failed=1)
+    ignored = run(pytester, PASSING, "--ptycassette-stale=ignore")
+    ignored.stdout.no_fnmatch_line("stale: *")
+
+
+def test_orphans_are_reported_on_full_runs(pytester: pytest.Pytester, recorded: Path) -> None:
+    """And never on runs that left something out."""
+    orphan = recorded.with_name("test_gone.cassette")
+    write_cassette(orphan, *HELLO)
+    source = PASSING + "\n    def test_other(): pass\n"
+
+    full = run(pytester, source)
+    full.stdout.fnmatch_lines(["orphan: no test uses *test_gone.cassette"])
+    assert full.ret == 0
+    assert run(pytester, source, "--ptycassette-orphans=fail").ret == 1
+    for words in (["-k", "test_it"], ["test_one.py::test_it"], ["--ptycassette-orphans=ignore"]):
+        run(pytester, source, *words).stdout.no_fnmatch_line("orphan: *")
+
+
+SCENARIO = """
+name: s
+cassette_path: cassettes/test_one/test_it.cassette
+expected_manifest_id: 00000000-0000-4000-8000-000000000001
+expected_content_digest: DIGEST
+groups:
+  stream:
+    - {type: raw_output_order}
+    - {name: sent, type: input_text, text: hello}
+"""
+
+
+def test_scenario_files_are_tests(pytester: pytest.Pytester, recorded: Path) -> None:
+    """One for the pins, one for each predicate."""
+    digest = json.loads((recorded / "manifest.json").read_text())["content_digest"]["sha256"]
+    path = pytester.path / "a.scenario.yaml"
+    path.write_text(SCENARIO.replace("DIGEST", digest))
+    good = run(pytester, PASSING, "-v")
+    good.assert_outcomes(passed=4)
+    good.stdout.fnmatch_lines(["*a.scenario.yaml*stream/sent PASSED*"])
+
+    path.write_text(SCENARIO.replace("text: hello", "text: bye"))
+    bad = run(pytester, PASSING)
+    bad.assert_outcomes(passed=2, failed=2)
+    bad.stdout.fnmatch_lines(["*expected_content_digest*", "*no input with 'bye'*"])
+    path.write_text("name: s")
+    broken = run(pytester, PASSING)
+    broken.assert_outcomes(errors=1)
+    broken.stdout.fnmatch_lines(["*no scenario*groups*"])
+    pytester.makeini(INI + "ptycassette_scenarios = false\n")
+    run(pytester, PASSING).assert_outcomes(passed=1)
+
+
+def test_a_scenario_can_be_checked_by_a_test(pytester: pytest.Pytester, recorded: Path) -> None:
+    """Against its own cassette, or the test's."""
+    (pytester.path / "own.yaml").write_text(
+        "name: o\ngroups: {g: [{type: input_text, text: hello}]}\n"
+    )
+    source = """
+        def test_it(ptycassette_scenario):
+            ptycassette_scenario("own.yaml")
+    """
+    run(pytester, source).assert_outcomes(passed=1)
+    (pytester.path / "own.yaml").write_text(
+        "name: o\ngroups: {g: [{type: input_text, text: bye}]}\n"
+    )
+    result = run(pytester, source)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*FAILED g/input_text-1*"])
