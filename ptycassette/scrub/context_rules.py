@@ -21,7 +21,7 @@ _WORDS = re.compile(
     r"[a-z_.]+[(\[].*)\Z",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{0,2}[A-Za-z]+)*_*[\]):;,]*\Z")
+_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 

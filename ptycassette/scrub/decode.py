@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX
 from ptycassette.scrub.patterns import Pattern
+from ptycassette.scrub.views import PiecewiseView
 
-__all__ = ["Decoded", "Decoder"]
+__all__ = ["Decoded", "Decoder", "dump_columns"]
 
 _PRINTABLE_RUN = re.compile(rb"[\x20-\x7e]{6,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
@@ -30,6 +31,7 @@ _DUMP_LINE = re.compile(
     re.MULTILINE,
 )
 _DUMP_COLUMN = 80
+_DUMP_CHARACTERS = re.compile(r" {1,60}\|?([^\r\n|]{1,32})")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _AROUND = 400
 _MOST_DIGITS = 1 << 20
@@ -49,6 +51,11 @@ class Decoded:
         """The characters of the source that hold characters ``start`` to ``end``."""
         raise NotImplementedError
 
+    def form_at(self, start: int) -> str:
+        """The form in which what begins at ``start`` is masked in the source."""
+        del start
+        return self.form
+
 
 class _Base64(Decoded):
     def __init__(self, text: str, *, base: int, length: int) -> None:
@@ -59,6 +66,9 @@ class _Base64(Decoded):
     def source(self, start: int, end: int) -> tuple[int, int]:
         last = min(self._length, -(-end * 8 // 6))
         return self._base + start * 8 // 6, self._base + last
+
+    def form_at(self, start: int) -> str:
+        return f"{BASE64}{start * 8 // 6 % 4}"
 
 
 class _Hex(Decoded):
@@ -134,6 +144,22 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
         raw = bytes.fromhex("".join(digits))
         if _PRINTABLE_RUN.search(raw):
             yield _Hex(raw.decode("latin-1"), spans=spans)
+
+
+def dump_columns(text: str) -> PiecewiseView | None:
+    """The columns of characters beside the bytes of hex dumps, as one text."""
+    parts: list[str] = []
+    starts: list[int] = []
+    offsets: list[int] = []
+    length = 0
+    for match in _DUMP_LINE.finditer(text):
+        column = _DUMP_CHARACTERS.match(text, match.end())
+        if column is not None:
+            parts.append(column[1])
+            starts.append(length)
+            offsets.append(column.start(1))
+            length += len(column[1])
+    return PiecewiseView("".join(parts), starts=starts, offsets=offsets) if parts else None
 
 
 def _dumped(text: str) -> Iterator[Decoded]:

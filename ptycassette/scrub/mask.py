@@ -2,8 +2,8 @@ r"""What is put in the place of secret characters: as many bytes, as many cells,
 
 Plain text becomes ``x``; a character of several bytes becomes one of as many
 bytes and cells. Escapes stay escapes (``%41`` -> ``%78``, ``\u0041`` ->
-``\u0078``), hexadecimal digits become those of ``x``, base64 stays in its
-alphabet. Controls, blanks and characters without a cell stay.
+``\u0078``), hexadecimal digits and base64 become those of ``x``. Controls,
+blanks and characters without a cell stay.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _ESCAPES = re.compile(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}|\\.|[^%\\]+|.", re.DOTALL
 )
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]")
+_BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_X_IN_BASE64 = "eHh4"  # decodes to xxx
 _VOLATILE = str.maketrans(
     {
         **dict.fromkeys("0123456789", "0"),
@@ -47,11 +48,16 @@ def mask(text: str, form: str = TEXT) -> str:
 
     Args:
         text: one character for each byte.
-        form: how the secret stands in it: ``TEXT``, ``BASE64``, ``HEX``, ``ESCAPED`` or
-            ``VOLATILE`` (digits to 0, letters to x, the shape stays).
+        form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``VOLATILE``
+            (digits to 0, letters to x, the shape stays), or ``BASE64`` followed by the
+            place of the first character in its group of four (``base642``).
     """
-    if form == BASE64:
-        return _BASE64.sub("x", text)
+    if form.startswith(BASE64):
+        phase = int(form[len(BASE64) :] or 0)
+        return "".join(
+            _X_IN_BASE64[(index + phase) % 4] if char in _BASE64_DIGITS else char
+            for index, char in enumerate(text)
+        )
     if form == HEX:
         return _PAIRS.sub(r"\g<1>78", text)
     if form == ESCAPED:

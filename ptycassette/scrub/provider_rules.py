@@ -48,6 +48,10 @@ _H = "[0-9a-fA-F]"
 
 # (name, prefix, what follows)
 _TABLE: tuple[tuple[str, str, str], ...] = (
+    *(
+        ("anthropic-token", f"sk-ant-{kind}-", f"{_W}{{16,}}")
+        for kind in ("api03", "oat01", "ort01", "sid01", "sid02", "admin01")
+    ),
     ("anthropic-token", "sk-ant-", f"{_W}{{16,}}"),
     ("openrouter-key", "sk-or-v1-", f"{_A}{{24,}}"),
     ("openai-key", "sk-proj-", f"{_W}{{20,}}"),

@@ -145,7 +145,7 @@ class RuleSet:
         ``loose`` lets anything stand before a token of a known prefix, as in decoded text,
         whose beginning is nobody's choice.
         """
-        found: set[Found] = set()
+        found: list[Found] = []
         ends: dict[str, int] = {}
         for at, index in self._finder.find(text.lower()):
             for anchored in self._by_anchor[index]:
@@ -154,7 +154,7 @@ class RuleSet:
                 hit = anchored.around(text, at, loose=loose)
                 if hit is not None:
                     ends[hit.rule.name] = hit.end
-                    found.add(hit)
+                    found.append(hit)
         for everywhere in self._everywhere:
-            found.update(everywhere.find(text))
-        return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name))
+            found.extend(everywhere.find(text))
+        return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
-from ptycassette.scrub.decode import Decoder
+from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Found, Rule, RuleSet
@@ -18,8 +19,14 @@ __all__ = ["Match", "Searcher"]
 _DEPTH = 2
 _MOST_LEARNT = 20_000
 _LINE_OF_KEY = 16
+# What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
+_MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
+_BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
+_PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+_LEFT_OVER = 16
 
 _ToSource = Callable[[int, int], tuple[int, int]]
+_FormAt = Callable[[int], str]
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -64,32 +71,43 @@ class Searcher:
 
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go."""
-        yield from self._search(text, TEXT, _same, depth=0, by_rules=by_rules)
+        yield from self._search(text, _plainly, _same, depth=0, by_rules=by_rules)
+        columns = dump_columns(text)
+        if columns is not None:
+            for match in self._search(
+                columns.text, _plainly, _same, depth=_DEPTH, by_rules=by_rules
+            ):
+                pieces = (columns.pieces(*stretch) for stretch in match.stretches)
+                stretches = ((at, at + length) for each in pieces for _, length, at in each)
+                yield msgspec.structs.replace(match, stretches=tuple(stretches))
 
     def _search(
-        self, text: str, form: str, to_source: _ToSource, *, depth: int, by_rules: bool
+        self, text: str, form_at: _FormAt, to_source: _ToSource, *, depth: int, by_rules: bool
     ) -> Iterator[Match]:
         if by_rules:
             for found in self.rules.find(text, loose=depth > 0):
                 if self._counts(found, text):
                     self._learn(found.rule, text[found.start : found.end])
+                    form = form_at(found.start)
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
                     stretch = to_source(found.start, found.end)
                     yield Match((stretch,), shape, found.rule.name, found.rule.placeholder)
         for hit in self.known.in_plain(text):
             stretch = to_source(hit.start, hit.end)
-            yield Match((stretch,), form, hit.value.rule, hit.value.placeholder)
+            yield Match((stretch,), form_at(hit.start), hit.value.rule, hit.value.placeholder)
         hits = self.known.in_squeezed(squeeze(text))
         if hits:
             stretches = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
             for hit, parts in zip(hits, stretches, strict=True):
-                sources = tuple(to_source(*part) for part in parts)
-                yield Match(sources, form, hit.value.rule, hit.value.placeholder)
+                for group in _alike(parts, form_at):
+                    sources = tuple(to_source(*part) for part in group)
+                    form = form_at(group[0][0])
+                    yield Match(sources, form, hit.value.rule, hit.value.placeholder)
         if depth < _DEPTH:
             for decoded in self._decoder.views(text):
                 yield from self._search(
                     decoded.text,
-                    decoded.form if depth == 0 else form,
+                    _form_chained(form_at, decoded) if depth else decoded.form_at,
                     _chained(to_source, decoded.source),
                     depth=depth + 1,
                     by_rules=by_rules,
@@ -100,7 +118,12 @@ class Searcher:
         value = text[found.start : found.end]
         if value in self._preserved:
             return False
-        return mask(value, VOLATILE if found.rule.kind == "volatile" else TEXT) != value
+        if mask(value, VOLATILE if found.rule.kind == "volatile" else TEXT) == value:
+            return False
+        if _BEGINS_MASKED.match(value, found.rule.public) or _PLACEHOLDER.match(value):
+            return False
+        rest = _MASKED.sub("", value)
+        return rest == value or len(rest) >= _LEFT_OVER
 
     def _learn(self, rule: Rule, value: str) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self.learnt) >= _MOST_LEARNT:
@@ -120,3 +143,22 @@ def _same(start: int, end: int) -> tuple[int, int]:
 def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
     """From characters of a decoded text to those of the text it was decoded from."""
     return lambda start, end: outer(*inner(start, end))
+
+
+def _plainly(start: int) -> str:
+    del start
+    return TEXT
+
+
+def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
+    """The form of a text decoded from a decoded text: the one nearest to the bytes."""
+    return lambda start: outer(inner.source(start, start + 1)[0])
+
+
+def _alike(parts: list[tuple[int, int]], form_at: _FormAt) -> Iterator[list[tuple[int, int]]]:
+    """Stretches that are masked in one form go together, the others on their own."""
+    if form_at(parts[0][0]) == TEXT:
+        yield parts
+        return
+    for part in parts:
+        yield [part]

@@ -28,12 +28,13 @@ from ptycassette.model import (
 )
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.rows import Line, RowCopy, joined_rows
-from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.typed import typed_view
 
 __all__ = ["Verification"]
 
+_MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]")
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
 )
@@ -41,6 +42,7 @@ _STEP = 512
 _BATCH = 32768
 _TAIL = 2048
 _AROUND = 3
+_BY_CHANCE = 12
 
 
 class _Batch:
@@ -140,11 +142,13 @@ class Verification:
         raw = batch.text()
         texts = {raw}
         if channel == "output":
-            texts.add(_SEQUENCE.sub("", raw))
+            texts = {_SEQUENCE.sub("", _MOVE.sub("\n", raw))}
         if channel == "input":
             texts.add(typed_view(raw, base=0).text)
         for text in texts:
             for match in self._searcher.search(text):
+                if _by_chance(match):
+                    continue
                 position = match.stretches[0][0] if match.stretches else 0
                 # Cutting sequences out moves positions: the time is then that of the batch's end.
                 at = position if text is raw else len(raw) - 1
@@ -164,6 +168,15 @@ class Verification:
         for (channel, rule), (t_us, number) in sorted(self._found.items()):
             times = "once" if number == 1 else f"{number} times"
             yield f"{channel}: {t_us // 1000} ms: rule {rule} matches ({times})"
+
+
+def _by_chance(match: Match) -> bool:
+    """Whether a few characters that are a piece of a value only stand together by chance.
+
+    Rows and lines stand in another order here than they did for the scrubber.
+    """
+    length = sum(end - start for start, end in match.stretches)
+    return len(match.stretches) > 1 and length < _BY_CHANCE
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
