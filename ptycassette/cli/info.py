@@ -135,11 +135,7 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
     if others := [name for name in report.optional if name not in SHOWN_OPTIONAL]:
         yield "optional", _short(", ".join(others))
     yield "id", _short(report.id)
-    pinned = (
-        "every file is pinned and as pinned"
-        if report.pinned
-        else "as pinned; other files are not pinned"
-    )
+    pinned = "every file as pinned" if report.pinned else "as pinned; other files are not pinned"
     yield "sha256", f"{_short(report.sha256)}, {pinned}"
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ptycassette.host.cassette_reader import Cassette
 
 __all__ = [
+    "MAX_TIME_S",
     "TIME",
     "allow_unscrubbed_option",
     "cassette_argument",

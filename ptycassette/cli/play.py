@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.cli.options import (
+    MAX_TIME_S,
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
@@ -29,7 +30,13 @@ __all__ = ["command"]
 @click.option(
     "-s", "--speed", type=click.FloatRange(min=0.01, max=100), help="Times as fast; 2 is double."
 )
-@click.option("-i", "--idle-limit", type=TIME, metavar="TIME", help="No pause longer than this.")
+@click.option(
+    "-i",
+    "--idle-limit",
+    type=TIME,
+    metavar="TIME",
+    help="No pause longer than this; else what the recording suggests.",
+)
 @click.option("-l", "--loop", is_flag=True, help="Start again at the end, until q or ctrl-c.")
 @click.option(
     "-m",
@@ -83,18 +90,26 @@ def command(
     from ptycassette.host.player import PlayOptions
 
     fallback: Mode = "realtime" if on_terminal else "collapsed"
-    options = PlayOptions(
-        mode=mode or ("scaled" if speed is not None else fallback),
-        speed=1.0 if speed is None else speed,
-        start=start,
-        end=end,
-        idle_limit=idle_limit,
-        loop=loop,
-    )
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
+        options = PlayOptions(
+            mode=mode or ("scaled" if speed is not None else fallback),
+            speed=1.0 if speed is None else speed,
+            start=start,
+            end=end,
+            idle_limit=_suggested_idle_limit(source) if idle_limit is None else idle_limit,
+            loop=loop,
+        )
         if not on_terminal:
             return _play_elsewhere(source, options, raw=raw)
         return _play_here(source, options, raw=raw)
+
+
+def _suggested_idle_limit(source: Cassette) -> float | None:
+    """What the recording suggests (``rec --idle-limit``), in seconds."""
+    suggested = (source.manifest.optional or {}).get("idle_limit_ms")
+    if not isinstance(suggested, int) or isinstance(suggested, bool):
+        return None
+    return suggested / 1000 if 0 <= suggested <= MAX_TIME_S * 1000 else None
 
 
 def _size(source: Cassette) -> Size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ptycassette.host.cassette_writer import CassetteWriter
-from ptycassette.model import Finished, Output, ScrubReport
+from ptycassette.model import Finished, Manifest, Output, ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
 
 Run = Callable[..., Any]
@@ -286,3 +288,47 @@ def test_doctor_reports_what_it_looked_at(run: Run) -> None:
 
     assert document["ok"] is True
     assert {"python", "pty", "journals", "locale"} <= {one["name"] for one in document["checks"]}
+
+
+@pytest.mark.parametrize(
+    ("suggested", "options", "limit"),
+    [
+        (1500, (), 1.5),
+        (0, (), 0.0),
+        (1500, ("--idle-limit", "0.3"), 0.3),
+        (-1, (), None),
+        (10**400, (), None),
+        (True, (), None),
+        ("1500", (), None),
+    ],
+)
+def test_play_takes_the_idle_limit_that_the_recording_suggests(
+    suggested: object,
+    options: tuple[str, ...],
+    limit: float | None,
+    run: Run,
+    cassette: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless it is told another one, or the suggestion is no length of time."""
+    taken: list[float | None] = []
+
+    def replay(source: object, *, idle_limit: float | None, **_: object) -> list[object]:
+        taken.append(idle_limit)
+        return []
+
+    manifest = msgspec.structs.replace(manifest_of(), optional={"idle_limit_ms": suggested})
+    monkeypatch.setattr("ptycassette.host.replayer.replay", replay)
+    monkeypatch.setattr(
+        "ptycassette.cli.play.opened", lambda *_, **__: contextlib.nullcontext(_Source(manifest))
+    )
+    run("play", *options, cassette)
+
+    assert taken == [limit]
+
+
+class _Source:
+    """As much of a cassette as an option needs."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
