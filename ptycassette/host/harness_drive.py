@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
+from ptycassette.errors import WaitTimeoutError
 from ptycassette.harness import Predicate, Profile, Step
 from ptycassette.host.clock import SystemSleeper
 from ptycassette.host.session import Session
@@ -14,7 +16,9 @@ from ptycassette.model.screen import Screen
 
 __all__ = ["Settled", "perform", "walk"]
 
-DEFAULT_TIMEOUT_S = 30.0
+DEFAULT_TIMEOUT_S = 60.0
+_ECHO_CHARS = 16
+_ECHO_TIMEOUT_S = 2.0
 
 
 class Settled:
@@ -70,6 +74,18 @@ def walk(
     return captures
 
 
+def _wait_for_echo(session: Session, text: str) -> None:
+    """Wait until the program shows what was typed, if it does.
+
+    Enter that comes while a busy program still reads the text counts as a part of
+    it for some (Gemini CLI, Codex). Who does not echo is not waited for for long.
+    """
+    head = text.strip().split("\n")[0][:_ECHO_CHARS]
+    if head:
+        with suppress(WaitTimeoutError):
+            session.wait_for_text(head, timeout_s=_ECHO_TIMEOUT_S)
+
+
 def perform(
     session: Session, step: Step, profile: Profile, *, sleeper: Sleeper | None = None
 ) -> None:
@@ -85,6 +101,7 @@ def perform(
             session.paste(step.submit)
         else:
             session.type(step.submit)
+        _wait_for_echo(session, step.submit)
         rest.sleep(profile.submit.pause_ms / 1000)
         session.send_key(profile.submit.key)
     for stroke in step.strokes:
@@ -92,6 +109,7 @@ def perform(
             session.send_key(stroke.key)
         if stroke.text is not None:
             session.type(stroke.text)
+            _wait_for_echo(session, stroke.text)
         rest.sleep(stroke.pause_ms / 1000)
     if step.resize is not None:
         session.resize(Size(*step.resize))

@@ -165,7 +165,7 @@ def walk_probe(
                 perform(session, step, profile)
                 run.acted()
                 continue
-            timeout_s = min(left_s, step.timeout_s or DEFAULT_TIMEOUT_S)
+            timeout_s = max(0.1, round(min(left_s, step.timeout_s or DEFAULT_TIMEOUT_S), 1))
             markers = [marker.when for marker in probe.markers]
             run.look(session.wait_for(Settled([step.wait, *markers]), timeout_s=timeout_s))
         except WaitTimeoutError as late:

@@ -1,0 +1,113 @@
+"""The committed recordings of real agent CLIs: valid, scrubbed, and able to pose as the CLIs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptycassette.harness import Drive
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.harness_drive import walk
+from ptycassette.host.harness_files import load_profile
+from ptycassette.host.session import Session
+from ptycassette.model import Cursor, FrameRecord, Size
+from ptycassette.screen import default_emulator
+
+pytestmark = pytest.mark.integration
+
+AGENTS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents"
+CASSETTES = sorted(path.parent for path in AGENTS.glob("*/manifest.json"))
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+NAMES = [path.name for path in CASSETTES]
+
+
+def drive_of(cassette: Path) -> Drive:
+    """The drive that a cassette was recorded with."""
+    path = AGENTS / "drives" / f"{cassette.name}.toml"
+    return Drive.parse(path.read_text(), where=str(path))
+
+
+def test_five_clis_are_there_in_both_ways() -> None:
+    """A terminal interface and a one-shot run of each."""
+    both = {drive_of(path).harness for path in CASSETTES if path.name.endswith("-tui")}
+
+    assert both == {"aider", "codex", "gemini", "llm", "opencode"}
+    assert {f"{name}-oneshot" for name in both} <= set(NAMES)
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
+def test_it_is_valid_and_scrubbed(path: Path) -> None:
+    """Every digest holds; the key that it was recorded with is nowhere in it."""
+    key = "sk-" + "0" * 40
+    with open_cassette(path) as cassette:
+        cassette.verify()
+        status = cassette.scrub_report.status
+
+    assert status in {"clean", "redacted"}
+    assert all(key.encode() not in file.read_bytes() for file in path.iterdir())
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
+def test_nothing_of_the_machine_is_in_it(path: Path) -> None:
+    """No home, no user, no temporary folder of a run."""
+    for file in path.iterdir():
+        text = file.read_bytes()
+        assert b"run-home" not in text, file.name
+        assert b"/root" not in text.replace(b"/root>", b""), file.name
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
+def test_only_what_may_be_shown_is_committed(path: Path) -> None:
+    """The licence of the CLI allows showing its screens."""
+    assert load_profile(drive_of(path).harness, env={}).shareable
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
+def test_its_last_frame_can_be_made_again(path: Path) -> None:
+    """The output leads to the recorded screen, in the emulator that the manifest pins."""
+    with open_cassette(path) as cassette:
+        terminal = cassette.manifest.terminal
+        emulator = default_emulator(Size(terminal.initial_rows, terminal.initial_cols))
+        frame = FrameRecord(
+            seq=0,
+            t_ms=0,
+            size=emulator.size,
+            text=(),
+            cursor=Cursor(0, 0),
+            raw_start=0,
+            raw_end=0,
+            parser_offset=0,
+        )
+        for event in cassette.events():
+            if event.kind == "output":
+                emulator.feed(event.data)
+            elif event.kind == "frame":
+                frame = event.record  # type: ignore[assignment] - a frame event has a frame
+            elif event.kind == "input" and event.record.size is not None:  # type: ignore[union-attr]
+                emulator.resize(event.record.size)  # type: ignore[union-attr]
+
+    assert emulator.snapshot().rows == frame.text
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
+def test_the_stand_in_follows_the_drive_of_the_real_one(path: Path, tmp_path: Path) -> None:
+    """The steps that drove the real CLI drive its recording, to the same end."""
+    drive = drive_of(path)
+    profile = load_profile(drive.harness, env={})
+    report = tmp_path / "report.json"
+    size = Size(drive.rows or profile.terminal.rows, drive.cols or profile.terminal.cols)
+    with Session(
+        [COMMAND, "stand-in", str(path)],
+        size=size,
+        env={"PTYCASSETTE_REPORT": str(report)},
+        clean_env=True,
+    ) as session:
+        walk(session, drive.steps, profile)
+        status = session.wait_exit(timeout_s=60)
+    told = json.loads(report.read_text())
+
+    assert told["result"] == "passed", told
+    assert status.code in drive.exit_codes

@@ -1,0 +1,330 @@
+"""Probes over recordings of real CLIs, and live against a small program that looks like one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ptycassette.errors import DiagnosticError, NotFoundError
+from ptycassette.harness import PreparedRun, Probe, Profile
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.clock import MonotonicClock
+from ptycassette.host.harness_files import load_probe
+from ptycassette.host.locks import Holder, account_lock
+from ptycassette.host.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
+from ptycassette.host.probe_watch import Snapshot, refresh, watch
+from ptycassette.host.staging import lock_dir
+from ptycassette.testing import ManualClock
+
+pytestmark = pytest.mark.integration
+
+AGENTS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents"
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+
+# Says what it is told to when /status is entered; ends at the letter q.
+CLI = """
+import sys, tty
+tty.setraw(0)
+say = lambda text: (sys.stdout.write(text.replace("\\n", "\\r\\n")), sys.stdout.flush())
+say(sys.argv[1])
+while (key := sys.stdin.read(1)) not in ("q", ""):
+    say(key)
+    if key == "\\r":
+        say("\\x1b[2J\\x1b[H" + sys.argv[2])
+"""
+PROFILE = """
+version = 1
+name = "small"
+title = "a small CLI"
+binaries = ["small-cli-that-nobody-has"]
+screens.ready = { contains = ["ready>"] }
+submit.how = "type"
+"""
+PROBE = """
+version = 1
+name = "small-status"
+harness = "small"
+source = "small /status"
+timeout_s = 4.0
+[[steps]]
+wait = { contains = ["ready>"], stable_ms = 100 }
+[[steps]]
+submit = "/status"
+[[steps]]
+wait = { contains = ["Limits"], stable_ms = 100 }
+capture = "status"
+[[markers]]
+status = "unauthenticated"
+when = { contains = ["sign in"] }
+message = "nobody is signed in"
+[quota]
+[[quota.windows]]
+screen = "status"
+name = "5h"
+regex = '5h: (?P<used_percent>\\d+)% used'
+[discovery]
+models = { screen = "status", regex = '- (?P<value>\\S+)' }
+"""
+STATUS = "Limits\n5h: 42% used\n- one\n- two\n"
+
+
+def ask(first: str = "ready>", then: str = STATUS, **options: Any) -> Any:
+    """Probe the small program."""
+    run = PreparedRun(
+        argv=(sys.executable, "-c", CLI, first, then), environment={}, drop=(), files=()
+    )
+    return probe_live(Probe.parse(PROBE), Profile.parse(PROFILE), prepared=run, **options)
+
+
+def test_a_live_probe_reads_what_is_on_the_screen() -> None:
+    """Windows and models."""
+    result = ask()
+
+    assert result.status == "ok"
+    assert result.quota.windows[0]["used_percent"] == 42
+    assert result.discovery.models == ("one", "two")
+
+
+def test_a_recorded_probe_keeps_its_records(tmp_path: Path) -> None:
+    """quota.json and discovery.json are in the cassette, which answers the same again."""
+    target = tmp_path / "c"
+    live = ask(target=target)
+    with open_cassette(target) as cassette:
+        quota, discovery = cassette.quota, cassette.discovery
+    again = probe_cassette(Probe.parse(PROBE), target)
+
+    assert quota == live.quota
+    assert discovery == live.discovery
+    assert again.quota is not None
+    assert again.quota.windows == live.quota.windows
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status", "told"),
+    [
+        ("please sign in", "", "unauthenticated", "nobody is signed in"),
+        ("ready>", "sign in again", "unauthenticated", "nobody is signed in"),
+        ("loading", "", "error", "waited 4 s"),
+        ("ready>", STATUS.replace("used", "gone"), "error", "unknown layout"),
+        ("ready>", "nothing", "error", "waited"),
+    ],
+)
+def test_what_is_no_answer_has_a_status_and_shows_the_screen(
+    first: str, then: str, status: str, told: str
+) -> None:
+    """Logged out, no answer in time, another layout."""
+    result = ask(first, then)
+
+    assert result.status == status
+    assert told in result.diagnostic.message
+    assert (then or first).split("\n")[0] in result.diagnostic.screen[0]
+
+
+def test_a_program_that_ends_is_an_error() -> None:
+    """Not a timeout: it is told at once."""
+    run = PreparedRun(
+        argv=(sys.executable, "-c", "print('bye')"), environment={}, drop=(), files=()
+    )
+    result = probe_live(Probe.parse(PROBE), Profile.parse(PROFILE), prepared=run)
+
+    assert result.status == "error"
+    assert result.diagnostic is not None
+    assert "ended" in result.diagnostic.message
+
+
+def test_a_failed_probe_leaves_a_diagnostic_and_no_cassette(tmp_path: Path) -> None:
+    """Evidence that is no evidence cannot be mistaken for some."""
+    with pytest.raises(ProbeFailedError) as caught:
+        ask("please sign in", "", target=tmp_path / "c")
+
+    assert caught.value.result.status == "unauthenticated"
+    assert not (tmp_path / "c").exists()
+    diagnostics = [path for path in tmp_path.iterdir() if "diagnostic" in path.name]
+    with pytest.raises(DiagnosticError):
+        probe_cassette(Probe.parse(PROBE), diagnostics[0])
+
+
+def test_a_cli_that_is_not_installed_is_told() -> None:
+    """With the name of its program."""
+    with pytest.raises(NotFoundError) as caught:
+        probe_live(Probe.parse(PROBE), Profile.parse(PROFILE))
+
+    assert "small-cli-that-nobody-has" in (caught.value.hint or "")
+
+
+def test_codex_tells_its_limits_and_models() -> None:
+    """What the fake provider had scripted, out of a recording of the real CLI."""
+    result = probe_cassette(load_probe("codex-status", env={}), AGENTS / "codex-account")
+
+    assert result.status == "ok"
+    assert result.quota is not None
+    assert result.discovery is not None
+    told = [(one["name"], one["used_percent"]) for one in result.quota.windows or ()]
+    assert told == [("5h", 42), ("weekly", 17)]
+    assert result.quota.account_class == "Plus"
+    assert len(result.discovery.models or ()) == 9
+
+
+def test_codex_without_credentials_is_unauthenticated() -> None:
+    """A recording of the real CLI that wants somebody to sign in."""
+    result = probe_cassette(load_probe("codex-status", env={}), AGENTS / "codex-logged-out")
+
+    assert result.status == "unauthenticated"
+    assert result.diagnostic is not None
+    assert any("Sign in with ChatGPT" in row for row in result.diagnostic.screen)
+
+
+def test_gemini_tells_what_it_used() -> None:
+    """The tokens that the fake provider had told, added up by the real CLI."""
+    result = probe_cassette(load_probe("gemini-stats", env={}), AGENTS / "gemini-tui")
+
+    assert result.status == "ok"
+    assert result.quota is not None
+    assert result.quota.account_class == "gemini-api-key"
+    metadata = result.quota.metadata or {}
+    assert (metadata["input_tokens"], metadata["output_tokens"]) == (2500, 42)
+
+
+def test_gemini_without_credentials_is_unauthenticated() -> None:
+    """It asks how to sign in."""
+    probe = load_probe("gemini-stats", env={})
+
+    assert probe_cassette(probe, AGENTS / "gemini-logged-out").status == "unauthenticated"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Weekly limit", "Monthly limit"),
+        ("% left", "% free"),
+        ("limit:            [", "limit:            ("),
+    ],
+)
+def test_a_changed_layout_is_an_error_with_the_screen(tmp_path: Path, old: str, new: str) -> None:
+    """Codex's own screen, changed on purpose: never a wrong number."""
+    frames = (AGENTS / "codex-account" / "frames.jsonl").read_text()
+    assert old in frames
+    changed = tmp_path / "c"
+    shutil.copytree(AGENTS / "codex-account", changed)
+    (changed / "frames.jsonl").write_text(frames.replace(old, new))
+    manifest = json.loads((changed / "manifest.json").read_text())
+    # They pin what has just been changed; the format does not ask for them.
+    del manifest["optional"], manifest["provenance"]["contract_version"]
+    (changed / "manifest.json").write_text(json.dumps(manifest))
+    result = probe_cassette(load_probe("codex-status", env={}), changed)
+
+    assert (result.status, result.quota) == ("error", None)
+    assert result.diagnostic is not None
+    assert result.diagnostic.screen
+
+
+def test_old_evidence_is_stale_where_somebody_asks(tmp_path: Path) -> None:
+    """Reported otherwise."""
+    target = tmp_path / "c"
+    ask(target=target)
+    probe = Probe.parse(PROBE)
+    later = ManualClock(wall=MonotonicClock().wall())
+    later.advance(3600)
+    told = probe_cassette(probe, target, clock=later)
+    strict = probe_cassette(probe, target, clock=later, max_age_s=60)
+    refusing = Probe.parse(PROBE.replace("timeout_s = 4.0", "staleness_behavior = 'refuse'"))
+
+    assert (told.status, told.fresh) == ("ok", False)
+    assert (strict.status, strict.fresh) == ("stale", False)
+    assert told.age_s is not None
+    assert 3590 <= told.age_s <= 3620
+    assert probe_cassette(refusing, target, clock=later).status == "stale"
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    """As the reference implementation may write it."""
+    result = msgspec.structs.replace(ask(), captured_at="2026-01-01T00:00:00")
+    clock = ManualClock()
+
+    assert how_fresh(result, clock.wall(), max_age_s=None).age_s == 0
+
+
+def test_a_snapshot_keeps_the_last_good_answer(tmp_path: Path) -> None:
+    """A dashboard shows what was known, and that it could not be refreshed."""
+    path = tmp_path / "snapshot.json"
+    clock = ManualClock()
+    options: dict[str, Any] = {"account": "a", "harness": "small", "clock": clock}
+    refresh(path, ask, **options)
+    refresh(path, lambda: ask("please sign in", ""), **options)
+    snapshot = msgspec.json.decode(path.read_bytes(), type=Snapshot)
+
+    assert snapshot.last.status == "unauthenticated"
+    assert snapshot.last_ok is not None
+    assert snapshot.last_ok.status == "ok"
+
+
+def test_one_run_per_account_at_a_time(tmp_path: Path) -> None:
+    """Whoever comes second asks nothing and writes nothing."""
+    path = tmp_path / "snapshot.json"
+    holder = Holder(pid=1, what="another")
+    with account_lock(lock_dir(os.environ), harness="small", account="a", holder=holder):
+        told = refresh(path, ask, account="a", harness="small", clock=ManualClock())
+
+    assert told is None
+    assert not path.exists()
+
+
+def test_watching_asks_until_it_is_stopped() -> None:
+    """At once, and again after the interval."""
+    stop = threading.Event()
+    asked: list[int] = []
+
+    def once() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            stop.set()
+
+    watch(once, interval_s=0.01, stop=stop)
+
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "told"),
+    [
+        (["codex", "--from", str(AGENTS / "codex-account")], 0, "42 % used"),
+        (["codex", "--from", str(AGENTS / "codex-account"), "--max-age", "1s"], 1, "stale"),
+        (["codex", "--from", str(AGENTS / "codex-logged-out")], 1, "unauthenticated"),
+        (["codex", "--from", "x", "--record", "y"], 2, "do not go with it"),
+        (["codex", "--from", "x", "--probe", "gemini-stats"], 2, "for gemini"),
+        (["nobody"], 2, "no built-in probe"),
+        (["codex", "--max-age", "soon"], 2, "not a duration"),
+    ],
+)
+def test_the_command(options: list[str], status: int, told: str) -> None:
+    """Statuses, and what is printed."""
+    done = subprocess.run(
+        [COMMAND, "probe", *options], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == status, done.stderr
+    assert told in done.stdout + done.stderr
+
+
+def test_the_command_prints_json() -> None:
+    """One object, as documented."""
+    done = subprocess.run(
+        [COMMAND, "probe", "codex", "--from", str(AGENTS / "codex-account"), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+
+    assert told["status"] == "ok"
+    assert told["quota"]["windows"][0]["used_percent"] == 42

@@ -1,0 +1,97 @@
+"""Session logs are read from disk as their profiles tell: lines, databases, text."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import UnreadableError
+from ptycassette.harness import Profile
+from ptycassette.host.harness_logs import read_logs
+
+HEAD = "version = 1\nname = 'x'\ntitle = 'X'\nbinaries = []\nscreens.ready.stable_ms = 1\n"
+RULE = "[[logs.events]]\ntype = 'message'\nfields = { role = '=assistant', text = 'text' }\n"
+LINES = HEAD + "[[logs]]\nglob = 'logs/*.jsonl'\n" + RULE
+
+
+def facts(text: str, folder: Path, **more: Any) -> Any:
+    """What the logs in a folder tell."""
+    return read_logs(Profile.parse(text), home=folder, cwd=folder, **more)
+
+
+def write(path: Path, text: str, *, mtime: float | None = None) -> None:
+    """A log, at a time."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    if mtime is not None:
+        os.utime(path, (mtime, mtime))
+
+
+def test_the_newest_log_counts(tmp_path: Path) -> None:
+    """Older sessions lie beside it; its path is told from the home."""
+    write(tmp_path / "logs" / "new.jsonl", '{"text": "new"}\n\n', mtime=200)
+    write(tmp_path / "logs" / "old.jsonl", '{"text": "old"}\n', mtime=100)
+    told, path = facts(LINES, tmp_path)
+
+    assert (told.final_text, path) == ("new", "logs/new.jsonl")
+    assert facts(LINES, tmp_path, since_s=300) == (facts(LINES, tmp_path / "none")[0], None)
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    """The CLI was killed while it wrote; a torn line in the middle is an error."""
+    write(tmp_path / "logs" / "a.jsonl", '{"text": "one"}\n{"text": "t')
+    told, _ = facts(LINES, tmp_path)
+    write(tmp_path / "logs" / "a.jsonl", '{"text": "t\n{"text": "one"}\n')
+
+    assert told.final_text == "one"
+    with pytest.raises(UnreadableError, match="no JSON"):
+        facts(LINES, tmp_path)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """A log is a file."""
+    write(tmp_path / "secret.txt", '{"text": "secret"}\n')
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.jsonl").symlink_to(tmp_path / "secret.txt")
+
+    assert facts(LINES, tmp_path)[1] is None
+
+
+def test_databases_are_queried_read_only(tmp_path: Path) -> None:
+    """Columns with JSON in them are decoded; other text stays."""
+    source = "[[logs]]\nglob = 'l.db'\nformat = 'sqlite'\nquery = 'select a, b from t'\n"
+    profile = (
+        f"{HEAD}{source}"
+        "[[logs.events]]\ntype = 'message'\nfields = { text = 'a.text', role = 'b' }\n"
+    )
+    database = sqlite3.connect(tmp_path / "l.db")
+    database.execute("create table t (a text, b text)")
+    database.executemany(
+        "insert into t values (?, ?)", [('{"text": "hi"}', "assistant"), ("{", "x")]
+    )
+    database.commit()
+    database.close()
+    told, _ = facts(profile, tmp_path)
+
+    assert told.events[0] == {"type": "message", "text": "hi", "role": "assistant"}
+    with pytest.raises(UnreadableError, match="no such table"):
+        facts(profile.replace("from t", "from u"), tmp_path)
+
+
+def test_text_is_searched_and_logs_are_put_together(tmp_path: Path) -> None:
+    """Two sources, one with usage, one with the text."""
+    profile = (
+        HEAD + "[[logs]]\nglob = 'l.md'\nbase = 'cwd'\nformat = 'text'\n"
+        r"regex = 'Tokens: (?P<sent>\S+) sent. Cost: (?P<cost>\S+)'" + "\n"
+        "[[logs.events]]\ntype = 'usage'\nfields = { input_tokens = 'sent', cost_usd = 'cost' }\n"
+        "[[logs]]\nglob = 'l.md'\nformat = 'text'\nregex = '> (?P<text>.*)'\n" + RULE
+    )
+    write(tmp_path / "l.md", "> hi\nTokens: 2.6k sent. Cost: $0.01\n")
+    told, _ = facts(profile, tmp_path)
+
+    assert (told.usage, told.cost_usd) == ({"input_tokens": 2600}, 0.01)
+    assert told.final_text == "hi"
