@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-BAR_FROM_BYTES = 4 << 20
+BAR_FROM_BYTES = 256 << 10
 
 
 class RecCommand(click.Command):
@@ -203,6 +203,9 @@ def _run(
     except RunFailedError as exc:
         exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
         raise
+    finally:
+        if isinstance(recorder.plan.progress, _Bar):
+            recorder.plan.progress.close()
     if not quiet:
         _say(_summary(recorder, ended))
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
@@ -377,5 +380,9 @@ class _Bar:
             self._task = self._progress.add_task("ptycassette: finalising", total=total)
             self._progress.start()
         self._progress.update(self._task, completed=done)
-        if done >= total:
+
+    def close(self) -> None:
+        """Take it away. Idempotent."""
+        if self._progress is not None:
             self._progress.stop()
+            self._progress = None

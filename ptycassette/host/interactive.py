@@ -21,7 +21,7 @@ import signal
 import termios
 from collections import deque
 from collections.abc import Iterable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -40,6 +40,7 @@ _BATCH_BYTES = 16 << 10
 _READ_BYTES = 32 << 10
 # A read this small has emptied the PTY; asking again would only delay an echo.
 _SMALL_BYTES = 512
+_HUNG_UP_MS = 20
 _UNSHOWN_BYTES = 64 << 10
 _CAUGHT = (
     signal.SIGWINCH,
@@ -112,6 +113,7 @@ class PassThrough:
         self._queue: deque[bytes] = deque()
         self._poll = select.poll()
         self._over = False
+        self._hung_up = False
         self._wanted = select.POLLIN
         self._unshown = bytearray()
         self.passwords: list[bytes] = []
@@ -151,6 +153,8 @@ class PassThrough:
         return status
 
     def _timeout_ms(self) -> int | None:
+        if self._hung_up:
+            return _HUNG_UP_MS
         if self._deadline_us is None:
             return None
         return max(0, (self._deadline_us - self._now_us()) // 1000 + 1)
@@ -174,6 +178,8 @@ class PassThrough:
                 self._note(self._channel.read())
             else:
                 self._look_for_end()
+        if self._hung_up and not self._over:
+            self._look_again()
         if self._deadline_us is not None and self._now_us() >= self._deadline_us:
             self._time_out()
 
@@ -186,7 +192,7 @@ class PassThrough:
             while at < _BATCH_BYTES:
                 count = os.readv(master, (view[at:],))
                 if count == 0:
-                    self._over = True
+                    self._hang_up()
                     break
                 reads.append((now_us() - start_us, count))
                 at += count
@@ -195,13 +201,25 @@ class PassThrough:
         except BlockingIOError:
             pass
         except OSError as exc:
-            if exc.errno != errno.EIO:  # Linux: nobody has the slave open any more
+            if exc.errno != errno.EIO:  # Linux: nobody has the slave open just now
                 raise
-            self._over = True
+            self._hang_up()
         if at:
             data = view[:at]
             self._journal.append_batch(reads, data)
             self._show(data)
+
+    def _hang_up(self) -> None:
+        """Nobody has the other side open. Somebody may open it again until all have ended."""
+        if not self._hung_up:
+            self._hung_up = True
+            self._poll.unregister(self._master)  # it would be ready all the time
+
+    def _look_again(self) -> None:
+        """See whether somebody has opened the other side again."""
+        self._hung_up = False
+        self._poll.register(self._master, self._wanted)
+        self._relay()
 
     def _show(self, data: memoryview) -> None:
         """Put ``data`` on the screen, or as much as it takes; the rest waits."""
@@ -245,7 +263,8 @@ class PassThrough:
             wanted |= select.POLLOUT
         if wanted != self._wanted:
             self._wanted = wanted
-            self._poll.modify(self._master, wanted)
+            if not self._hung_up:
+                self._poll.modify(self._master, wanted)
 
     def _take_input(self) -> None:
         try:
@@ -256,14 +275,11 @@ class PassThrough:
             data = b""
         if not data:
             self._poll.unregister(self._in_fd)
-            if self._terminal is not None:
-                self._lose_terminal()
-            else:
-                self._end_of_input()
+            self._lose_terminal()
             return
         self._type(data)
 
-    def _type(self, data: bytes, *, key: str | None = None) -> None:
+    def _type(self, data: bytes) -> None:
         t_us = self._now_us() - self._start_us
         secret = self._reads_secret()
         if self._queue:
@@ -273,7 +289,7 @@ class PassThrough:
         if secret:
             self.passwords.append(data)
             data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
-        self._journal.on_event(Typed(t_us, data, key=key, masked=secret))
+        self._journal.on_event(Typed(t_us, data, masked=secret))
 
     def _reads_secret(self) -> bool:
         """Whether the program reads a line and does not show it: a password prompt."""
@@ -304,14 +320,6 @@ class PassThrough:
                 return
         self._watch_master()
 
-    def _end_of_input(self) -> None:
-        """The piped input is at its end: say so as the terminal does, with VEOF (termios(3))."""
-        self._in_fd = -1
-        with suppress(termios.error):
-            attributes = termios.tcgetattr(self._master)
-            if attributes[3] & termios.ICANON:
-                self._type(attributes[6][termios.VEOF], key="ctrl-d")
-
     def _obey(self, number: int) -> None:
         if number == signal.SIGWINCH:
             self._resize()
@@ -337,7 +345,7 @@ class PassThrough:
         """The user's terminal is gone: as SIGHUP."""
         if self._unshown:
             self._poll.unregister(self._out_fd)
-            self._unshown.clear()
+            self._unshown = bytearray()  # not cleared: somebody may be looking at it
         self._out_fd = -1
         self.ended_by = self.ended_by or int(signal.SIGHUP)
         self._child.request_end()
@@ -353,15 +361,11 @@ class PassThrough:
         """The supervisor said something: when nobody is left, what is unread is all there is."""
         if self._child.poll() is None:
             return
-        before = -1
-        while not self._over and before != 0:
-            before = self._relay_some()
+        size = -1
+        while size != self._journal.size:
+            size = self._journal.size
+            self._relay()
         self._over = True
-
-    def _relay_some(self) -> int:
-        start = self._journal.size
-        self._relay()
-        return self._journal.size - start
 
     def _note(self, payloads: Iterable[Any]) -> None:
         for payload in payloads:

@@ -209,7 +209,10 @@ class Recorder:
 
     def _progress(self) -> Callable[[int], None] | None:
         tell, total = self.plan.progress, self.journal.size
-        return None if tell is None else lambda done: tell(done, total)
+        if tell is None:
+            return None
+        tell(0, total)  # scrubbing looks at everything before the first byte is done
+        return lambda done: tell(done, total)
 
     def _source(self) -> JournalSource:
         return JournalSource(self.journal.path)

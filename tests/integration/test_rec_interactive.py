@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -288,3 +289,119 @@ def test_the_output_is_byte_exact(tmp_path: Path, terminals: list[Terminal]) -> 
 
     with open_cassette(tmp_path / "c", allow_unscrubbed=True) as cassette:
         assert b"".join(cassette.raw()) == source.read_bytes()
+
+
+def test_a_stuck_terminal_does_not_keep_keys_from_the_program(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """While nobody reads the screen, ctrl-c still ends a flood, and all of it is shown later."""
+    code = "echo ready; yes flood; stty -echo; echo over"
+    terminal = rec(
+        terminals, tmp_path, "--no-scrub", "c", "--", "bash", "-c", f"trap : INT; {code}"
+    )
+    terminal.expect("ready")
+    journals = Path(os.environ["PTYCASSETTE_STATE_DIR"]) / "journals"
+    (journal,) = journals.glob("*.journal")
+    grown = -1
+    while journal.stat().st_size != grown:  # until everything is full and stands still
+        grown = journal.stat().st_size
+        time.sleep(0.2)
+    terminal.send("\x03")
+    terminal.expect("over")
+
+    assert finish(terminal) == 0
+    with open_cassette(tmp_path / "c", allow_unscrubbed=True) as cassette:
+        assert b"".join(cassette.raw()).count(b"flood\r\n") > 1000
+
+
+def test_a_timeout_ends_the_program_and_gives_the_terminal_back(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """The run is a failed one: status 125 and a diagnostic."""
+    terminal = rec(terminals, tmp_path, "--timeout", "0.5", "c", "--", "sh", "-c", "echo up; cat")
+    terminal.expect("up")
+    ended = finish_keeping_modes(terminal)
+
+    assert ended == (125, terminal.before_rec)
+    assert (tmp_path / "c.diagnostic" / "output.raw").read_bytes() == b"up\r\n"
+
+
+def test_a_program_that_cannot_start_leaves_the_terminal_alone(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """What preflight could not see (a script whose interpreter is missing) is a diagnostic."""
+    script = tmp_path / "broken"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    terminal = rec(terminals, tmp_path, "c", "--", str(script))
+    ended = finish_keeping_modes(terminal)
+
+    assert ended == (127, terminal.before_rec)
+    assert (tmp_path / "c.diagnostic" / "diagnostic.json").exists()
+
+
+def test_a_long_recording_shows_its_progress(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """Finalising takes a while, and the user sees how far it is."""
+    code = "yes 'a line of some length, many times over' | head -c 500000"
+    terminal = rec(terminals, tmp_path, "--no-scrub", "c", "--", "bash", "-c", code)
+    terminal.expect("finalising")
+
+    assert finish(terminal) == 0
+
+
+def test_several_side_events_arrive_while_the_program_runs(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """Each has its place among the output."""
+    hook = 'echo $n >> "$PTYCASSETTE_EVENTS"; sleep 0.1; echo after $n'
+    code = f"for n in 1 2 3; do {hook}; done"
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", code)
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        order = [
+            event.kind for event in cassette.events() if event.kind in {"output", "service-event"}
+        ]
+    assert order == ["service-event", "output"] * 3
+
+
+def test_a_program_may_let_the_terminal_go_and_come_back(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """The recording goes on until the program ends, not until nobody has the terminal open."""
+    code = (
+        "tty=$(tty); echo one; exec </dev/null >/dev/null 2>&1; sleep 0.3; echo two > $tty; exit 4"
+    )
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", code)
+    status = finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"".join(cassette.raw()) == b"one\r\ntwo\r\n"
+    assert status == 4
+
+
+def test_a_terminal_that_goes_away_while_output_waits_ends_the_recording_well(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """What was recorded is a cassette, though nobody could see all of it."""
+    terminal = rec(
+        terminals,
+        tmp_path,
+        "--no-scrub",
+        "c",
+        "--",
+        "bash",
+        "-c",
+        "echo up; yes | head -c 3000000; cat",
+    )
+    terminal.expect("up")
+    time.sleep(0.5)
+    process = psutil.Process(terminal.pid)
+    terminal.ptyproc.fileobj.close()
+    terminal.closed = terminal.ptyproc.closed = True
+    terminal.terminated = terminal.ptyproc.terminated = True
+    gone, alive = psutil.wait_procs([process], timeout=30)
+
+    with open_cassette(tmp_path / "c", allow_unscrubbed=True) as cassette:
+        assert b"".join(cassette.raw()).startswith(b"up\r\n")
+    assert (len(gone), alive) == (1, [])
