@@ -17,8 +17,11 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.errors import CassetteError
 from ptycassette.host.journal_file import SUFFIX
 from ptycassette.host.staging import state_dir
+from ptycassette.model import Size
+from ptycassette.screen import available_backends, backend, default_emulator
 
 __all__ = ["Finding", "examine"]
 
@@ -52,6 +55,7 @@ def examine() -> Iterator[Finding]:
     yield _locale()
     yield _state()
     yield _journals()
+    yield _emulators()
     yield from _extras()
     yield _programs()
 
@@ -178,6 +182,25 @@ def _journals() -> Finding:
             hint="`ptycassette recover` makes cassettes of those that crashed",
         )
     return Finding(name="journals", status="ok", detail="none left")
+
+
+def _emulators() -> Finding:
+    """The default emulator as manifests pin it, and which others can be used."""
+    ours = default_emulator(Size(rows=1, cols=1)).identity
+    usable, missing = [], []
+    for name in available_backends():
+        try:
+            backend(name)(Size(rows=2, cols=2))
+        except CassetteError:
+            missing.append(name)
+        else:
+            usable.append(name)
+    absent = f"; not installed: {', '.join(missing)}" if missing else ""
+    return Finding(
+        name="emulators",
+        status="ok",
+        detail=f"{ours.name} {ours.version}; usable: {', '.join(usable)}{absent}",
+    )
 
 
 def _extras() -> Iterator[Finding]:

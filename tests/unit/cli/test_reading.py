@@ -305,6 +305,7 @@ def test_doctor_reports_what_it_looked_at(run: Run) -> None:
 def test_play_takes_the_idle_limit_that_the_recording_suggests(
     suggested: object,
     options: tuple[str, ...],
+    *,
     limit: float | None,
     run: Run,
     cassette: Path,

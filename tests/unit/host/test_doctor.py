@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.errors import UsageError
 from ptycassette.host import doctor
 from ptycassette.host.doctor import Finding, examine
+from ptycassette.screen import default_emulator
 
 
 def _finding(name: str) -> Finding:
@@ -148,3 +150,17 @@ def test_programs_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: "/bin/sh" if name == "bash" else None)
 
     assert _finding("programs").detail == "bash; not here: vim, less, tmux, git"
+
+
+def test_emulators_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose library is missing is no failure."""
+
+    def backend(name: str) -> object:
+        if name == "ghostty":
+            raise UsageError("not installed")
+        return default_emulator
+
+    monkeypatch.setattr(doctor, "backend", backend)
+    monkeypatch.setattr(doctor, "available_backends", lambda: ("pyte", "ghostty"))
+
+    assert _finding("emulators").detail.endswith("; usable: pyte; not installed: ghostty")
