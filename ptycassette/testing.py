@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,6 +31,7 @@ from ptycassette.model import (
     Resized,
     ScrubReport,
     ServiceEventRecord,
+    SessionMeta,
     Signalled,
     Size,
     Terminal,
@@ -39,6 +41,7 @@ from ptycassette.model import (
 from ptycassette.screen.backends import backend
 from ptycassette.screen.checking import CheckedScreen
 from ptycassette.screen.emulator import default_emulator
+from ptycassette.scrub import default_scrubber
 
 __all__ = [
     "LineMode",
@@ -49,8 +52,49 @@ __all__ = [
     "manifest_of",
     "screen_check",
     "screen_check_ghostty",
+    "scrub_chunks",
     "write_cassette",
 ]
+
+
+def scrub_chunks(
+    chunks: Iterable[bytes],
+    *,
+    rows: int,
+    cols: int,
+    known: Iterable[str] = (),
+    channel: str = "output",
+) -> list[bytes]:
+    """The chunks of one stream, scrubbed as a recording is: as many, each as long as before.
+
+    Args:
+        chunks: the bytes, cut anywhere.
+        rows: rows of the terminal that they are for.
+        cols: its columns.
+        known: values declared secret.
+        channel: ``output``, ``input`` (what was typed), or anything else for traffic with a
+            provider (JSON, server-sent events).
+    """
+    given = list(chunks)
+    scrubber = default_scrubber(known=known)
+    if channel not in {"output", "input"}:
+        return scrubber.traffic(given)
+    events: list[JournalEvent] = [
+        Output(number, data) if channel == "output" else Typed(number, data)
+        for number, data in enumerate(given)
+    ]
+    meta = SessionMeta(
+        id=fixed_id(),
+        argv=(),
+        size=Size(rows, cols),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="test"),
+    )
+    return [
+        event.data
+        for event in scrubber.events(meta, lambda: iter(events))
+        if isinstance(event, Output | Typed)
+    ]
 
 
 def screen_check(rows: int, cols: int) -> CheckedScreen:

@@ -8,7 +8,8 @@ one block of each channel, the values and the patches, never the session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -41,6 +42,7 @@ from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
 from ptycassette.scrub.tally import Replacement, Tally
+from ptycassette.scrub.traffic import TrafficChannel
 from ptycassette.scrub.verify import Verification
 from ptycassette.scrub.views import View
 
@@ -109,6 +111,28 @@ class SessionScrubber:
                 break
             found.look(meta, source, by_rules=False)
         yield from self._replace(source, found)
+
+    def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
+        """Provider traffic, scrubbed: as many chunks, each as long as it was.
+
+        What is learnt here is removed from the events of the session too, and the other
+        way round, when ``events`` comes after.
+        """
+        patches = Patches()
+        for by_rules in (True, False, False):
+            channel = TrafficChannel()
+            views = chain.from_iterable([*map(channel.feed, chunks), channel.rest()])
+            _Found(self._searcher, self._tally).search(
+                "provider", patches, views, by_rules=by_rules
+            )
+            if not self._searcher.adopt():
+                break
+        scrubbed = []
+        offset = 0
+        for chunk in chunks:
+            scrubbed.append(patches.apply(chunk, offset))
+            offset += len(chunk)
+        return scrubbed
 
     def _replace(self, source: EventSource, found: _Found) -> Iterator[JournalEvent]:
         """The last pass."""
@@ -239,15 +263,15 @@ class _Found:
         for event in source():
             match event:
                 case Output():
-                    self._search("output", self.output, output.feed(event.data), by_rules=by_rules)
-                    self._search("output", self.output, cells.feed(event.data), by_rules=by_rules)
+                    self.search("output", self.output, output.feed(event.data), by_rules=by_rules)
+                    self.search("output", self.output, cells.feed(event.data), by_rules=by_rules)
                 case Resized():
-                    self._search("output", self.output, cells.resize(event.size), by_rules=by_rules)
+                    self.search("output", self.output, cells.resize(event.size), by_rules=by_rules)
                 case Typed():
-                    self._search("input", self.input, typed.feed(event.data), by_rules=by_rules)
+                    self.search("input", self.input, typed.feed(event.data), by_rules=by_rules)
                 case Noted():
                     self._payload(event.payload, by_rules=by_rules)
-                    self._search(
+                    self.search(
                         "service-events",
                         self.service,
                         service.add(event.payload),
@@ -257,10 +281,10 @@ class _Found:
                     self._learn_from(event)
                 case _:
                     pass
-        self._search("output", self.output, output.rest(), by_rules=by_rules)
-        self._search("output", self.output, cells.rest(), by_rules=by_rules)
-        self._search("input", self.input, typed.rest(), by_rules=by_rules)
-        self._search("service-events", self.service, service.rest(), by_rules=by_rules)
+        self.search("output", self.output, output.rest(), by_rules=by_rules)
+        self.search("output", self.output, cells.rest(), by_rules=by_rules)
+        self.search("input", self.input, typed.rest(), by_rules=by_rules)
+        self.search("service-events", self.service, service.rest(), by_rules=by_rules)
 
     def _payload(self, payload: Any, *, by_rules: bool) -> None:
         """Learn from the strings of one payload; what is in one string is replaced later."""
@@ -273,9 +297,10 @@ class _Found:
         """Learn from the strings of a document."""
         self._payload(msgspec.to_builtins(event), by_rules=True)
 
-    def _search(
+    def search(
         self, channel: str, patches: Patches, views: Iterable[View], *, by_rules: bool
     ) -> None:
+        """Search views of a channel; what is found becomes patches."""
         for view in views:
             for match in self._searcher.search(view.text, by_rules=by_rules):
                 if self._take(view, match, patches, channel):
