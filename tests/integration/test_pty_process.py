@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from ptycassette.errors import SpawnError
-from ptycassette.host import pty_process, pty_supervisor
+from ptycassette.host import pty_child, pty_process, pty_supervisor
 from ptycassette.host.pty_process import PtyChild, exit_status, signal_name, signal_number, spawn
 from ptycassette.model import Size
 
@@ -428,7 +428,7 @@ def test_a_supervisor_that_is_stopped_cannot_stop_the_end(
     mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a while the recorder ends the tree itself."""
-    monkeypatch.setattr(pty_process, "_STUCK_AFTER_S", 0.3)
+    monkeypatch.setattr(pty_child, "_STUCK_AFTER_S", 0.3)
     script = "trap '' HUP TERM; echo up; sleep 300"
     with spawn(["bash", "-c", script], size=SIZE, env={**os.environ, MARK: mark}) as child:
         select.select([child.fd], [], [], 5)
