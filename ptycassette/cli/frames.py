@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from ptycassette.cli.frame_diffs import (
+    all_diff_lines,
+    all_diffs,
+    diff_lines,
+    diff_of,
+    frame_t_us,
+    seconds_text,
+)
 from ptycassette.cli.options import (
     TIME,
     allow_unscrubbed_option,
@@ -19,7 +27,7 @@ from ptycassette.errors import NotFoundError
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cli.reports import FrameDiff, FrameLine
+    from ptycassette.cli.reports import FrameLine
     from ptycassette.host.cassette_reader import Cassette
     from ptycassette.model import FrameRecord
 
@@ -28,7 +36,6 @@ __all__ = ["command"]
 Format = Literal["text", "ansi", "json", "html"]
 FORMATS = ("text", "ansi", "json", "html")
 LINE_LIMIT = 60
-NO_LIMIT = 10**9
 
 
 @click.command("frames")
@@ -99,11 +106,6 @@ def command(
             _write_diff(source, before, frame, count, as_json=as_json)
         else:
             _write_one(source, frame, count, form="json" if as_json else form)
-
-
-def frame_t_us(frame: FrameRecord) -> int:
-    """When the frame was taken."""
-    return frame.t_ms * 1000 if frame.t_us is None else frame.t_us
 
 
 def _chosen(
@@ -186,11 +188,11 @@ def _write_all(source: Cassette, *, diff: bool, as_json: bool) -> None:
     from ptycassette.cli.reports import FramesReport
 
     if not as_json:
-        write_lines(_diff_lines(source) if diff else _list_lines(source))
+        write_lines(all_diff_lines(source) if diff else _list_lines(source))
         return
     path = str(source.path)
     if diff:
-        diffs = tuple(_diffs(source))
+        diffs = tuple(all_diffs(source))
         write_lines([json_text(FramesReport(path=path, count=len(diffs), diffs=diffs))])
     else:
         frames = tuple(_frame_line(n, frame) for n, frame in enumerate(source.frames(), 1))
@@ -218,44 +220,11 @@ def _list_lines(source: Cassette) -> Iterator[str]:
         line = _frame_line(number, frame)
         size = f"{line.size.cols}x{line.size.rows}"
         cursor = f"{line.cursor.row},{line.cursor.col}"
-        time_s = _seconds(line.t_us)
+        time_s = seconds_text(line.t_us)
         yield (
             f"{number:>6} {line.seq:>7} {time_s:>11} {size:>9} {cursor:>8}"
             f"  {visible(line.first_line, limit=LINE_LIMIT)}"
         ).rstrip()
-
-
-def _seconds(t_us: int) -> str:
-    return f"{t_us // 1_000_000}.{t_us // 1000 % 1000:03}"
-
-
-def _diffs(source: Cassette) -> Iterator[FrameDiff]:
-    before: FrameRecord | None = None
-    for frame in source.frames():
-        yield _diff(before, frame)
-        before = frame
-
-
-def _diff(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
-    from ptycassette.cli.reports import FrameDiff, RowChange
-    from ptycassette.replay.stored import changed_rows, restyled_rows
-
-    rows = tuple(
-        RowChange(row=change.row, before=change.before, after=change.after)
-        for change in changed_rows(before, frame)
-    )
-    return FrameDiff(
-        before_seq=before.seq if before else None,
-        after_seq=frame.seq,
-        rows=rows,
-        cursor_before=before.cursor if before else None,
-        cursor_after=frame.cursor,
-        size_before=before.size if before else None,
-        size_after=frame.size,
-        title_before=before.title if before else None,
-        title_after=frame.title,
-        styles_changed=tuple(restyled_rows(before, frame)),
-    )
 
 
 def _write_diff(
@@ -263,38 +232,9 @@ def _write_diff(
 ) -> None:
     from ptycassette.cli.reports import FramesReport
 
-    found = _diff(before, frame)
+    found = diff_of(before, frame)
     if as_json:
         report = FramesReport(path=str(source.path), count=count, diffs=(found,))
         write_lines([json_text(report)])
     else:
-        write_lines(_one_diff(found, frame))
-
-
-def _diff_lines(source: Cassette) -> Iterator[str]:
-    before: FrameRecord | None = None
-    for frame in source.frames():
-        yield from _one_diff(_diff(before, frame), frame)
-        before = frame
-
-
-def _one_diff(found: FrameDiff, frame: FrameRecord) -> Iterator[str]:
-    since = f"since seq {found.before_seq}" if found.before_seq else "the first"
-    t_us = frame_t_us(frame)
-    yield f"@@ frame at seq {found.after_seq}, {_seconds(t_us)} s, {since}"
-    if found.size_before is not None and found.size_before != found.size_after:
-        yield f"   size {_pair(found.size_before)} -> {_pair(found.size_after)}"
-    if found.title_before is not None and found.title_before != found.title_after:
-        yield f"   title {visible(found.title_before)} -> {visible(found.title_after)}"
-    for row in found.rows:
-        if row.before:
-            yield f"-{row.row:>3} {visible(row.before, limit=NO_LIMIT)}"
-        if row.after:
-            yield f"+{row.row:>3} {visible(row.after, limit=NO_LIMIT)}"
-    text_rows = {row.row for row in found.rows}
-    if only := [str(row) for row in found.styles_changed if row not in text_rows]:
-        yield f"   colours changed in row {', '.join(only)}"
-
-
-def _pair(size: object) -> str:
-    return f"{getattr(size, 'cols', '?')}x{getattr(size, 'rows', '?')}"
+        write_lines(diff_lines(found, frame))
