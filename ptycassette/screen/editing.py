@@ -58,10 +58,18 @@ class Editing(Core):
 
     def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
         """EL and (``private``) DECSEL: to the right (0), to the left (1), all (2)."""
-        self._restrict(self.columns)
         buf = self.buf
         if self.watched:
             self.losing(buf.y, buf.y)
+        if how == 0 and not private and not self.origin:
+            # What nearly all of them are. Without DECOM the cursor is never outside.
+            x = buf.x
+            row = buf.rows[buf.y]
+            row.replace(x, self.columns, self.pen.erase)
+            if x == 0:
+                row.wrapped = False
+            return
+        self._restrict(self.columns)
         match how:
             case 0:
                 self._erase_cells(buf.x, self.columns, clear_wrap=buf.x == 0, private=private)

@@ -166,7 +166,13 @@ class Movement(Core):
 
     def cursor_position(self, line: int | None = None, column: int | None = None) -> None:
         """CUP, HVP: row and column counted from 1."""
-        self._move_to((column or 1) - 1, (line or 1) - 1)
+        if self.origin:
+            self._move_to((column or 1) - 1, (line or 1) - 1)
+            return
+        buf = self.buf
+        x, y = (column or 1) - 1, (line or 1) - 1
+        buf.x = x if x < self.columns else self.columns - 1
+        buf.y = y if y < self.lines else self.lines - 1
 
     def save_cursor(self) -> None:
         """DECSC, SCOSC: cursor, style and character set, in one slot."""

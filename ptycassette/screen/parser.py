@@ -40,16 +40,17 @@ _BLOCK: Final = 1 << 14
 _ACTION_LIMIT: Final = 1 << 13
 _SLOW_LIMIT: Final = 8
 
+# It begins with a character class, so that the search skips text at full speed; what
+# follows depends on the control character just taken. Nothing in it can backtrack far.
 _SPLIT: Final = re.compile(
-    r"(\r\n"
-    r"|(?:\x1b\[[0-9;:]*m)+"
-    r"|\x1b\[[<-?]?[0-9;:]*[ -/]*[@-~]"
-    r"|[\x00-\x1a\x1c-\x1f]"
-    r"|\x1b[ -/]*[0-OQ-WYZ\\`-~]"
-    r"|\x1b\][^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)"
-    r"|\x1bP[<-?]?[0-9;:]*[ -/]*[@-~][^\x00-\x1f\x7f-\x9f]*\x1b\\"
-    r"|\x1b[X^_][ -~]*\x1b\\"
-    r"|[\x1b\x7f-\x9f])"
+    r"([\x00-\x1f\x7f-\x9f]"
+    r"(?:(?<=\x1b)(?:"
+    r"\[(?:[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*+|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~])"
+    r"|[ -/]*+[0-OQ-WYZ\\`-~]"
+    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\)"
+    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+\x1b\\"
+    r"|[X^_][ -~]*+\x1b\\"
+    r")|(?<=\r)\n)?)"
 )
 _CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 _CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
