@@ -42,9 +42,8 @@ def run(*argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def recorded(tmp_path: Path, program: Callable[[str], str]) -> Path:
     """A directory with the script and the cassette of the README's own commands."""
     program("bash")
-    script = re.search(
-        r"<<'END'\n(.*?)^END$", block("console", "greet.sh"), re.DOTALL | re.MULTILINE
-    )
+    commands = block("console", "greet.sh")
+    script = re.search(r"<<'END'\n(.*?)^END$", commands, re.DOTALL | re.MULTILINE)
     assert script is not None
     (tmp_path / "greet.sh").write_text(script[1])
     (tmp_path / "keys").write_text("wait-text name?\nsubmit Ada\nwait-exit\n")
