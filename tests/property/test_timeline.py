@@ -26,7 +26,7 @@ def _events(gaps: list[int], kinds: list[str]) -> list[Event]:
     t_us = 0
     for number, gap in enumerate(gaps):
         t_us += gap
-        data = b"%d\r\n" % number
+        data = b"%d," % number
         match kinds[number]:
             case "o":
                 items.append(Output(t_us, data))
