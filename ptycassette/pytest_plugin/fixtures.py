@@ -1,4 +1,8 @@
-"""The fixtures: a session, shims on PATH, the cassette, a clock, scenarios."""
+"""The fixtures: a session, shims on PATH, the cassette, a clock, scenarios.
+
+What they need is imported when a test asks for it: a test run without cassettes
+must not pay for the terminal emulator.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,22 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import Cassette, open_cassette
-from ptycassette.host.modes import MODE_VARIABLE
-from ptycassette.host.scenario_files import evidence_of, load_scenario
-from ptycassette.host.session import Session
-from ptycassette.host.shims import ShimConfig, make_shims
-from ptycassette.host.use import Use, use
 from ptycassette.pytest_plugin.naming import cassette_path
-from ptycassette.pytest_plugin.runs import SessionRun, ShimRun, TestState, recording_lock
 from ptycassette.pytest_plugin.settings import Settings, config_value, settings_of
-from ptycassette.scenario import ScenarioOutcome, check_scenario, outcome_lines
-from ptycassette.testing import ManualClock
+from ptycassette.pytest_plugin.state import TestState
+
+if TYPE_CHECKING:
+    from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.host.session import Session
+    from ptycassette.host.use import Use
+    from ptycassette.pytest_plugin.runs import ShimRun
+    from ptycassette.scenario import ScenarioOutcome
+    from ptycassette.testing import ManualClock
 
 __all__ = [
     "STATE",
@@ -86,6 +90,8 @@ def ptycassette_use(
     For ``with``, ``async with`` and several sessions; a session that is only wanted
     for the whole test is ``ptycassette_session``.
     """
+    from ptycassette.host.use import use
+
     state: TestState = request.node.stash[STATE]
     settings = ptycassette_settings
 
@@ -121,6 +127,8 @@ def ptycassette_session(
     It is finished with the test's body: what diverged or was never played fails the
     test, and a test that failed keeps nothing that it recorded.
     """
+    from ptycassette.pytest_plugin.runs import SessionRun, recording_lock
+
     state: TestState = request.node.stash[STATE]
     with ExitStack() as stack:
         if ptycassette_settings.mode == "auto" and not ptycassette_path.exists():
@@ -166,6 +174,10 @@ def ptycassette_shims(
     by those names is a stand-in in mode replay, the real program recorded in the
     modes that record. Reports are judged when the test's body is over.
     """
+    from ptycassette.host.modes import MODE_VARIABLE
+    from ptycassette.host.shims import ShimConfig, make_shims
+    from ptycassette.pytest_plugin.runs import ShimRun
+
     settings = ptycassette_settings
 
     def make(*programs: str, library: str | os.PathLike[str] = "") -> Shims:
@@ -200,6 +212,8 @@ def ptycassette_cassette(
     request: pytest.FixtureRequest, ptycassette_path: Path
 ) -> Iterator[Cassette]:
     """The test's cassette, open and verified."""
+    from ptycassette.host.cassette_reader import open_cassette
+
     request.node.stash[STATE].used.append(ptycassette_path)
     with open_cassette(ptycassette_path) as cassette:
         yield cassette
@@ -208,6 +222,8 @@ def ptycassette_cassette(
 @pytest.fixture
 def ptycassette_clock() -> ManualClock:
     """A clock that stands still until the test moves it; also a sleeper."""
+    from ptycassette.testing import ManualClock
+
     return ManualClock()
 
 
@@ -220,6 +236,8 @@ def ptycassette_scenario(
     The path is relative to the test file. A scenario without ``cassette_path`` is
     checked against the test's own cassette.
     """
+    from ptycassette.host.scenario_files import evidence_of, load_scenario
+    from ptycassette.scenario import check_scenario, outcome_lines
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:
         __tracebackhide__ = True

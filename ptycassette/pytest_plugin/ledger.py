@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import open_cassette
 from ptycassette.model.visible import visible
-from ptycassette.pytest_plugin.freshness import age_problem
-from ptycassette.pytest_plugin.runs import TestState
 from ptycassette.pytest_plugin.settings import config_value
+from ptycassette.pytest_plugin.state import TestState
 
 __all__ = ["Ledger"]
 
@@ -121,6 +119,9 @@ class Ledger:
 
 
 def _problem(path: Path) -> str | None:
+    from ptycassette.host.cassette_reader import open_cassette
+    from ptycassette.pytest_plugin.freshness import age_problem
+
     try:
         with open_cassette(path, check="manifest") as cassette:
             return age_problem(cassette.manifest, datetime.now(UTC))

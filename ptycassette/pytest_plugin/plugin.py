@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,10 +29,11 @@ from ptycassette.pytest_plugin.fixtures import (
 )
 from ptycassette.pytest_plugin.ledger import Ledger
 from ptycassette.pytest_plugin.network import LEVEL, blocked_network
-from ptycassette.pytest_plugin.runs import TestState
-from ptycassette.pytest_plugin.scenario_items import ScenarioFile, is_scenario
 from ptycassette.pytest_plugin.settings import MARKER, add_options, config_value, settings_of
-from ptycassette.pytest_plugin.trace import trace_object, write_trace
+from ptycassette.pytest_plugin.state import TestState
+
+if TYPE_CHECKING:
+    from ptycassette.pytest_plugin.scenario_items import ScenarioFile
 
 __all__ = [
     "ptycassette_cassette",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 LEDGER = pytest.StashKey[Ledger]()
+SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 _RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 
 
@@ -77,7 +79,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Scenario files are tests."""
-    if is_scenario(file_path) and parent.config.getini("ptycassette_scenarios"):
+    if file_path.name.endswith(SUFFIXES) and parent.config.getini("ptycassette_scenarios"):
+        from ptycassette.pytest_plugin.scenario_items import ScenarioFile
+
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
 
@@ -86,8 +90,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Learn which cassettes tests have, before any are left out."""
     ledger = config.stash[LEDGER]
     for item in items:
-        if isinstance(item.parent, ScenarioFile):
-            ledger.expect(item.parent.cassette)
+        cassette = getattr(item, "ptycassette_of_scenario", None)
+        if cassette is not None:
+            ledger.expect(cassette)
             continue
         marker = item.get_closest_marker("ptycassette")
         if marker is None and not _RUNNING & set(getattr(item, "fixturenames", ())):
@@ -165,6 +170,8 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> Pa
     place = Path(
         config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
     )
+    from ptycassette.pytest_plugin.trace import trace_object, write_trace
+
     runs = [run.evidence() for run in state.runs]
     return write_trace(place, trace_object(item.nodeid, report.outcome, report.longreprtext, runs))
 

@@ -1,8 +1,4 @@
-"""What a test has running: sessions and shims, finished when the test's body is over.
-
-Finishing belongs to the call of the test, not to its teardown, so that a divergence
-fails a test that would have passed, and a test that failed keeps nothing it recorded.
-"""
+"""The two kinds of runs of a test: a session in this process, and stand-ins behind shims."""
 
 from __future__ import annotations
 
@@ -11,9 +7,9 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -22,68 +18,11 @@ from ptycassette.host.session import Session
 from ptycassette.host.standin_report_file import read_reports
 from ptycassette.host.use import Use
 from ptycassette.model.visible import visible
+from ptycassette.pytest_plugin.state import TestState
 from ptycassette.replay.divergence import divergence_error, divergence_object
 from ptycassette.replay.drift import drift_lines
 
-__all__ = ["Run", "SessionRun", "ShimRun", "TestState", "recording_lock"]
-
-
-class Run(Protocol):
-    """One thing that is finished with the test's body."""
-
-    def complete(self) -> None:
-        """The body passed; raise when the run did not."""
-        ...
-
-    def abandon(self, exc: BaseException) -> None:
-        """The body failed; keep nothing."""
-        ...
-
-    def evidence(self) -> dict[str, Any]:
-        """What a trace shows: cassette, divergences, unplayed, notes."""
-        ...
-
-
-class TestState:
-    """Everything of one test.
-
-    Attributes:
-        runs: in the order in which they were started.
-        used: the cassettes that were played or recorded.
-        notes: lines for the end of the test run (drift, stale recordings).
-    """
-
-    __test__ = False
-
-    def __init__(self) -> None:
-        self.runs: list[Run] = []
-        self.used: list[Path] = []
-        self.notes: list[str] = []
-        self._open: list[Run] = []
-
-    def complete(self) -> None:
-        """Finish every run; the first failure is raised, when all are finished."""
-        __tracebackhide__ = True
-        failures: list[BaseException] = []
-        while self._open:
-            run = self._open.pop()
-            try:
-                run.complete()
-            except Exception as exc:  # noqa: BLE001 - raised below
-                failures.append(exc)
-        if failures:
-            raise failures[0]
-
-    def abandon(self, exc: BaseException) -> None:
-        """The body failed, so nothing is kept."""
-        while self._open:
-            with suppress(Exception):
-                self._open.pop().abandon(exc)
-
-    def add(self, run: Run) -> None:
-        """Start to look after a run."""
-        self.runs.append(run)
-        self._open.append(run)
+__all__ = ["SessionRun", "ShimRun", "recording_lock"]
 
 
 class SessionRun:

@@ -10,16 +10,11 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.scenario_files import SUFFIXES, evidence_of, load_scenario
+from ptycassette.host.scenario_files import evidence_of, load_scenario
 from ptycassette.model.visible import visible
 from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
 
-__all__ = ["ScenarioFile", "ScenarioItem", "is_scenario"]
-
-
-def is_scenario(path: Path) -> bool:
-    """Whether a file is collected by its name."""
-    return path.name.endswith(SUFFIXES)
+__all__ = ["ScenarioFile", "ScenarioItem"]
 
 
 class ScenarioError(Exception):
@@ -61,6 +56,11 @@ class ScenarioItem(pytest.Item):
     """One check of a scenario."""
 
     parent: ScenarioFile
+
+    @property
+    def ptycassette_of_scenario(self) -> Path:
+        """The recording that it looks at; the plugin knows such items by this."""
+        return self.parent.cassette
 
     def runtest(self) -> None:
         """Evaluate, or look up."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.host.modes import MODE_VARIABLE, Mode, resolve_mode
-from ptycassette.timeline.match import Matching, strategy_named
+
+if TYPE_CHECKING:
+    from ptycassette.timeline.match import Matching
 
 __all__ = ["MARKER", "Settings", "add_options", "settings_of"]
 
@@ -48,7 +49,7 @@ _FLAGS = {
 _MARKER_KEYS = {"argv", "mode", "match", "size", "lenient", "allow_unplayed"}
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(NamedTuple):
     """What counts for one test."""
 
     mode: Mode = "replay"
@@ -139,7 +140,9 @@ def settings_of(
             env={},
         )
         match = pick("match") or "prompt"
-        if isinstance(match, str):
+        if isinstance(match, str) and match != "prompt":  # the default needs no look-up
+            from ptycassette.timeline.match import strategy_named
+
             strategy_named(match)
     except (UsageError, ValueError) as exc:
         raise pytest.UsageError(str(exc)) from exc

@@ -120,6 +120,16 @@ class StandinEngine:
                 return todo
         return self._finished
 
+    @property
+    def awaits_kill(self) -> bool:
+        """Whether the recording is at the place where the driver sent SIGKILL.
+
+        Nobody learns of that signal, so a stand-in has to say before that all went well.
+        """
+        event = self._scheduler.next_event
+        record = event.record if event else None
+        return isinstance(record, InputRecord) and record.signal == "kill"
+
     def unplayed(self) -> Unplayed:
         """What was never reached. Reads the rest of the events; call at the end, once."""
         left = self._scheduler.next_event

@@ -61,12 +61,16 @@ def _screen(evidence: Evidence) -> list[dict[str, Any]]:
     spoken = [frame for frame in evidence.frames if any(row.strip() for row in frame.text)]
     for label, frames in (("first", spoken[:1]), ("last", spoken[-1:])):
         for frame in frames:
-            rows = sorted({row.strip() for row in frame.text if row.strip()}, key=len)
+            rows = sorted({row.strip() for row in frame.text if row.strip()}, key=_by_length)
             for number, row in enumerate(rows[-MAX_LINES:], 1):
                 check = {"name": f"{label}-{number}", "type": "frame_contains", "text": row}
                 if not any(other["text"] == row for other in checks):
                     checks.append(check)
     return checks
+
+
+def _by_length(row: str) -> tuple[int, str]:
+    return len(row), row
 
 
 def repin_scenario(text: str, evidence: Evidence) -> str:

@@ -120,12 +120,12 @@ class _Run:
         port = self._port
         port.start()
         try:
-            finished = self._loop()
+            finished = self._loop(report)
             return self._judge(report, finished)
         finally:
             port.close()
 
-    def _loop(self) -> Finished:
+    def _loop(self, report: StandinReport) -> Finished:
         engine, port = self._engine, self._port
         while True:
             todo = engine.step(self._clock.now_us())
@@ -137,6 +137,9 @@ class _Run:
                     if port.gone:
                         engine.stop()
                 case Listen(us=us):
+                    if engine.awaits_kill and not engine.diverged:
+                        killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
+                        write_report(self._settings.report, killed)
                     self._take(port.wait(us))
                 case Finished():
                     return todo

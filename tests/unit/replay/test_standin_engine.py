@@ -464,6 +464,18 @@ def test_a_recorded_signal_that_never_comes_is_missing() -> None:
     assert rig.engine.divergences[0].expected.text == "signal term"
 
 
+def test_a_recorded_kill_is_announced_because_nobody_learns_of_it() -> None:
+    """A stand-in says before that all went well."""
+    rig = Rig(Signalled(1, "term"), Signalled(2, "kill"), Finished(t_us=3, exit=EXIT))
+    rig.run()
+    assert not rig.engine.awaits_kill
+
+    rig.engine.signalled("term", rig.now)
+    rig.run()
+
+    assert rig.engine.awaits_kill
+
+
 @pytest.mark.parametrize(
     ("recorded", "act"),
     [(Signalled(1, "int"), b"\x03"), (Typed(1, b"\x03"), "int"), (Typed(1, b"\x1c"), "quit")],

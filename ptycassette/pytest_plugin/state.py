@@ -1,0 +1,71 @@
+"""What a test has running: sessions and shims, finished when the test's body is over.
+
+Finishing belongs to the call of the test, not to its teardown, so that a divergence
+fails a test that would have passed, and a test that failed keeps nothing it recorded.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+__all__ = ["Run", "TestState"]
+
+
+class Run(Protocol):
+    """One thing that is finished with the test's body."""
+
+    def complete(self) -> None:
+        """The body passed; raise when the run did not."""
+        ...
+
+    def abandon(self, exc: BaseException) -> None:
+        """The body failed; keep nothing."""
+        ...
+
+    def evidence(self) -> dict[str, Any]:
+        """What a trace shows: cassette, divergences, unplayed, notes."""
+        ...
+
+
+class TestState:
+    """Everything of one test.
+
+    Attributes:
+        runs: in the order in which they were started.
+        used: the cassettes that were played or recorded.
+        notes: lines for the end of the test run (drift, stale recordings).
+    """
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.used: list[Path] = []
+        self.notes: list[str] = []
+        self._open: list[Run] = []
+
+    def complete(self) -> None:
+        """Finish every run; the first failure is raised, when all are finished."""
+        __tracebackhide__ = True
+        failures: list[BaseException] = []
+        while self._open:
+            run = self._open.pop()
+            try:
+                run.complete()
+            except Exception as exc:  # noqa: BLE001 - raised below
+                failures.append(exc)
+        if failures:
+            raise failures[0]
+
+    def abandon(self, exc: BaseException) -> None:
+        """The body failed, so nothing is kept."""
+        while self._open:
+            with suppress(Exception):
+                self._open.pop().abandon(exc)
+
+    def add(self, run: Run) -> None:
+        """Start to look after a run."""
+        self.runs.append(run)
+        self._open.append(run)
