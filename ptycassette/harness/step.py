@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ptycassette.harness.checked import Checked
 from ptycassette.harness.predicate import Predicate
 from ptycassette.harness.profile import Stroke
@@ -12,6 +14,7 @@ __all__ = ["Step"]
 class Step(Checked, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it under ``capture``), or do something.
 
+    ``late`` is the status of a probe whose wait runs out of time here.
     ``submit`` hands in a text as the profile of the harness hands in prompts,
     ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
     """
@@ -19,6 +22,7 @@ class Step(Checked, frozen=True, kw_only=True):
     wait: Predicate | None = None
     capture: str | None = None
     timeout_s: float | None = None
+    late: Literal["unauthenticated", "unavailable", "error"] = "error"
     submit: str | None = None
     strokes: tuple[Stroke, ...] = ()
     resize: tuple[int, int] | None = None

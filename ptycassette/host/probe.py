@@ -169,7 +169,7 @@ def walk_probe(
             markers = [marker.when for marker in probe.markers]
             run.look(session.wait_for(Settled([step.wait, *markers]), timeout_s=timeout_s))
         except WaitTimeoutError as late:
-            run.fail(late.message, session.screen())
+            run.fail(late.message, session.screen(), status=step.late)
         except SessionClosedError as over:
             run.fail(over.message.split("\n")[0], session.screen())
     return run.result(captured_at)

@@ -10,12 +10,39 @@ import msgspec
 
 from ptycassette.provider.fake.exchange import HttpRequest, shown_headers, shown_query
 from ptycassette.provider.fake.script import Auth
+from ptycassette.provider.wire.neutral import Api
 
 __all__ = ["Door", "NotLetInError"]
 
 
 class NotLetInError(Exception):
-    """The client has no key, or a wrong one."""
+    """The client has no key, or a wrong one; told as the API tells it.
+
+    Clients look at the words: litellm, for one, knows a wrong key of OpenAI by them.
+
+    Args:
+        api: whose words.
+        missing: there was no key at all.
+    """
+
+    def __init__(self, api: Api | None, *, missing: bool) -> None:
+        super().__init__("no API key was given" if missing else "wrong API key")
+        words = _NO_KEY if missing else _WRONG_KEY
+        self.status, self.message = words[api or "responses"]
+
+
+_NO_KEY: dict[Api, tuple[int, str]] = {
+    "anthropic": (401, "x-api-key header is required"),
+    "responses": (401, "You didn't provide an API key."),
+    "chat": (401, "You didn't provide an API key."),
+    "gemini": (403, "Method doesn't allow unregistered callers. Please use API Key."),
+}
+_WRONG_KEY: dict[Api, tuple[int, str]] = {
+    "anthropic": (401, "invalid x-api-key"),
+    "responses": (401, "Incorrect API key provided."),
+    "chat": (401, "Incorrect API key provided."),
+    "gemini": (400, "API key not valid. Please pass a valid API key."),
+}
 
 
 class Door:
@@ -57,7 +84,7 @@ class Door:
                 entry["body"] = request.body.decode("utf-8", "replace")
         return entry
 
-    def let_in(self, request: HttpRequest) -> None:
+    def let_in(self, request: HttpRequest, api: Api | None) -> None:
         """Return if the client may come in.
 
         Raises:
@@ -65,8 +92,7 @@ class Door:
         """
         key = request.key
         if key is None and (self._require != "nothing" or self._accepted is not None):
-            raise NotLetInError("no API key was given")
-        if self._require == "impossible":
-            raise NotLetInError("the API key is invalid")
-        if self._accepted is not None and key not in self._accepted:
-            raise NotLetInError("the API key is not one that this fake accepts")
+            raise NotLetInError(api, missing=True)
+        wrong = self._accepted is not None and key not in self._accepted
+        if self._require == "impossible" or wrong:
+            raise NotLetInError(api, missing=False)

@@ -78,10 +78,10 @@ class FakeProvider:
             entry["operation"] = operation.name if api is None else f"{api}.{operation.name}"
             if api is None:
                 return plans.plain(200, b'{"ptycassette":"fake provider"}', entry, {})
-            self._door.let_in(request)
+            self._door.let_in(request, api)
             return self._operate(api, operation, request, entry)
         except NotLetInError as refused:
-            return plans.refusal(api, 401, str(refused), entry)
+            return plans.refusal(api, refused.status, refused.message, entry)
         except WireError as wrong:
             self._problem(entry, wrong.message)
             return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
@@ -97,9 +97,9 @@ class FakeProvider:
         if not self._script.websocket:
             return plans.refusal("responses", 426, "no WebSocket here", entry)
         try:
-            self._door.let_in(request)
+            self._door.let_in(request, "responses")
         except NotLetInError as refused:
-            return plans.refusal("responses", 401, str(refused), entry)
+            return plans.refusal("responses", refused.status, refused.message, entry)
         return Exchange(status=101, headers={}, steps=(), entry={**entry, "status": 101})
 
     def message(self, text: str, request: HttpRequest) -> Exchange:

@@ -47,6 +47,8 @@ def scripted_error(
 ) -> Exchange:
     """An HTTP error that the script asked for."""
     body = error_body(api, failure.status, failure.message, failure.kind)
+    if api == "gemini" and failure.details:
+        body["error"]["details"] = failure.details
     return Exchange(
         status=failure.status,
         headers={**JSON, **headers},

@@ -57,12 +57,17 @@ class TokenCounts(_Checked, frozen=True, kw_only=True):
 
 
 class Failure(_Checked, frozen=True, kw_only=True):
-    """An error in place of an answer, or in the middle of one (``after_events``)."""
+    """An error in place of an answer, or in the middle of one (``after_events``).
+
+    ``details`` go into Gemini's error object (google.rpc.Status), which says there what
+    kind of quota is used up.
+    """
 
     status: int
     message: str = "scripted failure"
     kind: str = ""
     retry_after_s: int | None = None
+    details: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         """Hold what the types cannot say."""
