@@ -81,6 +81,8 @@ def decode_document(
     """
     value = parse_document(data, where=where, limits=limits)
     check_keys(value, struct, where=where, error=RecordError)
+    if struct is FinalRecord:
+        _forget_go_error(value)
     try:
         record = msgspec.convert(value, struct)
     except msgspec.ValidationError as exc:
@@ -123,6 +125,18 @@ def encode_document(
         )
     check_density(data, DEFAULT_LIMITS.max_values, where)
     return data
+
+
+def _forget_go_error(value: dict[str, Any]) -> None:
+    """Read ``exit.Err`` as null where the reference wrote an object.
+
+    Its writer hands Go's error of a program that ended with anything but 0 to
+    encoding/json, which makes ``{"Stderr":null}`` or ``{}`` of it. There is no
+    message in it that could be kept, and its own reader stumbles over it.
+    """
+    exit_status = value.get("exit")
+    if isinstance(exit_status, dict) and isinstance(exit_status.get("Err"), dict):
+        exit_status["Err"] = None
 
 
 def _final_fault(record: FinalRecord) -> str | None:
