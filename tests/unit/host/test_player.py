@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ptycassette.host.player import Player, PlayOptions
+from ptycassette.host.player_checkpoints import Checkpoints
 from ptycassette.host.player_views import PaintedView, RawView
 from ptycassette.model import (
     Event,
@@ -19,7 +20,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.screen import default_emulator
+from ptycassette.screen import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 
 SIZE = Size(rows=3, cols=20)
@@ -364,3 +365,26 @@ def test_a_long_seek_says_that_it_is_under_way() -> None:
     show.run()
 
     assert any(b"seeking 0:0" in data for _, data in show.terminal.written)
+
+
+def test_seeking_back_goes_on_from_a_kept_state() -> None:
+    """Nothing is fed twice, and nothing is left out."""
+    outputs = [Output(n * 1_000_000, b"%d," % n) for n in range(10)]
+    clock = ManualClock()
+    terminal = FakeTerminal(clock, SIZE, {})
+    kept = Checkpoints(save_emulator, load_emulator, every_bytes=6)
+    view = PaintedView(terminal, default_emulator, SIZE, checkpoints=kept)
+    tape = Tape(*outputs, Finished(t_us=10_000_000))
+    player = Player(tape, terminal, view, clock=clock)
+    seen = []
+    for moment_us in (9_500_000, 6_500_000, 7_000_000, 2_000_000, 9_000_000):
+        player._seek(moment_us)
+        seen.append(view.screen.text)
+
+    assert seen == [
+        "0,1,2,3,4,5,6,7,8,9,",
+        "0,1,2,3,4,5,6,",
+        "0,1,2,3,4,5,6,7,",
+        "0,1,2,",
+        "0,1,2,3,4,5,6,7,8,9,",
+    ]
