@@ -49,7 +49,9 @@ def recorded(pytester: pytest.Pytester) -> Path:
 def run(pytester: pytest.Pytester, source: str, *words: str) -> pytest.RunResult:
     """Run ``source`` as ``test_one.py``, as strictly as pytest can."""
     pytester.makepyfile(test_one=source)
-    return pytester.runpytest_inprocess("-W", "error", "--strict-markers", "-p", "no:xdist", *words)
+    return pytester.runpytest_inprocess(
+        "-W", "error", "--strict-markers", "-p", "no:xdist", "-p", "no:textual-snapshot", *words
+    )
 
 
 def test_a_session_is_replayed_from_the_cassette_of_the_test(

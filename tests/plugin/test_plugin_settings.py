@@ -9,13 +9,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ptycassette.model import Finished, Output, Typed
 from ptycassette.pytest_plugin.freshness import age_problem, window_of
 from ptycassette.pytest_plugin.naming import cassette_path
-from ptycassette.testing import manifest_of
+from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]
 # pytest-asyncio warns when it is not told, and warnings are errors here.
 INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+# Plugins that cannot run within a run of themselves.
+ALONE = ("-p", "no:xdist", "-p", "no:textual-snapshot")
 SHOW = """
     import pytest
     MARKERS
@@ -34,9 +37,7 @@ def _quiet(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
 def shown(pytester: pytest.Pytester, *words: str, marker: str = "") -> pytest.RunResult:
     """A run that prints its settings."""
     pytester.makepyfile(test_one=SHOW.replace("MARKERS", marker))
-    return pytester.runpytest_inprocess(
-        "-s", "-W", "error", "--strict-markers", "-p", "no:xdist", *words
-    )
+    return pytester.runpytest_inprocess("-s", "-W", "error", "--strict-markers", *ALONE, *words)
 
 
 def test_the_strongest_word_counts(
@@ -86,7 +87,7 @@ def test_a_typo_is_an_error(
     """Before any test runs."""
     pytester.makeini(f"{INI}{ini}\n")
     pytester.makepyfile(test_one=SHOW.replace("MARKERS", marker))
-    result = pytester.runpytest_subprocess("-p", "no:xdist", *words)
+    result = pytester.runpytest_subprocess(*ALONE, *words)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     output = "\n".join([*result.outlines, *result.errlines])
@@ -114,13 +115,13 @@ def test_another_directory_can_be_named(pytester: pytest.Pytester) -> None:
     """
     )
 
-    pytester.runpytest_inprocess("--ptycassette-dir=tapes").assert_outcomes(passed=1)
+    pytester.runpytest_inprocess("--ptycassette-dir=tapes", *ALONE).assert_outcomes(passed=1)
 
 
 def test_help_lists_every_option_and_the_marker(pytester: pytest.Pytester) -> None:
     """All prefixed."""
-    options = pytester.runpytest_inprocess("--help").stdout.str()
-    markers = pytester.runpytest_inprocess("--markers").stdout.str()
+    options = pytester.runpytest_inprocess("--help", *ALONE).stdout.str()
+    markers = pytester.runpytest_inprocess("--markers", *ALONE).stdout.str()
 
     for name in ("mode", "match", "dir", "trace", "trace-dir", "network", "stale", "orphans",
                  "allow-unplayed", "lenient"):  # fmt: skip
@@ -156,16 +157,39 @@ def test_recording_with_two_workers_records_a_shared_cassette_once(
     assert len(list(pytester.path.glob("cassettes/*.cassette"))) == 2
 
 
-@pytest.mark.parametrize("other", ["pytest_recording", "syrupy", "pytest_asyncio"])
-def test_it_works_beside(pytester: pytest.Pytester, other: str) -> None:
-    """Plugins with names and hooks close to ours."""
+@pytest.mark.parametrize(
+    ("other", "source"),
+    [
+        ("pytest_recording", """
+            import pytest
+            @pytest.mark.block_network
+            @pytest.mark.vcr
+            def test_it(ptycassette_session, vcr):
+                ptycassette_session.submit("hello")
+        """),
+        ("syrupy", """
+            def test_it(ptycassette_session, snapshot):
+                ptycassette_session.submit("hello")
+                assert snapshot is not None
+        """),
+        ("pytest_asyncio", """
+            import pytest
+            @pytest.mark.asyncio
+            async def test_it(ptycassette_use):
+                async with ptycassette_use() as session:
+                    await session.submit("hello")
+        """),
+    ],
+)  # fmt: skip
+def test_it_works_beside(pytester: pytest.Pytester, other: str, source: str) -> None:
+    """Plugins with names and hooks close to ours, in one test with them."""
     pytest.importorskip(other)
-    pytester.makepyfile(
-        test_one="""
-        def test_it(ptycassette_clock, ptycassette_path):
-            assert ptycassette_clock.now_us() == 0
-    """
+    path = pytester.path / "cassettes" / "test_one" / "test_it.cassette"
+    path.parent.mkdir(parents=True)
+    write_cassette(
+        path, Output(0, b"> "), Typed(1, b"hello\r"), Output(2, b"hello"), Finished(t_us=3)
     )
+    pytester.makepyfile(test_one=source)
     result = pytester.runpytest_subprocess("-W", "error", "--strict-markers", "-p", "no:xdist")
 
     result.assert_outcomes(passed=1)
