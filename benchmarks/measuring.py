@@ -68,6 +68,11 @@ class Report(msgspec.Struct, kw_only=True):
 
     def show(self) -> None:
         """On the terminal."""
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+        if load > cores:
+            self.notes.append(
+                f"the machine was busy (load {load:.1f} on {cores} cores): ratios say more than times"
+            )
         table = Table(title=self.title, caption="\n".join([self.machine, *self.notes]))
         for column in ("what", "who"):
             table.add_column(column)
