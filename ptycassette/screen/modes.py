@@ -14,6 +14,7 @@ from typing import Final
 from ptycassette.screen.buffer import Buffer, Saved
 from ptycassette.screen.charsets import CHARSETS
 from ptycassette.screen.core import DECAWM, DECTCEM
+from ptycassette.screen.movement import Movement
 from ptycassette.screen.reports import Reports
 from ptycassette.screen.signals import Signal
 
@@ -36,16 +37,8 @@ def mode_name(mode: int) -> str:
     return f"?{mode >> _PRIVATE_SHIFT}" if mode >= 1 << _PRIVATE_SHIFT else str(mode)
 
 
-class Modes(Reports):
+class Modes(Reports, Movement):
     """The part of the terminal that keeps modes."""
-
-    def save_cursor(self) -> None:
-        """DECSC, done by the part that moves the cursor."""
-        raise NotImplementedError
-
-    def restore_cursor(self) -> None:
-        """DECRC, done by the part that moves the cursor."""
-        raise NotImplementedError
 
     def set_mode(self, *modes: int, private: bool = False, **_: object) -> None:
         """SM, and (``private``) DECSET."""

@@ -75,14 +75,19 @@ class Movement(Core):
 
     def forward_tab(self, count: int | None = None) -> None:
         """CHT."""
-        for _ in range(min(count or 1, self.columns)):
+        for _ in range(count or 1):
+            before = self.buf.x
             self.tab()
+            if self.buf.x == before:
+                break
 
     def backward_tab(self, count: int | None = None) -> None:
         """CBT."""
         if self.buf.x < self.columns:
-            for _ in range(min(count or 1, self.columns)):
+            for _ in range(count or 1):
                 self.buf.x = self.buf.previous_tab(self.buf.x)
+                if not self.buf.x:
+                    break
 
     def set_tab_stop(self) -> None:
         """HTS."""

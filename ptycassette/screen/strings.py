@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptycassette.screen.reports import Reports
+from ptycassette.screen.modes import Modes
 
 __all__ = ["Strings"]
 
@@ -32,16 +32,8 @@ _COMMANDS: Final = {
 }
 
 
-class Strings(Reports):
+class Strings(Modes):
     """The part of the terminal that reads command strings."""
-
-    def set_title(self, param: str) -> None:
-        """OSC 2, done by the part that keeps titles."""
-        raise NotImplementedError
-
-    def set_icon_name(self, param: str) -> None:
-        """OSC 1, done by the part that keeps titles."""
-        raise NotImplementedError
 
     def operating_system_command(self, text: str) -> None:
         """OSC ``code ; rest``."""

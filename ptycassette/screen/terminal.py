@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from ptycassette.screen.editing import Editing
-from ptycassette.screen.modes import Modes
-from ptycassette.screen.movement import Movement
 from ptycassette.screen.painting import Painting
 from ptycassette.screen.strings import Strings
 
@@ -32,7 +30,7 @@ _ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
 }
 
 
-class Terminal(Painting, Movement, Editing, Modes, Strings):
+class Terminal(Painting, Editing, Strings):
     """A terminal that a ``Parser`` feeds. See ``Core`` for the arguments and the state."""
 
     def apply_sgr(self, text: str) -> None:
