@@ -71,7 +71,7 @@ class Report(msgspec.Struct, kw_only=True):
         load, cores = os.getloadavg()[0], os.cpu_count() or 1
         if load > cores:
             self.notes.append(
-                f"the machine was busy (load {load:.1f} on {cores} cores): ratios say more than times"
+                f"the machine was busy (load {load:.1f} on {cores} cores): ratios say more"
             )
         table = Table(title=self.title, caption="\n".join([self.machine, *self.notes]))
         for column in ("what", "who"):
