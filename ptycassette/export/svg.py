@@ -141,7 +141,7 @@ def _frame(
     parts = [f'<g transform="translate(0 {index * height:g})">' if index else "<g>"]
     for number, text in enumerate(screen.rows):
         runs = screen.styles[number] if number < len(screen.styles) else ()
-        drawn = "".join(_row(text, runs, opts))
+        drawn = "".join(_row(text, _within(runs, screen.size.cols), opts))
         if drawn:
             key = row_ids.setdefault(drawn, len(row_ids))
             parts.append(f'<use href="#r{key}" y="{number * opts.cell_height:g}"/>')
@@ -153,6 +153,15 @@ def _frame(
         )
     parts.append("</g>")
     return "".join(parts)
+
+
+def _within(runs: Sequence[StyleRun], cols: int) -> list[StyleRun]:
+    """The runs cut to the screen: what a cassette says of its cells is not trusted."""
+    return [
+        StyleRun(run.col, min(run.length, cols - run.col), run.style)
+        for run in runs
+        if 0 <= run.col < cols and run.length > 0
+    ]
 
 
 def _row(text: str, runs: Sequence[StyleRun], opts: SvgOptions) -> Iterator[str]:

@@ -7,6 +7,8 @@ default style are listed.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from ptycassette.model.geometry import Cursor, Size
@@ -41,10 +43,14 @@ DEFAULT_STYLE = Style()
 
 
 class StyleRun(msgspec.Struct, frozen=True):
-    """``length`` cells from column ``col`` (0-based) painted in one style."""
+    """``length`` cells from column ``col`` (0-based) painted in one style.
 
-    col: int
-    length: int
+    Decoding refuses what fits no terminal, so that a cassette cannot make its
+    readers allocate what it likes.
+    """
+
+    col: Annotated[int, msgspec.Meta(ge=0, le=0xFFFF)]
+    length: Annotated[int, msgspec.Meta(ge=1, le=0xFFFF)]
     style: Style
 
 

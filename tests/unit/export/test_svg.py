@@ -144,6 +144,15 @@ def test_a_run_past_the_text_paints_its_background() -> None:
     assert '<rect x="16.8" width="84" height="18" fill="#539bf5"/>' in drawn
 
 
+@pytest.mark.parametrize("run", [(0, 10**12), (10**12, 5), (-5, 10), (2, -1)])
+def test_a_run_never_reaches_past_the_screen(run: tuple[int, int]) -> None:
+    """A hostile record makes neither a picture nor a process grow."""
+    drawn = still_svg(screen("ab", styles=((StyleRun(*run, Style(bg=4)),),)))
+
+    assert len(drawn) < 1500
+    assert texts(drawn) in (["ab"], ["ab" + " " * 18])
+
+
 def test_overlapping_runs_paint_each_cell_once() -> None:
     """A record that contradicts itself still gives a picture."""
     runs = (StyleRun(0, 3, Style(bold=True)), StyleRun(1, 2, Style(dim=True)))
