@@ -30,6 +30,11 @@ def words(rng: random.Random, count: int = 6) -> str:
     return " ".join(rng.choices(WORDS, k=count))
 
 
+def fixed(text: str) -> Maker:
+    """A text that is the same for every seed."""
+    return lambda _: text
+
+
 LOOK_ALIKES: dict[str, Maker] = {
     "git commit": lambda r: f"commit {hexadecimal(r, 40)}\nAuthor: A U Thor <author@example.com>",
     "git log": lambda r: f"{hexadecimal(r, 7)} {words(r)}",
@@ -58,27 +63,27 @@ LOOK_ALIKES: dict[str, Maker] = {
     "public key": lambda r: (
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + CASES.chars(r, CASES.ALNUM, 43)
     ),
-    "code password": lambda r: "password = input('Password: ')",
-    "code getenv": lambda r: 'token = os.environ["GITHUB_TOKEN"]',
-    "code type": lambda r: "def login(self, password: str, token: Optional[str] = None) -> Token:",
-    "code env js": lambda r: "const apiKey = process.env.OPENAI_API_KEY;",
+    "code password": fixed("password = input('Password: ')"),
+    "code getenv": fixed('token = os.environ["GITHUB_TOKEN"]'),
+    "code type": fixed("def login(self, password: str, token: Optional[str] = None) -> Token:"),
+    "code env js": fixed("const apiKey = process.env.OPENAI_API_KEY;"),
     "usage": lambda r: f"tokens: {r.randrange(10**6)} in, {r.randrange(10**5)} out",
     "usage cache": lambda r: (
         f"Total tokens={r.randrange(10**6)} cache_read_input_tokens: {r.randrange(10**5)}"
     ),
-    "placeholder": lambda r: "export ANTHROPIC_API_KEY=your-api-key-here",
-    "placeholder sk": lambda r: "Enter your key (sk-ant-...): ",
-    "placeholder env": lambda r: "Authorization: Bearer $TOKEN",
-    "template": lambda r: "password: ${{ secrets.DB_PASSWORD }}",
-    "docs": lambda r: "Set the secret key in settings. See the token section for auth details.",
-    "decorator": lambda r: "@pytest.fixture\ndef client(): ...",
-    "ssh url": lambda r: "git@github.com:corp/app.git",
+    "placeholder": fixed("export ANTHROPIC_API_KEY=your-api-key-here"),
+    "placeholder sk": fixed("Enter your key (sk-ant-...): "),
+    "placeholder env": fixed("Authorization: Bearer $TOKEN"),
+    "template": fixed("password: ${{ secrets.DB_PASSWORD }}"),
+    "docs": fixed("Set the secret key in settings. See the token section for auth details."),
+    "decorator": fixed("@pytest.fixture\ndef client(): ..."),
+    "ssh url": fixed("git@github.com:corp/app.git"),
     "url": lambda r: (
         f"https://docs.python.org/3/library/{r.choice(WORDS)}.html?highlight={r.choice(WORDS)}"
     ),
-    "url user": lambda r: "ssh://git@github.com/corp/app",
-    "address": lambda r: "Contact support@github.com or noreply@github.com",
-    "ipv6": lambda r: "listening on [::1]:8080 and 0.0.0.0:3000",
+    "url user": fixed("ssh://git@github.com/corp/app"),
+    "address": fixed("Contact support@github.com or noreply@github.com"),
+    "ipv6": fixed("listening on [::1]:8080 and 0.0.0.0:3000"),
     "time": lambda r: (
         f"2026-01-0{r.randrange(1, 9)}T10:11:12Z took {r.randrange(900)}ms pid {r.randrange(9999)}"
     ),
@@ -89,9 +94,9 @@ LOOK_ALIKES: dict[str, Maker] = {
     "traceback": lambda r: (
         f'  File "/usr/lib/python3.11/asyncio/tasks.py", line {r.randrange(999)}, in run'
     ),
-    "camel": lambda r: "getUserAuthenticationTokenFromRequestHeaderOrCookieStoreFactory",
-    "snake": lambda r: "test_user_authentication_token_is_refreshed_before_it_expires_v2",
-    "minified": lambda r: "!function(e,t){var n=e.token,r=t.auth;n&&r(n)}(this,window);",
+    "camel": fixed("getUserAuthenticationTokenFromRequestHeaderOrCookieStoreFactory"),
+    "snake": fixed("test_user_authentication_token_is_refreshed_before_it_expires_v2"),
+    "minified": fixed("!function(e,t){var n=e.token,r=t.auth;n&&r(n)}(this,window);"),
     "hex dump": lambda r: (
         f"00000010: {' '.join(hexadecimal(r, 4) for _ in range(8))}  ................"
     ),
@@ -99,11 +104,11 @@ LOOK_ALIKES: dict[str, Maker] = {
     "cargo": lambda r: f'checksum = "{hexadecimal(r, 64)}"',
     "nix": lambda r: f"/nix/store/{CASES.chars(r, CASES.LOWER, 32)}-bash-5.2",
     "etag": lambda r: f'etag: W/"{hexadecimal(r, 32)}"',
-    "sk words": lambda r: "the task-runner and the disk-usage-monitor-for-large-volumes run",
-    "css": lambda r: ".btn-primary-outline-secondary-large{margin:0 auto}",
+    "sk words": fixed("the task-runner and the disk-usage-monitor-for-large-volumes run"),
+    "css": fixed(".btn-primary-outline-secondary-large{margin:0 auto}"),
     "prose": lambda r: words(r, 14),
-    "ansible": lambda r: "become_password: '{{ vault_become_password }}'",
-    "help": lambda r: "  --token TOKEN    the token to use (default: $GH_TOKEN)",
+    "ansible": fixed("become_password: '{{ vault_become_password }}'"),
+    "help": fixed("  --token TOKEN    the token to use (default: $GH_TOKEN)"),
     "base64 word": lambda r: base64.b64encode(words(r, 8).encode()).decode(),
 }
 
@@ -139,7 +144,8 @@ def main() -> None:
         if number:
             print(f"  {number} of {options.seeds}: {kind}")
     print(
-        f"look-alikes: {sum(changed.values())} of {total} changed ({sum(changed.values()) / total:.2%})"
+        f"look-alikes: {sum(changed.values())} of {total} changed "
+        f"({sum(changed.values()) / total:.2%})"
     )
     if options.mib:
         data = b"".join(blocks(int(options.mib * (1 << 20)), 0))

@@ -196,7 +196,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="curl-user",
-        pattern=r"(?:-u|--user)(?:=|\s{0,2})[\"']?[A-Za-z0-9_.@+-]{1,128}:(?P<s>[^\s\"'`]{4,256})",
+        pattern=r"(?:-u|--user)(?:=|\s{0,2})[\"']?[A-Za-z0-9_.@+-]{1,128}:(?P<s>[^\s\"'`:][^\s\"'`]{3,255})",
         anchors=("-u", "--user"),
         edge=False,
         placeholder="<password>",

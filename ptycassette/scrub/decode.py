@@ -134,7 +134,7 @@ def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:
 
 def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
     """One run of digit pairs, read from its first and from its second digit."""
-    run = text[start : min(end, start + _MOST_DIGITS)]
+    run = text[start : min(end + 1, start + _MOST_DIGITS)]  # a digit without a pair may follow
     for skip in (0, 1):
         spans = []
         digits = []

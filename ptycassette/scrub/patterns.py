@@ -52,10 +52,18 @@ class Pattern:
             raise PatternError(f"not a regular expression: {source!r}: {exc}") from exc
         self.groups: dict[str, int] = dict(plain.groupindex)
 
-    def spans(self, text: str, *, group: str | None = None) -> Iterator[tuple[int, int]]:
-        """Start and end of every match in ``text``, or of one named group of it."""
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Start and end of every match in ``text``."""
+        for _, start, end in self.matches(text):
+            yield start, end
+
+    def matches(self, text: str, *, group: str | None = None) -> Iterator[tuple[int, int, int]]:
+        """Where every match in ``text`` starts, and start and end of it or of a named group.
+
+        Empty ones are left out.
+        """
         number = self.groups[group] if group else 0
         for match in self._engine.finditer(text.encode("latin-1", "replace")):
             start, end = match.span(number)
             if end > start:
-                yield start, end
+                yield match.start(), start, end

@@ -105,8 +105,8 @@ class _Everywhere:
         rule = self.rule
         return [
             Found(start, end, rule)
-            for start, end in self._pattern.spans(text, group=self._group)
-            if not (rule.edge and _touches(text, start))
+            for first, start, end in self._pattern.matches(text, group=self._group)
+            if not (rule.edge and _touches(text, first))
             and not (rule.accept and not rule.accept(text[start:end]))
         ]
 

@@ -99,7 +99,7 @@ class Searcher:
         if hits:
             stretches = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
             for hit, parts in zip(hits, stretches, strict=True):
-                for group in _alike(parts, form_at):
+                for group in _alike(_over_blanks(parts, text), form_at):
                     sources = tuple(to_source(*part) for part in group)
                     form = form_at(group[0][0])
                     yield Match(sources, form, hit.value.rule, hit.value.placeholder)
@@ -153,6 +153,17 @@ def _plainly(start: int) -> str:
 def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
     """The form of a text decoded from a decoded text: the one nearest to the bytes."""
     return lambda start: outer(inner.source(start, start + 1)[0])
+
+
+def _over_blanks(parts: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Stretches with nothing but spaces between them are one: a phrase of several words."""
+    joined = parts[:1]
+    for start, end in parts[1:]:
+        if text[joined[-1][1] : start].strip(" "):
+            joined.append((start, end))
+        else:
+            joined[-1] = (joined[-1][0], end)
+    return joined
 
 
 def _alike(parts: list[tuple[int, int]], form_at: _FormAt) -> Iterator[list[tuple[int, int]]]:

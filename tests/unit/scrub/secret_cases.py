@@ -34,7 +34,9 @@ def chars(rng: Rng, alphabet: str, count: int) -> str:
             return text
 
 
-def _prefixed(*parts: str, alphabet: str = ALNUM, count: int, end: str = "") -> Callable[[Rng], str]:
+def _prefixed(
+    *parts: str, alphabet: str = ALNUM, count: int, end: str = ""
+) -> Callable[[Rng], str]:
     return lambda rng: "".join(parts) + chars(rng, alphabet, count) + end
 
 
@@ -64,7 +66,9 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
     "openai-project": _prefixed("sk-", "proj-", alphabet=URLSAFE, count=124),
     "openai-service": _prefixed("sk-", "svcacct-", alphabet=URLSAFE, count=124),
     "openai-admin": _prefixed("sk-", "admin-", alphabet=URLSAFE, count=124),
-    "openai-legacy": lambda r: "sk" + "-" + chars(r, ALNUM, 20) + "T3Blbk" + "FJ" + chars(r, ALNUM, 20),
+    "openai-legacy": lambda r: (
+        "sk" + "-" + chars(r, ALNUM, 20) + "T3Blbk" + "FJ" + chars(r, ALNUM, 20)
+    ),
     "openrouter": _prefixed("sk-", "or-", "v1-", alphabet=HEX, count=64),
     "deepseek": _prefixed("sk", "-", alphabet=HEX, count=32),
     "google-api": _prefixed("AI", "za", alphabet=URLSAFE, count=35),
@@ -87,9 +91,15 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
     "aws-bedrock": _prefixed("AB", "SK", alphabet=BASE64, count=128),
     "azure-client": lambda r: chars(r, ALNUM, 3) + "8Q" + "~" + chars(r, ALNUM + "_.-", 34),
     "azure-openai": lambda r: chars(r, ALNUM, 52) + "JQQ" + "J99" + chars(r, ALNUM, 26),
-    "slack-bot": lambda r: "xox" + f"b-{r.randrange(10**11, 10**12)}-{r.randrange(10**12, 10**13)}-" + chars(r, ALNUM, 24),
-    "slack-user": lambda r: "xox" + f"p-{r.randrange(10**11, 10**12)}-{r.randrange(10**11, 10**12)}-" + chars(r, HEX, 32),
-    "slack-app": lambda r: "xa" + f"pp-1-{chars(r, UPPER, 11)}-{r.randrange(10**12, 10**13)}-" + chars(r, HEX, 64),
+    "slack-bot": lambda r: (
+        f"xoxb-{r.randrange(10**11, 10**12)}-{r.randrange(10**12, 10**13)}-" + chars(r, ALNUM, 24)
+    ),
+    "slack-user": lambda r: (
+        f"xoxp-{r.randrange(10**11, 10**12)}-{r.randrange(10**11, 10**12)}-" + chars(r, HEX, 32)
+    ),
+    "slack-app": lambda r: (
+        "xa" + f"pp-1-{chars(r, UPPER, 11)}-{r.randrange(10**12, 10**13)}-" + chars(r, HEX, 64)
+    ),
     "stripe-live": _prefixed("sk", "_live_", count=99),
     "stripe-test": _prefixed("sk", "_test_", count=24),
     "stripe-restricted": _prefixed("rk", "_live_", count=99),
@@ -136,7 +146,9 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
     "atlassian": _prefixed("ATA", "TT3", alphabet=URLSAFE, count=184),
     "tailscale": lambda r: "ts" + "key-auth-" + chars(r, ALNUM, 17) + "-" + chars(r, ALNUM, 32),
     "telegram": lambda r: f"{r.randrange(10**8, 10**10)}:" + "AA" + chars(r, URLSAFE, 33),
-    "discord": lambda r: "M" + chars(r, ALNUM, 23) + ".G" + chars(r, ALNUM, 5) + "." + chars(r, URLSAFE, 38),
+    "discord": lambda r: (
+        "M" + chars(r, ALNUM, 23) + ".G" + chars(r, ALNUM, 5) + "." + chars(r, URLSAFE, 38)
+    ),
     "airtable": lambda r: "pa" + "t" + chars(r, ALNUM, 14) + "." + chars(r, HEX, 64),
     "circleci": lambda r: "CCI" + "PAT_" + chars(r, ALNUM, 22) + "_" + chars(r, HEX, 40),
     "buildkite": _prefixed("bk", "ua_", alphabet=HEX, count=40),
@@ -149,7 +161,7 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
 
 
 def _words(rng: Rng) -> str:
-    words = "correct horse battery staple lunar pickle anchor violet meadow copper".split()
+    words = ["correct", "horse", "battery", "staple", "lunar", "pickle", "anchor", "violet"]
     return "-".join(rng.sample(words, 4)) + str(rng.randrange(10, 99))
 
 
@@ -244,7 +256,11 @@ def noise(rng: Rng, lines: int) -> bytes:
     parts = []
     for _ in range(lines):
         text = rng.choice(NOISE)
-        parts.append(f"\x1b[{rng.choice((1, 2, 32, 36))}m{text}\x1b[0m\r\n" if rng.random() < 0.3 else f"{text}\r\n")
+        parts.append(
+            f"\x1b[{rng.choice((1, 2, 32, 36))}m{text}\x1b[0m\r\n"
+            if rng.random() < 0.3
+            else f"{text}\r\n"
+        )
     return "".join(parts).encode()
 
 
@@ -267,56 +283,59 @@ def at(row: int, col: int) -> str:
 Form = Callable[[Rng, str, int, int], list[bytes]]
 
 
-def f_plain(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_plain(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text}\r\n".encode()]
 
 
-def f_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
-    return ["".join(f"\x1b[{rng.randrange(30, 38)}m{p}" for p in pieces(rng, text)).encode() + b"\x1b[0m\r\n"]
+def _f_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [
+        "".join(f"\x1b[{rng.randrange(30, 38)}m{p}" for p in pieces(rng, text)).encode()
+        + b"\x1b[0m\r\n"
+    ]
 
 
-def f_coloured_each(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_coloured_each(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return ["".join(f"\x1b[38;5;{rng.randrange(256)}m{c}\x1b[0m" for c in text).encode() + b"\r\n"]
 
 
-def f_bytewise(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_bytewise(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [bytes([b]) for b in f"{text}\r\n".encode()]
 
 
-def f_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{'.' * (cols - rng.randrange(2, 9))} {text}\r\n".encode()]
 
 
-def f_hard_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_hard_wrapped(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     width = cols - 2
     return ["\r\n".join(text[i : i + width] for i in range(0, len(text), width)).encode() + b"\r\n"]
 
 
-def f_indented(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_indented(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     width = cols - 6
     lines = [text[i : i + width] for i in range(0, len(text), width)]
     return ["\r\n".join(f"    {line}" for line in lines).encode() + b"\r\n"]
 
 
-def f_boxed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_boxed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     width = cols - 4
     lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]
     body = "\r\n".join(f"│ {line} │" for line in lines)
     return [f"╭{'─' * (cols - 2)}╮\r\n{body}\r\n╰{'─' * (cols - 2)}╯\r\n".encode()]
 
 
-def f_boxed_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_boxed_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     width = cols - 4
     lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]
     body = "\r\n".join(f"\x1b[2m│\x1b[22m {line} \x1b[2m│\x1b[22m" for line in lines)
     return [f"{body}\r\n".encode()]
 
 
-def f_echoed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_echoed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [*(c.encode() for c in text), b"\r\n"]
 
 
-def f_growing(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_growing(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     fits = text[: cols - 2]
     return [
         *(f"\r\x1b[2K> {fits[:n]}".encode() for n in range(1, len(fits) + 1)),
@@ -324,7 +343,7 @@ def f_growing(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     ]
 
 
-def f_addressed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_addressed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     out, col, row = [], 1, rows // 2
     for piece in pieces(rng, text):
         for char in piece:
@@ -354,18 +373,22 @@ def _placed(rng: Rng, text: str, rows: int, cols: int) -> list[tuple[int, int, s
     return groups
 
 
-def f_backwards(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_backwards(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
-    return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), at(rows, 1).encode()]
+    return [
+        b"\x1b[2J",
+        *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)),
+        at(rows, 1).encode(),
+    ]
 
 
-def f_scattered(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_scattered(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
     rng.shuffle(groups)
     return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in groups), at(rows, 1).encode()]
 
 
-def f_spinner(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_spinner(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
     frames = "⠋⠙⠹⠸⠼⠴⠦⠧"
     out = [b"\x1b[2J"]
@@ -374,57 +397,66 @@ def f_spinner(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [*out, at(rows, 1).encode() + b"\r\n"]
 
 
-def f_insert_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_insert_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     text = text[: cols - 1] if len(text) >= cols else text
     cut = rng.randrange(1, len(text))
     head, tail = text[:cut], text[cut:]
     return [f"\r{tail}\r\x1b[{len(head)}@{head}\r\n".encode()]
 
 
-def f_insert_mode(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_insert_mode(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     text = text[: cols - 1]
     cut = rng.randrange(1, len(text))
     return [f"\r{text[cut:]}\r\x1b[4h{text[:cut]}\x1b[4l\r\n".encode()]
 
 
-def f_delete_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_delete_chars(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     text = text[: cols - 6]
     cut = rng.randrange(1, len(text))
-    return [f"\r{text[:cut]}####{text[cut:]}{at(rows, 1)}\x1b[{cut + 1}G\x1b[4P\r\n".encode()] if False else [
-        f"\r{text[:cut]}####{text[cut:]}\r\x1b[{cut}C\x1b[4P\r\n".encode()
-    ]
+    return [f"\r{text[:cut]}####{text[cut:]}\r\x1b[{cut}C\x1b[4P\r\n".encode()]
 
 
-def f_scrolled(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_scrolled(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [at(rows, 1).encode() + text.encode() + b"\r\n" * (rows + 3)]
 
 
-def f_region(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
-    return [f"\x1b[2J\x1b[3;{rows - 3}r{at(rows - 3, 1)}{text}".encode() + b"\r\n" * rows + b"\x1b[r"]
+def _f_region(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [
+        f"\x1b[2J\x1b[3;{rows - 3}r{at(rows - 3, 1)}{text}".encode() + b"\r\n" * rows + b"\x1b[r"
+    ]
 
 
-def f_reverse_index(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_reverse_index(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [at(1, 1).encode() + b"\x1bM" * 4 + text.encode() + at(1, 1).encode() + b"\x1bM" * rows]
 
 
-def f_insert_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_insert_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
     half = len(groups) // 2
     out = [f"{at(r, c)}{t}".encode() for r, c, t in groups[:half]]
     out.append(f"{at(1, 1)}\x1b[2L".encode())
-    return [b"\x1b[2J", *out, *(f"{at(r + 2, c)}{t}".encode() for r, c, t in groups[half:]), at(rows, 1).encode()]
+    return [
+        b"\x1b[2J",
+        *out,
+        *(f"{at(r + 2, c)}{t}".encode() for r, c, t in groups[half:]),
+        at(rows, 1).encode(),
+    ]
 
 
-def f_erased_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_erased_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[: cols - 1]}\r\x1b[2K".encode(), b"gone\r\n"]
 
 
-def f_erased_screen(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_erased_screen(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
-    return [b"\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), b"\x1b[2J\x1b[H"]
+    return [
+        b"\x1b[2J",
+        *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)),
+        b"\x1b[2J\x1b[H",
+    ]
 
 
-def f_overwritten(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_overwritten(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
     top = groups[0][0]
     lines = -(-len(text) // cols)
@@ -436,67 +468,72 @@ def f_overwritten(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     ]
 
 
-def f_alternate(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_alternate(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     groups = _placed(rng, text, rows, cols)
-    return [b"\x1b[?1049h\x1b[2J", *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)), b"\x1b[?1049l"]
+    return [
+        b"\x1b[?1049h\x1b[2J",
+        *(f"{at(r, c)}{t}".encode() for r, c, t in reversed(groups)),
+        b"\x1b[?1049l",
+    ]
 
 
-def f_saved_cursor(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_saved_cursor(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     out = [b"\x1b[2J", at(rows // 2, 1).encode()]
     for piece in pieces(rng, text):
         out += [piece.encode(), f"\x1b7{at(1, 1)}{rng.randrange(100)}% \x1b8".encode()]
     return [*out, b"\r\n"]
 
 
-def f_forward(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_forward(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     text = text[: cols - 2]
     cut = rng.randrange(1, len(text))
     return [f"\r\x1b[{cut}C{text[cut:]}\r{text[:cut]}\r\n".encode()]
 
 
-def f_two_columns(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_two_columns(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     half = cols // 2
     out = [b"\x1b[2J"]
-    for number in range(0, -(-len(text) // (half - 2))):
+    for number in range(-(-len(text) // (half - 2))):
         row = 2 + number
-        out.append(f"{at(row, 1)}left {number}{at(row, half)}{text[number * (half - 2) : (number + 1) * (half - 2)]}".encode())
+        part = text[number * (half - 2) : (number + 1) * (half - 2)]
+        out.append(f"{at(row, 1)}left {number}{at(row, half)}{part}".encode())
     return [*out, at(rows, 1).encode()]
 
 
-def f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     keep = max(16, len(text) * 2 // 3)
     return [f"{text}\r\n{text[:keep]}…\r\n".encode()]
 
 
-def f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]0;{text}\x07".encode()]
 
 
-def f_link(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_link(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]8;;https://x.corp.io/?q={text}\x1b\\click\x1b]8;;\x1b\\\r\n".encode()]
 
 
-def f_folder(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_folder(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]7;file://host/{text}\x1b\\".encode()]
 
 
-def f_clipboard(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_clipboard(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [b"\x1b]52;c;" + base64.b64encode(text.encode()) + b"\x07"]
 
 
-def f_dcs(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_dcs(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1bP+q{text}\x1b\\".encode()]
 
 
-def f_apc(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_apc(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b_{text}\x1b\\".encode()]
 
 
-def f_cut_string(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_cut_string(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]0;{text[:9]}".encode(), f"{text[9:]}\x07".encode()]
 
 
-def f_resized(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+def _f_resized(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[:20]}".encode(), f"{text[20:]}\r\n".encode()]
 
 
@@ -522,7 +559,11 @@ def _dump(text: str) -> str:
     for start in range(0, len(raw), 16):
         row = raw[start : start + 16]
         shown = "".join(chr(b) if 32 <= b < 127 else "." for b in row)
-        lines.append(f"{start:08x}: " + " ".join(row[i : i + 2].hex() for i in range(0, len(row), 2)) + f"  {shown}")
+        lines.append(
+            f"{start:08x}: "
+            + " ".join(row[i : i + 2].hex() for i in range(0, len(row), 2))
+            + f"  {shown}"
+        )
     return "\r\n".join(lines)
 
 
@@ -534,7 +575,7 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "percent": lambda t: quote(t, safe=""),
     "percent-all": lambda t: "".join(f"%{b:02X}" for b in t.encode()),
     "base64-0": _b64,
-    "base64-1": lambda t: _b64("\"" + t + "\""),
+    "base64-1": lambda t: _b64('"' + t + '"'),
     "base64-2": lambda t: _b64("= " + t + "\n"),
     "base64-url": lambda t: base64.urlsafe_b64encode(b"??" + t.encode()).decode().rstrip("="),
     "hex": lambda t: t.encode().hex(),
@@ -548,12 +589,19 @@ ENCODERS: dict[str, Callable[[str], str]] = {
 }
 
 OUTPUT_FORMS: dict[str, Form] = {
-    name[2:].replace("_", "-"): function
+    name[3:].replace("_", "-"): function
     for name, function in list(globals().items())
-    if name.startswith("f_") and callable(function)
+    if name.startswith("_f_")
 }
 
-INPUT_FORMS = ("typed", "typed-rubout", "typed-kill-line", "typed-kill-word", "typed-kitty", "pasted")
+INPUT_FORMS = (
+    "typed",
+    "typed-rubout",
+    "typed-kill-line",
+    "typed-kill-word",
+    "typed-kitty",
+    "pasted",
+)
 SERVICE_FORMS = ("payload", "deltas", "deltas-json", "payload-json-string")
 FORMS = (*OUTPUT_FORMS, *ENCODERS, *INPUT_FORMS, *SERVICE_FORMS)
 
@@ -601,7 +649,10 @@ def _input_case(base: Case, rng: Rng) -> Case:
     elif base.form == "typed-kill-word":
         keys = [b"echo ", b"oops", b"\x17", text.encode()]
     elif base.form == "typed-kitty":
-        keys = [f"\x1b[{ord(c)}u".encode() if rng.random() < 0.8 else f"\x1b[{ord(c)};1:1u".encode() for c in text]
+        keys = [
+            f"\x1b[{ord(c)}u".encode() if rng.random() < 0.8 else f"\x1b[{ord(c)};1:1u".encode()
+            for c in text
+        ]
     else:
         keys = [b"\x1b[200~" + text.encode() + b"\x1b[201~"]
     return Case(
@@ -617,11 +668,14 @@ def _service_case(base: Case, rng: Rng) -> Case:
     elif base.form == "payload-json-string":
         payloads = [{"type": "tool_use", "input": json.dumps({"command": text})}]
     elif base.form == "deltas":
-        payloads = [{"type": "text_delta", "index": 0, "delta": {"text": p}} for p in pieces(rng, f"see {text} .")]
+        payloads = [
+            {"type": "text_delta", "index": 0, "delta": {"text": p}}
+            for p in pieces(rng, f"see {text} .")
+        ]
     else:
         inner = json.dumps({"command": text})
         payloads = [{"type": "input_json_delta", "partial_json": p} for p in pieces(rng, inner)]
     return Case(
-        kind=base.kind, form=base.form, secret=base.secret, chunks=(), rows=base.rows, cols=base.cols,
-        channel="service", payloads=tuple(payloads),
+        kind=base.kind, form=base.form, secret=base.secret, chunks=(), rows=base.rows,
+        cols=base.cols, channel="service", payloads=tuple(payloads),
     )  # fmt: skip

@@ -1,0 +1,170 @@
+"""Laws of scrubbing: chunks change nothing, lengths stay, engines agree, bytes never harm."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptycassette.model import Size
+from ptycassette.screen import TracedEmulator
+from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.literals import literal_finder
+from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
+from ptycassette.scrub.trace import FastTrace
+from ptycassette.testing import scrub_chunks
+
+
+def load() -> ModuleType:
+    """The generator of cases."""
+    path = Path(__file__).parents[1] / "unit" / "scrub" / "secret_cases.py"
+    spec = importlib.util.spec_from_file_location("secret_cases_of_laws", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+CASES = load()
+STREAM_FORMS = [form for form in CASES.FORMS if form not in CASES.SERVICE_FORMS]
+
+PIECES = st.one_of(
+    st.binary(max_size=12),
+    st.sampled_from(
+        [
+            b"\x1b[2J", b"\x1b[H", b"\x1b[3;4H", b"\x1b[K", b"\x1b[31m", b"\r\n", b"\r", b"\b",
+            b"\x1b[5@", b"\x1b[4P", b"\x1b[2L", b"\x1b[M", b"\x1b[4h", b"\x1b[4l", b"\x1b[3b",
+            b"\x1b[?1049h", b"\x1b[?1049l", b"\x1b]0;title\x07", b"\x1bM", b"\x1b7", b"\x1b8",
+            b"\x1b[2;5r", b"\x1b(0", b"\x1b(B", b"\x1b[?7l", b"\x1b[?7h", "│─漢字é\u0301".encode(),
+            b"plain words ", b"token=qP7xR2mK9vT4nB8sL3wZ ",
+        ]
+    ),
+)  # fmt: skip
+STREAMS = st.lists(PIECES, max_size=25).map(b"".join)
+
+
+def cut(data: bytes, rng: random.Random) -> list[bytes]:
+    """The same bytes in other chunks."""
+    chunks, at = [], 0
+    while at < len(data):
+        step = rng.choice((1, 2, 5, 40, 300))
+        chunks.append(data[at : at + step])
+        at += step
+    return chunks
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
+def test_chunks_change_nothing(kind: str, form: str, seed: int) -> None:
+    """However the bytes are cut, the scrubbed bytes are the same, and as many."""
+    case = CASES.make_case(kind, form, seed, lines=3)
+    options: dict[str, Any] = {
+        "rows": case.rows,
+        "cols": case.cols,
+        "known": [case.secret.value],
+        "channel": case.channel,
+    }
+    whole = b"".join(scrub_chunks(case.chunks, **options))
+    chunks = cut(b"".join(case.chunks), random.Random(seed))
+    pieces = scrub_chunks(chunks, **options)
+
+    assert b"".join(pieces) == whole
+    assert [len(piece) for piece in pieces] == [len(chunk) for chunk in chunks]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
+def test_a_known_value_is_gone(kind: str, form: str, seed: int) -> None:
+    """In its bytes, whatever the form; scrubbing again changes nothing."""
+    case = CASES.make_case(kind, form, seed, lines=3)
+    options: dict[str, Any] = {
+        "rows": case.rows,
+        "cols": case.cols,
+        "known": [case.secret.value],
+        "channel": case.channel,
+    }
+    after = scrub_chunks(case.chunks, **options)
+
+    assert case.secret.value.encode() not in b"".join(after)
+    assert scrub_chunks(after, **options) == after
+
+
+@settings(max_examples=150, deadline=None)
+@given(STREAMS)
+def test_arbitrary_bytes_keep_their_length_and_controls(data: bytes) -> None:
+    """Nothing raises; no control byte changes, and none appears."""
+    (after,) = scrub_chunks([data], rows=6, cols=30) or [b""]
+
+    assert len(after) == len(data)
+    assert [b for b in after if b < 0x20] == [b for b in data if b < 0x20]
+
+
+@settings(max_examples=150, deadline=None)
+@given(STREAMS, st.integers(1, 50))
+def test_the_fast_trace_agrees_with_the_emulator(data: bytes, step: int) -> None:
+    """The same screen, and the same bytes behind each cell."""
+    slow = TracedEmulator(Size(6, 30))
+    fast = FastTrace(Size(6, 30), before_loss=lambda: None)
+    for at in range(0, len(data), step):
+        slow.feed(data[at : at + step])
+        fast.feed(data[at : at + step])
+    starts = [
+        [origin[0] if isinstance(origin, tuple) else origin for origin in row]
+        for row in fast.origins()
+    ]
+
+    assert fast.snapshot() == slow.snapshot()
+    assert _painted(fast, starts) == _painted(
+        slow, [[origin[0] if origin else None for origin in row] for row in slow.origins()]
+    )
+
+
+def _painted(emulator: TracedEmulator, starts: list[list[int | None]]) -> list[list[int | None]]:
+    """Origins of the cells that something is painted in."""
+    return [
+        [start for start, char in zip(line, row.chars, strict=False) if char not in {"\0", ""}]
+        for line, row in zip(starts, emulator.terminal.buf.rows, strict=True)
+    ]
+
+
+@given(st.lists(st.text("abc@", min_size=1, max_size=6), unique=True), st.text("abc@", max_size=60))
+def test_both_finders_find_the_same(literals: list[str], text: str) -> None:
+    """Aho-Corasick and plain Python agree."""
+    fast, slow = (literal_finder(literals, fast=fast) for fast in (True, False))
+
+    assert fast.find(text) == slow.find(text)
+
+
+@pytest.mark.parametrize("form", [TEXT, HEX, ESCAPED, VOLATILE, BASE64, f"{BASE64}3"])
+@given(
+    st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass").decode("latin-1"))
+)
+def test_a_mask_keeps_the_length(form: str, text: str) -> None:
+    """Of any text in any form; masking twice is masking once."""
+    masked = mask(text, form)
+
+    assert len(masked) == len(text)
+    assert mask(masked, form) == masked
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(CASES.KINDS), st.sampled_from(STREAM_FORMS), st.integers(0, 1 << 20))
+def test_the_libraries_change_no_byte(kind: str, form: str, seed: int) -> None:
+    """With and without the extra the same bytes come out."""
+    case = CASES.make_case(kind, form, seed, lines=3)
+    chunks = [b"".join(case.chunks)]
+    fast, slow = (
+        default_scrubber(known=[case.secret.value], fast=fast).traffic(chunks)
+        for fast in (True, False)
+    )
+
+    assert fast == slow

@@ -1,0 +1,90 @@
+"""Known values: whole, in pieces, never by what is public about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub.known import KnownValue, KnownValues, is_random
+
+TOKEN = "qP7xR2mK9vT4nB8sL3wZ"
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("start", range(len(TOKEN) - 8))
+def test_any_eight_characters_of_a_random_value_are_found(start: int, fast: bool) -> None:
+    """Truncated forms and growing repaints go too."""
+    known = KnownValues([KnownValue(TOKEN)], fast=fast)
+    hits = known.in_squeezed(f"..{TOKEN[start : start + 8]}..")
+
+    assert [(hit.start, hit.end) for hit in hits] == [(2, 10)]
+
+
+def test_a_hit_is_as_long_as_the_text_agrees() -> None:
+    """A window that is found grows to both sides."""
+    known = KnownValues([KnownValue("PUB-" + TOKEN, public=4)])
+    (hit,) = known.in_squeezed(f"a PUB-{TOKEN[:12]}Z".replace(" ", ""))
+
+    assert (hit.start, hit.end) == (1, 17)
+
+
+def test_what_is_public_about_a_value_is_no_hit() -> None:
+    """The prefix of a token stands in documentation as well."""
+    known = KnownValues([KnownValue("prefix-of-all-" + TOKEN, public=14)])
+
+    assert known.in_squeezed("prefix-of-all-") == []
+
+
+def test_pieces_of_words_are_no_hits() -> None:
+    """A pass phrase is found whole, its words stay."""
+    known = KnownValues([KnownValue("correct horse battery")])
+
+    assert known.in_squeezed("correcthorsebatter") == []
+    assert len(known.in_squeezed("acorrecthorsebatteryb")) == 1
+
+
+def test_short_values_are_found_as_words() -> None:
+    """A short value inside of a longer word is something else."""
+    known = KnownValues([KnownValue("bob7"), KnownValue("alice", word=True)])
+
+    assert [hit.start for hit in known.in_plain("bob7 xbob7 bob77 alice malice")] == [0, 17]
+    assert known.in_squeezed("bob7alice") == []
+
+
+def test_overlapping_values_give_hits_that_do_not_overlap() -> None:
+    """The longer of two values that begin together wins."""
+    known = KnownValues([KnownValue("/home/ab"), KnownValue("/home/ab/cd/ef")])
+    hits = known.in_squeezed("/home/ab/cd/ef")
+
+    assert [(hit.start, hit.end) for hit in hits] == [(0, 14)]
+
+
+@pytest.mark.parametrize("text", ["", "ab", "xxxxxxxx", "****"])
+def test_what_cannot_be_told_apart_is_not_learnt(text: str) -> None:
+    """Masks are no values."""
+    assert not KnownValues().add(KnownValue(text))
+
+
+def test_a_value_is_learnt_once() -> None:
+    """Learning it again says that it is not new."""
+    known = KnownValues([KnownValue(TOKEN)])
+
+    assert not known.add(KnownValue(TOKEN))
+    assert [value.text for value in known] == [TOKEN]
+    assert len(known) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "random"),
+    [
+        (TOKEN, True),
+        ("0123456789abcdef0a1b2c3d", True),
+        ("correct-horse-battery", False),
+        ("aaaaaaaa1", False),
+        ("short1", False),
+        ("............a1", False),
+        ("administrator", False),
+    ],
+)
+def test_generated_values_look_generated(text: str, random: bool) -> None:
+    """Only their pieces identify them."""
+    assert is_random(text) is random

@@ -1,0 +1,135 @@
+"""The built-in rules: what they find, and what they let stand."""
+
+from __future__ import annotations
+
+import random
+from types import ModuleType
+
+import pytest
+
+from ptycassette.scrub.default import default_rules
+from ptycassette.scrub.rules import Rule, RuleSet
+
+RULES = {fast: RuleSet(default_rules(), fast=fast) for fast in (True, False)}
+
+
+def found(text: str, *, fast: bool = True) -> list[str]:
+    """The texts that rules would scrub."""
+    return [text[hit.start : hit.end] for hit in RULES[fast].find(text)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_shaped_token_is_found_whole(cases: ModuleType, seed: int) -> None:
+    """A token of each provider is found by its shape alone."""
+    missed = []
+    for kind in cases.SHAPED:
+        secret = cases.make_secret(kind, random.Random(f"{kind}{seed}"))
+        if not any(secret.value in text for text in found(f"see {secret.text} there")):
+            missed.append(kind)
+
+    assert missed == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_secret_in_its_surroundings_is_found(cases: ModuleType, seed: int) -> None:
+    """Assignments, headers, URLs and key files give their values away."""
+    missed = []
+    for kind in cases.CONTEXTUAL:
+        secret = cases.make_secret(kind, random.Random(f"{kind}{seed}"))
+        if not any(secret.value in text or text in secret.value for text in found(secret.text)):
+            missed.append(kind)
+
+    assert missed == []
+
+
+def test_both_engines_find_the_same(cases: ModuleType) -> None:
+    """A machine without the libraries scrubs the same."""
+    texts = [cases.make_secret(kind, random.Random(3)).text for kind in cases.KINDS]
+
+    assert [found(t, fast=True) for t in texts] == [found(t, fast=False) for t in texts]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 6dcd4ce23d88e2ee9568ba546c007c63d9131c1b",
+        "password = input('Password: ')",
+        "def login(password: str, token: Optional[str] = None) -> Token:",
+        'token = os.environ["GITHUB_TOKEN"]',
+        "const apiKey = process.env.OPENAI_API_KEY;",
+        "total tokens: 123456, cache_read_input_tokens: 99999",
+        "export ANTHROPIC_API_KEY=your-api-key-here",
+        "Enter your key (sk-ant-...): ",
+        "password: ${{ secrets.DB_PASSWORD }}",
+        "git@github.com:corp/app.git and someone@example.com",
+        "https://user:password@host/ and https://docs.python.org/3/?key=value",
+        "the task-runner and the disk-usage-monitor-for-volumes",
+        "Token: #dcdccc, STATS_KEY = '_hypothesis_stats'",
+        "/home/user/src and /Users/runner/work",
+        "added @types/node@20.1.3",
+        "image@sha256 icon@2x.png",
+        "curl -u Some::Module",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    ],
+)
+def test_innocent_text_stands(text: str) -> None:
+    """What only talks about secrets is no secret."""
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("mail bob.smith@corp.io now", "bob.smith@corp.io"),
+        ("in /home/bsmith/src", "bsmith"),
+        ("in C:\\Users\\bsmith\\src", "bsmith"),
+        ("arn:aws:iam::123456789012:role/x", "123456789012"),
+        (
+            '"organizationUuid": "12345678-1234-4234-8234-123456789012"',
+            "12345678-1234-4234-8234-123456789012",
+        ),
+    ],
+)
+def test_identities_are_found(text: str, secret: str) -> None:
+    """Addresses, user names and accounts name somebody."""
+    assert secret in found(text)
+
+
+def test_a_private_key_goes_line_by_line() -> None:
+    """All between the marks of a PEM key is secret, the marks are not."""
+    body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" for _ in range(3))
+    text = f"-----BEGIN {'PRIVATE'} KEY-----\n{body}\n-----END {'PRIVATE'} KEY-----"
+
+    assert any(body in one for one in found(text))
+
+
+def test_an_edge_keeps_words_apart() -> None:
+    """A rule with an edge does not begin inside of a word."""
+    rules = RuleSet([Rule(name="r", pattern="ab[0-9]+", anchors=("ab",))])
+
+    assert [(hit.start, hit.end) for hit in rules.find("ab1 xab2 -ab3 AB4")] == [(0, 3), (10, 13)]
+
+
+def test_a_rule_with_a_lead_finds_what_stands_before_its_anchor() -> None:
+    """The anchor may be in the middle, and matches beside it do not count."""
+    rule = Rule(name="r", pattern="[a-z]+@[a-z]+", anchors=("@",), lead=5)
+    rules = RuleSet([rule])
+
+    assert [(hit.start, hit.end) for hit in rules.find("a@b c@d @ e@")] == [(0, 3), (4, 7)]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_rule_without_anchors_is_searched_everywhere(fast: bool) -> None:
+    """Edges and acceptance hold for it too."""
+    rule = Rule(name="r", pattern="[0-9]{2}(?P<s>[a-z]+)", accept=lambda text: text != "no")
+    rules = RuleSet([rule], fast=fast)
+
+    assert [(hit.start, hit.end) for hit in rules.find("12yes 12no x12yes")] == [(2, 5)]
+
+
+def test_a_distinctive_token_may_begin_anywhere_in_decoded_text(key: str) -> None:
+    """What stands before a decoded token is nobody's choice."""
+    rules = RuleSet([Rule(name="r", pattern="abcd-[0-9]+", anchors=("abcd-",), public=5)])
+
+    assert rules.find("xabcd-1") == []
+    assert len(rules.find("xabcd-1", loose=True)) == 1

@@ -1,0 +1,165 @@
+"""The screen as text: rows joined, cells traced to their bytes, read before they are lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.model import Size
+from ptycassette.screen import TracedEmulator
+from ptycassette.scrub.cells import OutputCells
+from ptycassette.scrub.rows import Line, RowCopy, continues, joined_rows
+from ptycassette.scrub.trace import FastTrace
+
+STREAMS = [
+    b"plain text\r\nand more",
+    "wide 漢字 and │ boxes │ und Umlaute äöü".encode(),
+    b"\x1b[31mred\x1b[0m\x1b[3;4Hmoved\x1b[2Dback",
+    b"a long line that wraps around the margin because it is long enough to do that",
+    b"\x1b[4hinsert\x1b[4l\rmode\x1b[2@xx\x1b[3P",
+    b"rep\x1b[5b\x1b(0lqqk\x1b(Bascii",
+    b"\x1b[?7lno wrap at all, the last column is written again and again",
+    "e\u0301 \U0001f468\u200d\U0001f469 \u263a\ufe0f x".encode(),
+    b"bad \xff\xfe bytes \xe2\x94 here",
+    b"\x1b[?1049halt\x1b[?1049lmain\x1b[2J\x1b[Hagain",
+    b"1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n\x1b[2;4r\x1b[4;1Hregion\n\n\x1bM\x1bMup",
+]
+
+
+def trace_of(data: bytes, step: int) -> FastTrace:
+    """A fast trace fed in chunks."""
+    trace = FastTrace(Size(6, 30), before_loss=lambda: None)
+    for at in range(0, len(data), step):
+        trace.feed(data[at : at + step])
+    return trace
+
+
+@pytest.mark.parametrize("step", [1, 5, 1000])
+@pytest.mark.parametrize("data", STREAMS)
+def test_the_fast_trace_gives_the_cells_of_the_slow_one(data: bytes, step: int) -> None:
+    """The same characters from the same bytes, whichever way they were painted."""
+    slow = TracedEmulator(Size(6, 30))
+    slow.feed(data)
+    fast = trace_of(data, step)
+    starts = [
+        [origin[0] if isinstance(origin, tuple) else origin for origin in row]
+        for row in fast.origins()
+    ]
+
+    assert fast.snapshot().rows == slow.snapshot().rows
+    assert starts == [[origin and origin[0] for origin in row] for row in slow.origins()]
+
+
+def views(data: bytes) -> list[str]:
+    """The lines that are read from the screen."""
+    cells = OutputCells(Size(6, 30))
+    found = [*cells.feed(data), *cells.rest()]
+    return [line for view in found for line in view.text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"se\x1b[3;1Hxx\x1b[1;3Hcret",
+        b"\x1b[1;3Hcret\x1b[1;1Hse",
+        b"cret\r\x1b[2@se\x1b[2J",
+        b"\x1b[4hcret\rse\x1b[4l\r\x1b[K",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1b[1;1Hoverwritten",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1b[1;1H\x1b[L",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1b[1;1H\x1b[3X",
+        b"\x1b[1;3Hcret\x1b[1;1Hse" + b"\r\n" * 9,
+        b"\x1b[?1049h\x1b[1;3Hcret\x1b[1;1Hse\x1b[?1049l",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1bc",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1b[1;1H\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2",
+        b"\x1b[1;3Hcret\x1b[1;1Hse\x1b[?1049h",
+    ],
+)
+def test_a_row_is_read_before_it_is_lost(data: bytes) -> None:
+    """Whatever destroys a row, it was seen whole."""
+    assert any("secret" in line for line in views(data))
+
+
+def test_a_resize_is_a_loss() -> None:
+    """Rows are read before they are reflowed or cut."""
+    cells = OutputCells(Size(6, 30))
+    found = [
+        *cells.feed(b"\x1b[?1049h\x1b[1;24Hcret\x1b[1;22Hse"),
+        *cells.resize(Size(6, 10)),
+        *cells.rest(),
+    ]
+
+    assert any("secret" in view.text for view in found)
+
+
+def test_wrapped_rows_are_one_line() -> None:
+    """The terminal marks the rows that it wrapped."""
+    text = "x" * 25 + " secret-value"
+
+    assert any("secret-value" in line for line in views(text.encode()))
+
+
+def test_boxed_rows_are_one_line() -> None:
+    """Borders and indentation are taken off where the text runs up to the margin."""
+    box = "│ the key is sk-abcdef01234 │\r\n│ 56789                     │\r\n"
+
+    assert any("sk-abcdef0123456789" in line for line in views(box.encode()))
+
+
+def test_a_pane_beside_another_is_read_down_its_columns() -> None:
+    """A token that goes on in the same columns is joined."""
+    pane = b"left one  abcdefgh12345678ijkl\r\nleft two  mn90op          \r\n"
+
+    assert any("abcdefgh12345678ijklmn90op" in line for line in views(pane))
+
+
+def test_sentences_are_not_joined() -> None:
+    """A row that ends in the middle of the screen is a line of its own."""
+    assert "Done." in views(b"token: abcdefghij0123\r\nDone.\r\n")
+
+
+def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
+    """A row of the screen whose cells came from consecutive bytes."""
+    origins = [first + number for number in range(len(text))]
+    return Line(RowCopy(list(text), origins, wrapped))
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "joined"),
+    [
+        ("abcdefghijkl0123456789", "a1b2c3d4", True),
+        ("abcdefghijkl0123456789", "Done.", True),
+        ("abcdefghijkl01        ", "Done.", False),
+        ("abcdefghij01          ", "a1b2", True),
+        ("                      ", "a1b2", False),
+        ("abcdefghij01          ", "      ", False),
+        ("short 1               ", "a1b2c3", False),
+        ("abcdefghij01          ", "https://x.y/1", False),
+        ("abcdefghij01          ", "XyzKLm", True),
+    ],
+)
+def test_rows_are_joined_where_a_token_seems_broken(above: str, below: str, joined: bool) -> None:
+    """At the margin always, elsewhere when the next row goes on like a token."""
+    width = 22 if len(above.rstrip()) == 22 else 60
+    assert continues(row(above.rstrip().ljust(width)), row(below.ljust(width))) is joined
+
+
+def test_cells_lead_back_to_their_bytes() -> None:
+    """Cells of several bytes, of several characters, and of none."""
+    copy = RowCopy(
+        ["a", "漢", "", "e\u0301", "\0", "b", "c"],
+        [5, (6, 9), (6, 9), (20, 26), None, (30, 40), (50, 51)],
+        wrapped=False,
+    )
+
+    assert copy.sources() == [5, 6, 7, 8, 20, -1, -1, -1, 30, 50]
+
+
+def test_lines_of_rows_keep_their_order() -> None:
+    """Rows that belong together give one text with one segment each."""
+    lines = [
+        row("first row".ljust(40)),
+        row("one".ljust(3), first=10),
+        row("two", wrapped=True, first=20),
+    ]
+    texts = [text for text, _ in joined_rows(lines)]
+
+    assert texts == ["first row", "onetwo"]

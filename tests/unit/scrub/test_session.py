@@ -1,0 +1,225 @@
+"""The scrubber of a session: every channel, one report, nothing left."""
+
+from __future__ import annotations
+
+import base64
+import json
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from ptycassette.model import (
+    DiscoveryRecord,
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Probed,
+    QuotaRecord,
+    Resized,
+    SessionMeta,
+    Signalled,
+    Size,
+    Typed,
+)
+from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.rules import Rule
+from ptycassette.testing import scrub_chunks
+
+
+def scrub(meta: SessionMeta, events: list[JournalEvent], **options: Any) -> list[JournalEvent]:
+    """The events, scrubbed."""
+    return list(default_scrubber(**options).events(meta, lambda: iter(events)))
+
+
+def test_a_token_goes_wherever_it_stands(meta: SessionMeta, key: str) -> None:
+    """Found by its shape in one channel, it is removed from all."""
+    events: list[JournalEvent] = [
+        Output(0, f"key {key[:30]}".encode()),
+        Output(1, f"\x1b[31m{key[30:]}\x1b[0m\r\n{key[:40]}…\r\n".encode()),
+        Output(2, base64.b64encode(b"." + key.encode())),
+        Typed(3, key.encode(), key=key),
+        Noted(4, {"text": key[:20]}),
+        Noted(5, {"text": key[20:], "whole": f"see {key}"}),
+        Probed(6, QuotaRecord(source=key, status="ok"), DiscoveryRecord(source="x", status=key)),
+        Resized(7, Size(30, 90)),
+        Signalled(8, "int"),
+        Finished(t_us=9, final_text=key, metadata={key: [key]}, failure=f"no {key}"),
+    ]
+    after = scrub(meta, events)
+    text = json.dumps(msgspec.to_builtins(after)) + repr(after)
+
+    assert not any(key[at : at + 8] in text for at in range(13, len(key) - 8))
+    assert [type(event) for event in after] == [type(event) for event in events]
+    assert [len(e.data) for e in after if isinstance(e, Output | Typed)] == [
+        len(e.data) for e in events if isinstance(e, Output | Typed)
+    ]
+
+
+def test_structured_text_gets_named_placeholders(meta: SessionMeta, key: str) -> None:
+    """A reader sees what kind of thing stood there."""
+    alice = msgspec.structs.replace(meta, home="/home/alice7", cwd="/home/alice7/top-project")
+    scrubber = default_scrubber()
+    list(scrubber.events(alice, lambda: iter([])))
+
+    assert scrubber.text(f"use {key} now", channel="argv") == "use <anthropic-token> now"
+    assert scrubber.text("/home/alice7/x", channel="argv") == "$HOME/x"
+    assert scrubber.text("/home/alice7/top-project/x", channel="argv") == "$PWD/x"
+    assert scrubber.text("by alice7", channel="argv") == "by <user>"
+    assert scrubber.value({"to": ["bob.smith@corp.io"]}, channel="x") == {"to": ["<email>"]}
+
+
+def test_encoded_secrets_in_structured_text_keep_their_form(meta: SessionMeta, key: str) -> None:
+    """What is base64 stays base64."""
+    scrubber = default_scrubber()
+    text = base64.b64encode(key.encode()).decode()
+    masked = scrubber.text(text, channel="argv")
+
+    assert set(base64.b64decode(masked)) <= set(b"x\x00" + key[:13].encode())
+    assert len(masked) == len(text)
+
+
+def test_the_environment_is_known(meta: SessionMeta) -> None:
+    """Values of secret names and generated values go; others stay, and allowlisted ones."""
+    environment = {
+        "DEPLOY_PASSWORD": "s3cret-Phrase",
+        "OPAQUE": "qP7xR2mK9vT4nB8sL3wZ",
+        "DATABASE_URL": "postgres://app:pw0rd-of-db@db/app",
+        "TERM": "xterm-256color",
+        "SHELL": "/bin/bash",
+        "SSH_AUTH_SOCK": "/tmp/ssh-XXXX/agent.1",
+        "ALLOWED_TOKEN": "aA1bB2cC3dD4eE5f",
+        "CREDENTIALS": json.dumps({"client_secret": "zY9xW8vU7tS6rQ5p"}),
+        "PEM_KEY": "-----BEGIN X-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END X-----",
+    }
+    known = msgspec.structs.replace(meta, environment=environment, env_allowlist=("ALLOWED_TOKEN",))
+    text = " ".join(environment.values())
+    (after,) = scrub(known, [Output(0, text.encode())])
+    assert isinstance(after, Output)
+    shown = after.data.decode()
+
+    assert "xterm-256color /bin/bash /tmp/ssh-XXXX/agent.1 aA1bB2cC3dD4eE5f" in shown
+    for secret in ("s3cret", "qP7xR2mK9", "pw0rd", "zY9xW8vU", "MIIEvQIB"):
+        assert secret not in shown
+
+
+def test_identities_of_the_machine_are_known(meta: SessionMeta) -> None:
+    """User, host and address of whoever recorded."""
+    somebody = msgspec.structs.replace(
+        meta,
+        environment={"USER": "alice7", "HOSTNAME": "blue-box", "EMAIL": "a@b.example", "HOST": "x"},
+    )
+    (after,) = scrub(somebody, [Output(0, b"alice7@blue-box alice77 a@b.example")])
+
+    assert isinstance(after, Output)
+    assert after.data == b"xxxxxx@xxxxxxxx alice77 xxxxxxxxxxx"
+
+
+def test_the_report_says_what_was_done(meta: SessionMeta, key: str) -> None:
+    """Hits by rule and by channel, and what was preserved; never a value."""
+    scrubber = default_scrubber(preserved=["bob.smith@corp.io"])
+    list(scrubber.events(meta, lambda: iter([Output(0, f"{key} bob.smith@corp.io".encode())])))
+    scrubber.text(key, channel="argv")
+    report = scrubber.report()
+
+    assert report.status == "redacted"
+    assert report.hit_counts == {"anthropic-token": 2}
+    assert report.channels == {"argv": {"anthropic-token": 1}, "output": {"anthropic-token": 1}}
+    assert report.intentionally_preserved == ("bob.smith@corp.io",)
+    assert [(r.channel, r.offset, r.length) for r in scrubber.replacements] == [
+        ("output", 0, len(key)),
+        ("argv", None, None),
+    ]
+
+
+def test_nothing_found_is_clean(meta: SessionMeta) -> None:
+    """No hit, no change, status clean."""
+    scrubber = default_scrubber()
+    events = [Output(0, b"nothing here\r\n"), Noted(1, {"a": [1, None]})]
+
+    assert list(scrubber.events(meta, lambda: iter(events))) == events
+    assert scrubber.report().status == "clean"
+
+
+def test_rules_can_be_added_and_left_out(meta: SessionMeta) -> None:
+    """A user's own rule is applied, an unwanted one is not."""
+    rule = Rule(name="corp", pattern="corp_[0-9]{6}", anchors=("corp_",))
+    (after,) = scrub(
+        meta, [Output(0, b"corp_123456 bob.smith@corp.io")], rules=[rule], without=["email"]
+    )
+
+    assert isinstance(after, Output)
+    assert after.data == b"xxxxxxxxxxx bob.smith@corp.io"
+
+
+def test_volatile_facts_stay_unless_asked_for(meta: SessionMeta) -> None:
+    """A colour sequence is no duration, and a limit no clock."""
+    data = b"\x1b[0m5h limit at 2026-01-02T10:11:12Z pid 4711 /tmp/x.ab12 done in 3.2s"
+    (kept,) = scrub(meta, [Output(0, data)])
+    (gone,) = scrub(meta, [Output(0, data)], volatile=True)
+    assert isinstance(kept, Output)
+    assert isinstance(gone, Output)
+
+    assert kept.data == data
+    assert b"0000-00-00X00:00:00X pid 0000 /tmp/x.xx00 done in 0.0s" in gone.data
+    assert gone.data.startswith(b"\x1b[0m")
+
+
+@pytest.mark.parametrize("value", ["", "a", " ab "])
+def test_a_value_that_cannot_be_told_apart_is_refused(value: str) -> None:
+    """Failing is safer than not scrubbing what was declared."""
+    with pytest.raises(ValueError, match="cannot be scrubbed safely"):
+        default_scrubber(known=[value])
+
+
+@pytest.mark.parametrize(
+    "form", ["overwritten", "boxed", "spinner", "base64-twice", "typed-kitty", "deltas"]
+)
+@pytest.mark.parametrize("fast", [True, False])
+def test_scrubbing_again_changes_nothing(
+    cases: ModuleType, meta: SessionMeta, form: str, fast: bool
+) -> None:
+    """What a scrub leaves behind is no secret."""
+    case = cases.make_case("anthropic-api", form, 1)
+    events: list[JournalEvent] = [
+        *(Noted(0, payload) for payload in case.payloads),
+        *((Typed if case.channel == "input" else Output)(0, chunk) for chunk in case.chunks),
+    ]
+    once = scrub(meta, events, known=[case.secret.value], fast=fast)
+
+    assert once != events
+    assert scrub(meta, once, known=[case.secret.value], fast=fast) == once
+
+
+def test_traffic_keeps_its_length(key: str) -> None:
+    """Streamed deltas are joined, each stays as long as it was."""
+    chunks = [
+        f'data: {{"delta":{{"text":"{key[at : at + 5]}"}}}}\n\n'.encode()
+        for at in range(0, len(key), 5)
+    ]
+    after = scrub_chunks(chunks, rows=24, cols=80, known=[key], channel="provider")
+
+    assert [len(chunk) for chunk in after] == [len(chunk) for chunk in chunks]
+    assert b"".join(after).count(b'"text":"xxxxx"') == len(key) // 5
+
+
+def test_a_stream_in_memory_can_be_scrubbed(key: str) -> None:
+    """For checks: chunks in, as many chunks out."""
+    chunks = [key[:9].encode(), key[9:].encode(), b" end"]
+
+    assert scrub_chunks(chunks, rows=24, cols=80) == [b"x" * 9, b"x" * (len(key) - 9), b" end"]
+    assert scrub_chunks(chunks, rows=24, cols=80, channel="input")[2] == b" end"
+
+
+def test_frames_of_another_emulator_are_masked_cell_for_cell(key: str) -> None:
+    """Rows are searched as a screen, and keep their widths."""
+    scrubber = default_scrubber()
+    rows = (f"│ {key[:40]} │", f"│ {key[40:].ljust(40)} │", "漢字 stays")
+    masked = scrubber.rows(rows)
+
+    assert [len(row) for row in masked] == [len(row) for row in rows]
+    assert masked[2] == rows[2]
+    assert not any(key[at : at + 8] in "".join(masked) for at in range(len(key) - 8))
+    assert scrubber.rows(("nothing",)) == ("nothing",)

@@ -1,0 +1,100 @@
+"""Verification: a leak planted in any view is found, and its value never said."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ptycassette.model import (
+    Finished,
+    Noted,
+    Output,
+    Probed,
+    QuotaRecord,
+    Resized,
+    SessionMeta,
+    Size,
+    Typed,
+)
+from ptycassette.scrub import default_scrubber
+
+
+def _forms() -> tuple[str, ...]:
+    spec = importlib.util.spec_from_file_location(
+        "secret_cases_of_verify", Path(__file__).with_name("secret_cases.py")
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return tuple(module.FORMS)
+
+
+def _events(case: Any) -> list[Any]:
+    if case.channel == "service":
+        return [Noted(n * 1000, payload) for n, payload in enumerate(case.payloads)]
+    if case.channel == "input":
+        return [Typed(n * 1000, chunk) for n, chunk in enumerate(case.chunks)]
+    events: list[Any] = []
+    for number, chunk in enumerate(case.chunks):
+        if number in case.resizes:
+            events.append(Resized(number * 1000, Size(*case.resizes[number])))
+        events.append(Output(number * 1000, chunk))
+    return events
+
+
+@pytest.mark.parametrize("form", _forms())
+def test_a_planted_leak_is_found(cases: ModuleType, meta: SessionMeta, form: str) -> None:
+    """In each view, and the finding does not hold the value."""
+    case = cases.make_case("openai-project", form, 3)
+    scrubber = default_scrubber(known=[case.secret.value])
+    findings = scrubber.verify(meta, lambda: iter(_events(case)))
+
+    assert findings
+    assert case.secret.value not in "".join(findings)
+
+
+@pytest.mark.parametrize("form", _forms())
+def test_a_scrubbed_case_passes(cases: ModuleType, meta: SessionMeta, form: str) -> None:
+    """What the scrubber made is what the verification wants."""
+    case = cases.make_case("github-classic", form, 4)
+    scrubber = default_scrubber(known=[case.secret.value])
+    after = list(scrubber.events(meta, lambda: iter(_events(case))))
+
+    assert scrubber.verify(meta, lambda: iter(after)) == ()
+
+
+def test_a_finding_says_channel_time_and_rule(meta: SessionMeta, key: str) -> None:
+    """And how often."""
+    findings = default_scrubber().verify(
+        meta,
+        lambda: iter(
+            [
+                Output(0, b"fine\r\n"),
+                Noted(5_000, {"text": key}),
+                Probed(6_000, QuotaRecord(source="x", status=key)),
+                Finished(t_us=7_000, final_text=key),
+            ]
+        ),
+    )
+
+    assert findings == (
+        "final: 6 ms: rule anthropic-token matches (2 times)",
+        "service-events: 5 ms: rule anthropic-token matches (once)",
+    )
+
+
+def test_long_sessions_are_looked_at_in_batches(meta: SessionMeta, key: str) -> None:
+    """A leak on a batch's edge is found."""
+    filler = b"nothing to see here, move along\r\n" * 600
+    half = key.encode()
+    events = [Output(0, filler), Output(1, half[:30]), Output(2, half[30:]), Output(3, filler * 4)]
+    keys = [Typed(4, b"a" * 40_000), Typed(5, half), Typed(6, b"b" * 40_000)]
+
+    assert len(default_scrubber().verify(meta, lambda: iter([*events, *keys]))) >= 2

@@ -1,0 +1,276 @@
+"""Views: decoded text, the print stream, keys, JSON, traffic, and the bytes behind each of them."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
+from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
+from ptycassette.scrub.patches import Patches
+from ptycassette.scrub.printed import printed_views
+from ptycassette.scrub.structured import Joined, rewrite, strings_of
+from ptycassette.scrub.traffic import TrafficChannel
+from ptycassette.scrub.typed import typed_view
+from ptycassette.scrub.views import PiecewiseView, SourcedView, View, squeezed_stretches
+
+WORDS = "the readable words"
+
+
+def decoded(text: str, *, fast: bool = True) -> list[Decoded]:
+    """What ``text`` decodes to."""
+    return list(Decoder(fast=fast).views(text))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("skip", range(4))
+def test_base64_is_read_at_every_alignment(skip: int, fast: bool) -> None:
+    """What stands before the encoded text shifts it by any number of characters."""
+    text = "A" * skip + base64.b64encode(WORDS.encode()).decode()
+    (view,) = [v for v in decoded(text, fast=fast) if WORDS in v.text]
+    start = view.text.index(WORDS)
+
+    assert view.source(start, start + len(WORDS)) == (skip, skip + 24)
+
+
+def test_unreadable_base64_is_skipped() -> None:
+    """An image is no text."""
+    assert decoded(base64.b64encode(bytes(60)).decode()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WORDS.encode().hex(),
+        WORDS.encode().hex(" "),
+        WORDS.encode().hex().upper(),
+        "0" + WORDS.encode().hex(),
+    ],
+)
+def test_hexadecimal_is_read_in_all_its_forms(text: str) -> None:
+    """Pairs may be apart, in upper case, and begin at an odd digit."""
+    (view,) = [v for v in decoded(text) if WORDS in v.text]
+    start = view.text.index(WORDS)
+    first, last = view.source(start, start + 3)
+
+    assert bytes.fromhex(text[first:last]) == b"the"
+
+
+def test_a_hex_dump_is_one_text() -> None:
+    """Its lines belong together, and so do its columns of characters."""
+    raw = WORDS.encode()
+    lines = [
+        f"{at:08x}: {raw[at : at + 8].hex(' ', 2):40}  {raw[at : at + 8].decode()}"
+        for at in range(0, len(raw), 8)
+    ]
+    text = "\n".join(lines)
+    columns = dump_columns(text)
+
+    assert any(WORDS in view.text for view in decoded(text))
+    assert columns is not None
+    assert columns.text == WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("a%20b%41", "a bA"),
+        (r"\u0061\u00e9", "a\xc3\xa9"),
+        (r"\x41\x42", "AB"),
+        (r"\101\102", "AB"),
+        (r"say \"hi\"\/\n", 'say "hi"/\n'),
+    ],
+)
+def test_escapes_are_read(text: str, meaning: str) -> None:
+    """Each kind of escape stands for its character."""
+    assert [view.text for view in decoded(text)] == [meaning]
+
+
+def test_escapes_lead_back_to_where_they_stand() -> None:
+    """A character from an escape leads to the whole escape."""
+    (view,) = decoded("ab%41cd")
+
+    assert view.source(1, 4) == (1, 6)
+    assert view.source(2, 3) == (2, 5)
+    assert view.source(4, 5) == (6, 7)
+
+
+def test_escapes_far_apart_are_two_stretches() -> None:
+    """Ordinary text between them is read once, as it stands."""
+    assert len(decoded("%41" + " " * 1000 + "%42")) == 2
+
+
+def test_the_print_stream_has_no_colours() -> None:
+    """Attributes vanish, moves and line ends end a word, and every character knows its byte."""
+    raw = "ab\x1b[31mcd\x1b[0m\x1b[5;5Hef\r\ngh\x1b(Bi"
+    printed, strings = printed_views(raw, base=100)
+
+    assert printed.text == "abcd\nef\ngh" + "i"
+    assert list(printed.pieces(1, 4)) == [(1, 1, 101), (2, 2, 107)]
+    assert strings.text == ""
+
+
+def test_strings_are_searched_by_themselves() -> None:
+    """Titles, links and clipboards are no printed text."""
+    printed, strings = printed_views("a\x1b]0;title\x07b\x1bP1$rbody\x1b\\c", base=0)
+
+    assert printed.text == "a\nb\nc"
+    assert strings.text == "0;title\x07\nbody\x1b\\\n"
+    assert list(strings.pieces(2, 7)) == [(2, 5, 5)]
+
+
+def test_output_is_cut_at_the_same_bytes_however_it_comes() -> None:
+    """Chunks change no view."""
+    data = (b"some words and \x1b[31mcolours\x1b[0m\r\n" * 5000)[: 2 * BLOCK]
+
+    def views(step: int) -> list[str]:
+        channel = OutputText()
+        found = [v for i in range(0, len(data), step) for v in channel.feed(data[i : i + step])]
+        return [view.text for view in [*found, *channel.rest()]]
+
+    assert views(997) == views(len(data))
+
+
+def test_output_blocks_overlap() -> None:
+    """What lies on a cut is in one piece in the next view."""
+    channel = OutputText()
+    data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
+    views = [*channel.feed(data), *channel.rest()]
+
+    assert any("needle-in-one-piece" in view.text for view in views)
+
+
+def test_input_blocks_overlap() -> None:
+    """What lies on a cut is in one piece in the next view."""
+    channel = InputChannel()
+    data = b"x" * (BLOCK - 5) + b" needle-in-one-piece " + b"y" * 100
+    views = [*channel.feed(data), *channel.rest()]
+
+    assert any("needle-in-one-piece" in view.text for view in views)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("seX\x7fcret\r", "secret\n"),
+        ("oops\x15secret", "secret"),
+        ("one\rtwo\x15secret", "one\nsecret"),
+        ("echo oops \x17secret", "echo secret"),
+        ("\x1b[115u\x1b[101;1:1u\x1b[67u\x1b[200~t\x1b[201~\x1bOA", "seCt"),
+        ("\x1b[27;2;115~\x1b[101;2u", "SE"),
+        ("ab\x1b[119;5uc", "c"),
+        ("\x7f\x15\x17a", "a"),
+        ("\x1b[99999u", ""),
+    ],
+)
+def test_typed_text_is_what_editing_leaves(raw: str, text: str) -> None:
+    """Rubout, kill keys and keyboard protocols are done with."""
+    assert typed_view(raw, base=0).text == text
+
+
+def test_typed_text_without_editing_keeps_what_was_killed() -> None:
+    """A secret that was typed and killed was typed."""
+    assert typed_view("\x1b[115ua\x15b", base=0, editing=False).text == "sab"
+
+
+def test_a_typed_key_is_masked_in_its_sequence() -> None:
+    """The digits of its code become those of x, or of X where there are two."""
+    view = typed_view("\x1b[115u\x1b[65ub\x1b[9;1u", base=10)
+
+    assert list(view.patches(0, 4, "text")) == [(12, b"120"), (18, b"88"), (21, b"x")]
+    assert view.offset(0, 1) == 12
+    assert view.offset(1, 1) is None
+
+
+def test_views_know_their_bytes() -> None:
+    """Each root view leads back to offsets in its channel."""
+    sourced = SourcedView("abcd", sources=[5, 6, -1, 9])
+    piecewise = PiecewiseView("abcdef", starts=[0, 2, 4], offsets=[10, -1, 20])
+
+    assert list(View("abc", base=7).pieces(1, 3)) == [(1, 2, 8)]
+    assert list(sourced.pieces(0, 4)) == [(0, 2, 5), (3, 1, 9)]
+    assert list(piecewise.pieces(1, 6)) == [(1, 1, 11), (4, 2, 20)]
+    assert piecewise.offset(2, 3) is None
+
+
+def test_stretches_of_squeezed_text_are_found_in_the_text() -> None:
+    """A span of the squeezed form may be several stretches."""
+    assert squeezed_stretches("a b|cd  e", [(0, 2), (2, 5)]) == [
+        [(0, 1), (2, 3)],
+        [(4, 6), (8, 9)],
+    ]
+    assert squeezed_stretches("abc", []) == []
+
+
+def test_patches_are_written_wherever_chunks_are_cut() -> None:
+    """A patch may lie on a cut; the longer one at a place wins."""
+    patches = Patches()
+
+    assert patches.add(3, b"xxxx")
+    assert not patches.add(3, b"xx")
+    assert patches.apply(b"abcde", 0) == b"abcxx"
+    assert patches.apply(b"fghij", 5) == b"xxhij"
+    assert patches.apply(b"later", 500) == b"later"
+    assert len(patches) == 1
+
+
+def test_strings_of_json_are_met_in_the_order_in_which_they_are_rewritten() -> None:
+    """Keys and values, as deep as they are."""
+    value = {"a": ["b", {"c": "d"}], "e": 1, "f": None}
+
+    assert [text for _, text in strings_of(value)] == ["a", "b", "c", "d", "e", "f"]
+    assert rewrite(value, str.upper) == {"A": ["B", {"C": "D"}], "E": 1, "F": None}
+    assert rewrite(("a",), str.upper) == ("A",)
+
+
+def test_strings_at_one_place_are_joined_over_events() -> None:
+    """Deltas of one message make one text; other messages in between do not disturb it."""
+    joined = Joined()
+    for index, text in ((0, "se"), (1, "xx"), (0, "cret")):
+        list(joined.add({"index": index, "delta": {"text": text}}))
+    texts = [view.text for view in joined.rest()]
+
+    assert "secret" in texts
+
+
+def test_long_joined_strings_are_handed_out_in_parts() -> None:
+    """Memory is bounded: a view comes when enough is there, and begins with the end of the last."""
+    joined = Joined()
+    views = [view for _ in range(40) for view in joined.add({"t": "ab" * 1000})]
+    huge = list(joined.add({"u": "c" * 100_000}))
+
+    assert views
+    assert max(map(len, (view.text for view in views))) < 50_000
+    assert huge
+
+
+def test_many_places_are_forgotten_in_time() -> None:
+    """Payloads whose keys are data do not fill the memory."""
+    joined = Joined()
+    views = [view for number in range(5000) for view in joined.add({f"key{number}": "v"})]
+
+    assert len(views) >= 4096
+
+
+def test_traffic_is_searched_as_it_stands_and_by_key() -> None:
+    """Strings of one key and block make one text."""
+    lines = [
+        '{"index":0,"delta":{"text":"se"}}',
+        '{"index":1,"delta":{"text":"--"}}',
+        '{"index":0,"delta":{"text":"cret"}}',
+    ]
+    channel = TrafficChannel()
+    views = [*channel.feed("\n".join(lines).encode()), *channel.rest()]
+
+    assert "secret" in [view.text for view in views]
+    assert views[0].text == "\n".join(lines)
+
+
+def test_traffic_blocks_overlap() -> None:
+    """Traffic of any length is searched in blocks."""
+    channel = TrafficChannel()
+    data = b"x" * ((1 << 20) - 5) + b" needle-in-one-piece " + b"y" * 100
+    views = [*channel.feed(data), *channel.rest()]
+
+    assert sum("needle-in-one-piece" in view.text for view in views) == 1
