@@ -67,6 +67,8 @@ def command(
         raise click.UsageError("--list stands alone")
     if journals and everything:
         raise click.UsageError("give JOURNAL or --all, not both")
+    if output is not None and len(journals) != 1:
+        raise click.UsageError("--output goes with one JOURNAL")
     if not journals and not everything:
         _list(list(left_behind(journal_dir())), as_json=as_json)
         return 0
@@ -74,8 +76,6 @@ def command(
         journals = tuple(
             Path(left.path) for left in left_behind(journal_dir()) if left.state != "live"
         )
-    if output is not None and len(journals) != 1:
-        raise click.UsageError("--output goes with one JOURNAL")
     done, failed, status = _recover(journals, output, overwrite=overwrite, salvage=salvage)
     if as_json:
         write_lines([json_text({"recovered": done, "failed": [_failure(*one) for one in failed]})])

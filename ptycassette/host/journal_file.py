@@ -133,6 +133,11 @@ class JournalFile:
     def on_idle(self) -> None:
         """Nothing to do: every call above has already handed its bytes to the kernel."""
 
+    @property
+    def failure(self) -> StorageError | None:
+        """Why nothing more can be written, if so; what was written before is readable."""
+        return self._failure
+
     def close(self) -> None:
         """Sync if asked to, release the lock, keep the file. Idempotent."""
         if self._closed:

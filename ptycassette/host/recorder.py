@@ -177,6 +177,8 @@ class Recorder:
             RunFailedError: the run failed; its diagnostic has been written.
             SecretLeftError, StorageError, ...: not published; the journal stays.
         """
+        if self.plan.at_end is not None:
+            self.plan.at_end(self, t_us)
         self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
         try:
             self.manifest = self._finaliser().publish(
@@ -407,6 +409,10 @@ def _give_up(recorder: Recorder, exc: BaseException, session: Recording | None) 
         with suppress(CassetteError):
             session.close()
     recorder.channel.stop_thread()
+    if recorder.journal.failure is not None:
+        # The driver is not to blame, and what was recorded may be worth a cassette.
+        exc.add_note(f"the recording up to here: ptycassette recover {recorder.journal.path}")
+        return
     try:
         path = recorder.fail(f"{type(exc).__name__}: {exc}", stage="driver")
     except CassetteError as worse:

@@ -25,7 +25,7 @@ from ptycassette.errors import (
 from ptycassette.host.journal_file import JournalFile
 from ptycassette.host.record_options import RecordPlan
 from ptycassette.host.recorder import Recorder
-from ptycassette.host.recovery import left_behind
+from ptycassette.host.recovery import left_behind, recover
 from ptycassette.host.scripted_pty import ScriptedPty
 from ptycassette.host.staging import journal_dir
 from ptycassette.model import (
@@ -271,8 +271,12 @@ def test_a_full_disk_while_recording_keeps_the_journal(
         record(["greet"], tmp_path / "c", **options(clock)) as session,
     ):
         drive(session)
+    (left,) = left_behind(journal_dir())
+    recover(Path(left.path))
 
-    assert not (tmp_path / "c").exists()
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"".join(cassette.raw()) == b"hello\r\n> "
+    assert not (tmp_path / "c.diagnostic").exists()
 
 
 @pytest.mark.parametrize("payload", [float("nan"), 2**70, {1: 2}, object(), "x" * (5 << 20)])
