@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import typing
 
     from ptycassette.errors import CassetteError
+    from ptycassette.export.screen_html import screen_html
+    from ptycassette.export.svg import still_svg
     from ptycassette.host.async_session import AsyncSession
     from ptycassette.host.cassette_reader import Cassette, open_cassette
     from ptycassette.host.cassette_writer import CassetteWriter
@@ -26,8 +28,29 @@ if TYPE_CHECKING:
     from ptycassette.host.replayer import areplay, replay
     from ptycassette.host.session import Session
     from ptycassette.host.use import Use, UseResult, use
-    from ptycassette.model import Event
+    from ptycassette.model import (
+        Event,
+        FinalRecord,
+        FrameRecord,
+        InputRecord,
+        OutputRecord,
+        Screen,
+        ServiceEventRecord,
+        Size,
+        Style,
+    )
+    from ptycassette.model.visible import visible, visible_bytes
+    from ptycassette.replay.cells import cells_of_row
     from ptycassette.replay.drift import Drift, drift, semantic_drift
+    from ptycassette.replay.stored import screen_of
+    from ptycassette.screen import (
+        PyteEmulator,
+        default_emulator,
+        load_emulator,
+        render_ansi,
+        render_text,
+        save_emulator,
+    )
     from ptycassette.timeline import Exchange, exchanges
     from ptycassette.timeline.match import Matching
     from ptycassette.timeline.match_text import semantic_match
@@ -42,22 +65,42 @@ _HOMES = {
     "Drift": "ptycassette.replay.drift",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
+    "FinalRecord": "ptycassette.model",
+    "FrameRecord": "ptycassette.model",
+    "InputRecord": "ptycassette.model",
     "Matching": "ptycassette.timeline.match",
+    "OutputRecord": "ptycassette.model",
+    "PyteEmulator": "ptycassette.screen",
     "Recording": "ptycassette.host.recorder",
+    "Screen": "ptycassette.model",
+    "ServiceEventRecord": "ptycassette.model",
     "Session": "ptycassette.host.session",
+    "Size": "ptycassette.model",
+    "Style": "ptycassette.model",
     "Use": "ptycassette.host.use",
     "UseResult": "ptycassette.host.use",
     "arecord": "ptycassette.host.recorder",
     "areplay": "ptycassette.host.replayer",
+    "cells_of_row": "ptycassette.replay.cells",
+    "default_emulator": "ptycassette.screen",
     "drift": "ptycassette.replay.drift",
     "exchanges": "ptycassette.timeline",
+    "load_emulator": "ptycassette.screen",
     "open_cassette": "ptycassette.host.cassette_reader",
     "record": "ptycassette.host.recorder",
+    "render_ansi": "ptycassette.screen",
+    "render_text": "ptycassette.screen",
     "replay": "ptycassette.host.replayer",
+    "save_emulator": "ptycassette.screen",
+    "screen_html": "ptycassette.export.screen_html",
+    "screen_of": "ptycassette.replay.stored",
     "semantic_drift": "ptycassette.replay.drift",
     "semantic_match": "ptycassette.timeline.match_text",
     "spawn": "ptycassette.host.pty_process",
+    "still_svg": "ptycassette.export.svg",
     "use": "ptycassette.host.use",
+    "visible": "ptycassette.model.visible",
+    "visible_bytes": "ptycassette.model.visible",
 }
 
 __all__ = [
@@ -69,23 +112,43 @@ __all__ = [
     "Drift",
     "Event",
     "Exchange",
+    "FinalRecord",
+    "FrameRecord",
+    "InputRecord",
     "Matching",
+    "OutputRecord",
+    "PyteEmulator",
     "Recording",
+    "Screen",
+    "ServiceEventRecord",
     "Session",
+    "Size",
+    "Style",
     "Use",
     "UseResult",
     "__version__",
     "arecord",
     "areplay",
+    "cells_of_row",
+    "default_emulator",
     "drift",
     "exchanges",
+    "load_emulator",
     "open_cassette",
     "record",
+    "render_ansi",
+    "render_text",
     "replay",
+    "save_emulator",
+    "screen_html",
+    "screen_of",
     "semantic_drift",
     "semantic_match",
     "spawn",
+    "still_svg",
     "use",
+    "visible",
+    "visible_bytes",
 ]
 
 

@@ -1,0 +1,62 @@
+"""States of the emulator along the way, compressed, never more than a budget allows.
+
+When the budget is spent, every second state is dropped and the distance
+doubles. One thread keeps; any thread asks.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from bisect import bisect_right
+
+from ptycassette import PyteEmulator, load_emulator, save_emulator
+
+__all__ = ["Checkpoints"]
+
+
+class Checkpoints:
+    """Saved states by ``seq``.
+
+    Args:
+        max_bytes: how much the compressed states may take.
+        every_s: how much work (seconds of emulation) may lie between two states.
+    """
+
+    def __init__(self, *, max_bytes: int, every_s: float = 0.02) -> None:
+        self._max_bytes = max_bytes
+        self.every_s = every_s
+        self.bytes = 0
+        self._seqs: list[int] = []
+        self._states: list[bytes] = []
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def keep(self, seq: int, emulator: PyteEmulator) -> None:
+        """Keep the state behind event ``seq``, which is behind all that are kept."""
+        state = zlib.compress(save_emulator(emulator), 1)
+        with self._lock:
+            self._seqs.append(seq)
+            self._states.append(state)
+            self.bytes += len(state)
+            while self.bytes > self._max_bytes and self._seqs:
+                del self._seqs[::2], self._states[::2]
+                self.bytes = sum(map(len, self._states))
+                self.every_s *= 2
+
+    def before(self, seq: int) -> int:
+        """The ``seq`` of the last state at or before ``seq``; 0 when there is none."""
+        with self._lock:
+            place = bisect_right(self._seqs, seq)
+            return self._seqs[place - 1] if place else 0
+
+    def load(self, seq: int) -> tuple[int, PyteEmulator] | None:
+        """The last state at or before ``seq``, as an emulator that goes on from there."""
+        with self._lock:
+            place = bisect_right(self._seqs, seq)
+            if not place:
+                return None
+            found, state = self._seqs[place - 1], self._states[place - 1]
+        return found, load_emulator(zlib.decompress(state))

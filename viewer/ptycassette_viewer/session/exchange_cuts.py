@@ -1,0 +1,49 @@
+"""Where exchanges begin, found while events go by; no event is kept.
+
+The rule is that of ``ptycassette.exchanges``: a stretch of input ends with the
+first output or the final event behind it; answers of the terminal are no input.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+
+from ptycassette_viewer.session.index import Kind
+
+__all__ = ["ExchangeCuts"]
+
+_TYPED: frozenset[Kind] = frozenset({"input", "resize", "signal"})
+_ANSWERING: frozenset[Kind] = frozenset({"output", "final"})
+
+
+class ExchangeCuts:
+    """The first ``seq`` of every exchange. ``numbers[0]`` is 1 when input opens the recording."""
+
+    def __init__(self) -> None:
+        self.starts = array("L")
+        self._answered = True
+        self._opens_with_input = False
+
+    def add(self, seq: int, kind: Kind) -> None:
+        """Take the next event."""
+        if kind in _TYPED:
+            if self._answered:
+                self._opens_with_input = self._opens_with_input or not self.starts
+                self.starts.append(seq)
+            self._answered = False
+            return
+        if not self.starts:
+            self.starts.append(seq)
+        self._answered = self._answered or kind in _ANSWERING
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def number(self, place: int) -> int:
+        """The number of the exchange at ``place``: 0 is what comes before any input."""
+        return place + 1 if self._opens_with_input else place
+
+    def place_of(self, seq: int) -> int:
+        """The place of the exchange in which ``seq`` lies; -1 in front of all."""
+        return bisect_right(self.starts, seq) - 1

@@ -1,0 +1,163 @@
+"""What happened when: a growing index of events in flat arrays, some twenty bytes an event.
+
+One thread adds; any number of threads read at the same time. Readers see a
+prefix of the events: every array is only ever appended to, and ``count`` is
+raised last.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from typing import Literal, get_args
+
+from ptycassette import CassetteError, Event, InputRecord, OutputRecord, Size
+
+__all__ = ["BYTES_PER_EVENT", "KINDS", "EventIndex", "Kind"]
+
+Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "service-event", "final"]
+"""``answer`` is what the terminal itself said to a query; ``input`` is what anybody else typed."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
+BYTES_PER_EVENT = 24
+
+
+class EventIndex:
+    """Times, kinds and output offsets of the events with ``seq`` 1, 2, 3, ...
+
+    Args:
+        size: of the terminal at the start.
+        max_events: refuse to hold more; None for no limit.
+    """
+
+    def __init__(self, size: Size, *, max_events: int | None = None) -> None:
+        self.count = 0
+        self._max_events = max_events
+        self._times = array("q")
+        self._kinds = array("B")
+        self._ends = array("q")
+        self._of_kind: dict[Kind, array[int]] = {kind: array("L") for kind in KINDS}
+        self._sizes: tuple[array[int], array[int], array[int]] = (
+            array("L", [0]),
+            array("H", [min(size.rows, 0xFFFF)]),
+            array("H", [min(size.cols, 0xFFFF)]),
+        )
+
+    def add(self, event: Event) -> Kind:
+        """Take the next event; returns its kind.
+
+        Raises:
+            CassetteError: more events than may be held, or output that does not
+                continue where the output before it ended.
+        """
+        if self._max_events is not None and self.count >= self._max_events:
+            raise CassetteError(
+                f"more than {self._max_events} events",
+                where=f"seq {event.seq}",
+                hint="the rest is not shown; allow more memory (--memory)",
+            )
+        kind = kind_of(event)
+        end = self.output_end(self.count)
+        if isinstance(event.record, OutputRecord):
+            if event.record.offset != end:
+                raise CassetteError(
+                    f"output starts at byte {event.record.offset} and not at {end}",
+                    where=f"seq {event.seq}",
+                    hint="run: ptycassette verify",
+                )
+            end += event.record.length
+        self._times.append(max(event.t_us, self._times[-1] if self.count else 0))
+        self._kinds.append(_CODES[kind])
+        self._ends.append(end)
+        if kind == "resize" and isinstance(event.record, InputRecord) and event.record.size:
+            seqs, rows, cols = self._sizes
+            rows.append(max(1, min(event.record.size.rows, 0xFFFF)))
+            cols.append(max(1, min(event.record.size.cols, 0xFFFF)))
+            seqs.append(self.count + 1)
+        self._of_kind[kind].append(self.count + 1)
+        self.count += 1
+        return kind
+
+    @property
+    def duration_us(self) -> int:
+        """When the last event known happens."""
+        return self._times[self.count - 1] if self.count else 0
+
+    @property
+    def output_bytes(self) -> int:
+        """How many bytes of output are known."""
+        return self.output_end(self.count)
+
+    def output_end(self, seq: int) -> int:
+        """How many bytes of output there are up to event ``seq``; 0 for seq 0."""
+        return self._ends[seq - 1] if seq > 0 else 0
+
+    def output_start(self, seq: int) -> int:
+        """Where the bytes of event ``seq`` start."""
+        return self.output_end(seq - 1)
+
+    def time_of(self, seq: int) -> int:
+        """When event ``seq`` happens; 0 for seq 0."""
+        return self._times[seq - 1] if seq > 0 else 0
+
+    def kind_of(self, seq: int) -> Kind:
+        """What event ``seq`` is."""
+        return KINDS[self._kinds[seq - 1]]
+
+    def at(self, t_us: int) -> int:
+        """The last event at or before ``t_us``; 0 before the first."""
+        return bisect_right(self._times, t_us, hi=self.count)
+
+    def of_kind(self, kind: Kind) -> array[int]:
+        """The ``seq`` of all events of a kind, rising. Do not change it."""
+        return self._of_kind[kind]
+
+    def after(self, seq: int, *kinds: Kind) -> int | None:
+        """The first event behind ``seq`` of any of these kinds."""
+        found = [
+            seqs[place]
+            for seqs in (self._of_kind[kind] for kind in kinds)
+            if (place := bisect_right(seqs, seq)) < len(seqs)
+        ]
+        return min(found, default=None)
+
+    def before(self, seq: int, *kinds: Kind) -> int | None:
+        """The last event in front of ``seq`` of any of these kinds."""
+        found = [
+            seqs[place - 1]
+            for seqs in (self._of_kind[kind] for kind in kinds)
+            if (place := bisect_left(seqs, seq)) > 0
+        ]
+        return max(found, default=None)
+
+    def between(self, kind: Kind, first: int, last: int) -> int:
+        """How many events of a kind lie in ``first..last``, both included."""
+        seqs = self._of_kind[kind]
+        return max(0, bisect_right(seqs, last) - bisect_left(seqs, first))
+
+    def size_at(self, seq: int) -> Size:
+        """The size of the terminal behind event ``seq``."""
+        seqs, rows, cols = self._sizes
+        place = bisect_right(seqs, seq) - 1
+        return Size(rows[place], cols[place])
+
+    def next_resize(self, seq: int) -> int | None:
+        """The first resize behind ``seq``."""
+        seqs = self._sizes[0]
+        place = bisect_right(seqs, seq)
+        return seqs[place] if place < len(seqs) else None
+
+    def resizes_until(self, seq: int) -> int:
+        """How many resizes there are up to ``seq``."""
+        return bisect_right(self._sizes[0], seq) - 1
+
+
+def kind_of(event: Event) -> Kind:
+    """What an event is, told finer than the format does."""
+    record = event.record
+    if isinstance(record, InputRecord):
+        if record.kind == "input":
+            return "answer" if record.source == "terminal" else "input"
+        return record.kind
+    return event.kind

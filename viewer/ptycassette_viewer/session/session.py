@@ -1,0 +1,233 @@
+"""A recording being looked at: indexed and emulated in the background, at once usable.
+
+Two threads. The first reads the events and fills the index, the exchanges, the
+summaries and the previews. The second runs the emulator over the output and
+keeps its state now and then; it steps aside whenever somebody waits for a
+screen (``with session.foreground():``), and at the end it checks every byte.
+
+Memory: the budget is shared out, and everything that grows is held to its part.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from ptycassette import CassetteError, FrameRecord
+from ptycassette_viewer.session.checkpoints import Checkpoints
+from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
+from ptycassette_viewer.session.head import SLICE_BYTES, Head
+from ptycassette_viewer.session.index import BYTES_PER_EVENT, EventIndex
+from ptycassette_viewer.session.previews import Previews
+from ptycassette_viewer.session.source import Source
+from ptycassette_viewer.session.summaries import Summaries
+
+__all__ = ["DEFAULT_MEMORY", "Progress", "Session"]
+
+DEFAULT_MEMORY = 300_000_000
+_ASIDE_S = 0.002
+_NOTIFY_EVENTS = 2_000
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the background work is.
+
+    ``indexed`` and ``emulated`` are shares of the whole, 0 to 1. ``verified``
+    is None while not known. ``problem`` is what stopped it, made to be shown.
+    """
+
+    indexed: float
+    emulated: float
+    verified: bool | None
+    problem: str | None
+
+    @property
+    def done(self) -> bool:
+        """Whether every seek is quick."""
+        return self.emulated >= 1
+
+
+class Session:
+    """One recording.
+
+    Args:
+        source: taken over, and closed with the session.
+        memory: bytes that index and states may take together.
+        on_change: called from the background threads when there is news.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.source = source
+        self.on_change = on_change
+        max_events = max(1_000, memory // 2 // BYTES_PER_EVENT)
+        self.index = EventIndex(source.size, max_events=max_events)
+        self.exchanges = ExchangeCuts()
+        self.checkpoints = Checkpoints(max_bytes=memory // 4)
+        self.summaries = Summaries(memory // 8)
+        self.previews = Previews(memory // 8)
+        self.problem: CassetteError | None = None
+        self.indexed = threading.Event()
+        self.emulated = threading.Event()
+        self._verified: bool | None = None
+        self._emulated_bytes = 0
+        self._closing = threading.Event()
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def duration_us(self) -> int:
+        """How long the recording is."""
+        return max(self.source.duration_us, self.index.duration_us)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the background work is."""
+        known = self.index.output_bytes
+        return Progress(
+            indexed=1.0 if self.indexed.is_set() else self._indexed_share(),
+            emulated=1.0
+            if self.emulated.is_set()
+            else self._emulated_bytes / max(1, known) * 0.999,
+            verified=self._verified,
+            problem=None if self.problem is None else str(self.problem),
+        )
+
+    def _indexed_share(self) -> float:
+        return min(0.999, self.index.duration_us / max(1, self.duration_us))
+
+    def start(self) -> None:
+        """Start the background work."""
+        for name, work in (("index", self._fill), ("emulate", self._emulate)):
+            thread = threading.Thread(target=work, name=f"viewer-{name}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def run(self) -> None:
+        """Do the background work here and now, to its end (for tests and measurements)."""
+        self._fill()
+        self._emulate()
+
+    def close(self) -> None:
+        """Stop, and close the source. Does nothing the second time."""
+        self._closing.set()
+        self.source.stop()
+        for thread in self._threads:
+            thread.join(timeout=5)
+        self._threads.clear()
+        self.source.close()
+
+    def head(self) -> Head:
+        """A playhead of its own."""
+        return Head(self.source, self.index, self.checkpoints)
+
+    @contextmanager
+    def foreground(self) -> Iterator[None]:
+        """Somebody waits: the background steps aside."""
+        with self._lock:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
+
+    def _aside(self) -> None:
+        while self._waiting and not self._closing.is_set():
+            time.sleep(_ASIDE_S)
+
+    def _fill(self) -> None:
+        try:
+            for event in self.source.events():
+                kind = self.index.add(event)
+                self.exchanges.add(event.seq, kind)
+                self.summaries.add(event)
+                if isinstance(event.record, FrameRecord):
+                    self.previews.add(event.t_us, event.record)
+                if self.source.live or event.seq % _NOTIFY_EVENTS == 0:
+                    self.on_change()
+                    self._aside()
+                if self._closing.is_set():
+                    return
+        except CassetteError as problem:
+            self.problem = problem
+        except (OSError, ValueError) as problem:  # a file that was closed under us, for one
+            if not self._closing.is_set():
+                self.problem = CassetteError(f"cannot be read any further: {problem}")
+        finally:
+            self.indexed.set()
+            self.on_change()
+
+    def _emulate(self) -> None:
+        """Keep states along the whole of the output."""
+        if not self.source.live:
+            self._until(self.indexed)
+        head = Head(self.source, self.index, Checkpoints(max_bytes=0))
+        spent = 0.0
+        while not self._closing.is_set():
+            if head.seq >= self.index.count:
+                if self.indexed.is_set():
+                    break
+                time.sleep(0.02)
+                continue
+            start = time.thread_time()
+            target = self._next_stop(head.seq)
+            try:
+                whole = head.move(target, self._stop_background)
+            except (CassetteError, OSError, ValueError) as problem:
+                self.problem = self.problem or CassetteError(f"cannot be read: {problem}")
+                break
+            if not whole:
+                break
+            spent += time.thread_time() - start
+            if spent >= self.checkpoints.every_s:
+                self.checkpoints.keep(head.seq, head.emulator)
+                spent = 0.0
+            self._emulated_bytes = self.index.output_end(head.seq)
+        self.emulated.set()
+        self.on_change()
+        self._verify()
+
+    def _next_stop(self, seq: int) -> int:
+        """The next event behind which a state may be kept: some kilobytes on, or one event."""
+        index = self.index
+        last = index.count
+        wanted = index.output_end(seq) + SLICE_BYTES // 4
+        low, high = seq + 1, last
+        while low < high:
+            middle = (low + high) // 2
+            if index.output_end(middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _stop_background(self) -> bool:
+        self._aside()
+        return self._closing.is_set()
+
+    def _until(self, event: threading.Event) -> None:
+        while not event.wait(0.05) and not self._closing.is_set():
+            pass
+
+    def _verify(self) -> None:
+        if self._closing.is_set() or self.problem is not None:
+            return
+        try:
+            self._verified = self.source.verify()
+        except CassetteError as problem:
+            self._verified = False
+            self.problem = problem
+        except (OSError, ValueError):  # closed while it was being read
+            return
+        self.on_change()

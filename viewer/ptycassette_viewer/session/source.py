@@ -1,0 +1,98 @@
+"""Where a session comes from: a cassette, or a recording in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ptycassette import Cassette, Event, Size
+
+__all__ = ["CassetteSource", "Source"]
+
+
+class Source(Protocol):
+    """What the session model needs of a recording."""
+
+    name: str
+    size: Size
+    live: bool
+
+    @property
+    def duration_us(self) -> int:
+        """How long it is, as far as is known without reading the events."""
+        ...
+
+    def events(self) -> Iterator[Event]:
+        """The events in order; of a live source, until it ends or is closed."""
+        ...
+
+    def read(self, offset: int, length: int) -> Iterator[bytes]:
+        """Bytes of the output, in blocks."""
+        ...
+
+    def verify(self) -> bool | None:
+        """Check every byte; None when there is nothing to check, or it was told to stop.
+
+        Raises:
+            CassetteError: what is wrong.
+        """
+        ...
+
+    def stop(self) -> None:
+        """End what runs in other threads, soon."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class _StoppedError(Exception):
+    """Nobody wants to know any more."""
+
+
+class CassetteSource:
+    """A finished cassette. Takes over ``cassette``: closes it when it is closed."""
+
+    live = False
+
+    def __init__(self, cassette: Cassette) -> None:
+        self.cassette = cassette
+        self.name = cassette.path.name or str(cassette.path)
+        self._stopped = False
+        terminal = cassette.manifest.terminal
+        self.size = Size(max(1, terminal.initial_rows), max(1, terminal.initial_cols))
+
+    @property
+    def duration_us(self) -> int:
+        """When the final event happens."""
+        final = self.cassette.final
+        return final.t_us if final.t_us is not None else final.t_ms * 1000
+
+    def events(self) -> Iterator[Event]:
+        """The events in order."""
+        return self.cassette.events()
+
+    def read(self, offset: int, length: int) -> Iterator[bytes]:
+        """Bytes of ``output.raw``."""
+        return self.cassette.raw(offset, length)
+
+    def verify(self) -> bool | None:
+        """Check every byte, as ``ptycassette verify`` does."""
+        try:
+            self.cassette.verify(self._go_on)
+        except _StoppedError:
+            return None
+        return True
+
+    def _go_on(self, _bytes: int, _of: int) -> None:
+        if self._stopped:
+            raise _StoppedError
+
+    def stop(self) -> None:
+        """Stop verifying."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Close the cassette."""
+        self.cassette.close()
