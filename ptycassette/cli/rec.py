@@ -14,6 +14,7 @@ import click
 from ptycassette.cli.options import TIME
 
 if TYPE_CHECKING:
+    from ptycassette.harness import Profile
     from ptycassette.host.rec_session import Ended
     from ptycassette.host.recorder import Recorder
     from ptycassette.record.input_script import Step
@@ -98,7 +99,8 @@ class RecCommand(click.Command):
 @click.option(
     "--harness",
     metavar="NAME",
-    help="What the program is called as a product; else its file's name.",
+    help="What the program is called as a product; a known one (docs/harnesses.md) is also"
+    " started by its name and has its session log read.",
 )
 @click.option(
     "--account", metavar="NAME", help="Which account it uses: only one recording of it at a time."
@@ -177,8 +179,9 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
     steps = _steps(given["script"])
     interactive = not given["headless"] and steps is None and _on_terminal()
-    words = _argv(argv, given["line"])
-    plan = _plan(given, interactive=interactive)
+    profile = _profile(given["harness"])
+    words = _argv(argv, given["line"], profile)
+    plan = _plan(given, interactive=interactive, profile=profile)
     recorder = Recorder(words, cassette, plan)
     return _run(recorder, steps, interactive=interactive, given=given)
 
@@ -211,7 +214,22 @@ def _run(
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
 
 
-def _argv(argv: tuple[str, ...], line: str | None) -> tuple[str, ...]:
+def _profile(name: str | None) -> Profile | None:
+    """What is known of the harness; None when it is only a name."""
+    from ptycassette.errors import NotFoundError
+    from ptycassette.host.harness_files import load_profile
+
+    if name is None:
+        return None
+    try:
+        return load_profile(name)
+    except NotFoundError:
+        if "/" in name:  # a file that is not there is no name
+            raise
+        return None
+
+
+def _argv(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
     if line is not None:
         if argv:
             raise click.UsageError("give ARGV or --command, not both")
@@ -221,6 +239,8 @@ def _argv(argv: tuple[str, ...], line: str | None) -> tuple[str, ...]:
             raise click.UsageError(f"--command: {exc}") from exc
         if not argv:
             raise click.UsageError("--command is empty")
+    if not argv and profile is not None and profile.binaries:
+        return (profile.binaries[0], *profile.interactive)
     return argv or (os.environ.get("SHELL") or "/bin/sh",)
 
 
@@ -243,8 +263,9 @@ def _on_terminal() -> bool:
     return os.isatty(0) and os.isatty(1)
 
 
-def _plan(given: dict[str, Any], *, interactive: bool) -> Any:
+def _plan(given: dict[str, Any], *, interactive: bool, profile: Profile | None) -> Any:
     from ptycassette.host.clock import random_id
+    from ptycassette.host.harness_record import plain_environment, reader_for
     from ptycassette.host.record_options import RecordPlan
 
     cassette_id = given["cassette_id"]
@@ -252,13 +273,17 @@ def _plan(given: dict[str, Any], *, interactive: bool) -> Any:
     return RecordPlan(
         size=_size(given, interactive=interactive),
         cwd=given["cwd"],
-        env=dict(_pair(word, "--env") for word in given["env"]),
+        env={
+            **({} if profile is None else plain_environment(profile)),
+            **dict(_pair(word, "--env") for word in given["env"]),
+        },
         clean_env=given["clean_env"],
         term=_term(interactive=interactive),
         timeout_s=given["timeout"],
         overwrite=given["overwrite"],
         title=given["title"],
-        harness=given["harness"],
+        harness=given["harness"] if profile is None else profile.name,
+        at_end=None if profile is None else reader_for(profile, given["cwd"]),
         account=given["account"],
         account_class=given["account_class"],
         freshness_window=given["freshness"],

@@ -71,6 +71,8 @@ class RecordOptions(TypedDict, total=False):
             makes one for one session.
         progress: told while finalising how many bytes are done, of how many.
         show: gets the output, once it is in the journal.
+        at_end: called with the recorder and the moment in microseconds when the program
+            is over, before anything is finalised; may add events and final fields.
         pty: a PTY that is there already, such as a scripted one; nothing is spawned.
     """
 
@@ -105,6 +107,7 @@ class RecordOptions(TypedDict, total=False):
     scrubber: ScrubberFactory | None
     progress: Callable[[int, int], None] | None
     show: Callable[[bytes], None] | None
+    at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
 
 
@@ -142,6 +145,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     scrubber: ScrubberFactory | None = None
     progress: Callable[[int, int], None] | None = None
     show: Callable[[bytes], None] | None = None
+    at_end: Callable[[Any, int], None] | None = None
     pty: Scripted | None = None
 
     def __post_init__(self) -> None:

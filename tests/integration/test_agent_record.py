@@ -1,0 +1,146 @@
+"""``rec --harness``: a known CLI is started by its name, and its own log is read at the end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptycassette.harness import Drive, Profile
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.harness_drive import walk
+from ptycassette.host.harness_record import log_reader
+from ptycassette.host.harness_run import offline_run
+from ptycassette.host.recorder import record
+from ptycassette.provider.fake import Script
+
+pytestmark = pytest.mark.integration
+
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+PROFILE = """
+version = 1
+name = "mycli"
+title = "my CLI"
+binaries = ["mycli"]
+environment = { MYCLI_QUIET = "1" }
+interactive = ["--tui"]
+[modes.key]
+api = "chat"
+environment = { MYCLI_URL = "${openai_url}", MYCLI_KEY = "${key}" }
+[[modes.key.files]]
+path = ".mycli/config"
+text = "url = ${openai_url}"
+[screens]
+ready = { contains = ["ready>"] }
+[[logs]]
+glob = ".mycli/log.jsonl"
+[[logs.events]]
+type = "message"
+fields = { role = "=assistant", text = "said" }
+[[logs.events]]
+type = "usage"
+fields = { input_tokens = "in" }
+"""
+# Asks the provider for an answer, if it has one, and writes what it said to its log.
+PROGRAM = """#!{python}
+import json, os, pathlib, sys, urllib.request
+home = pathlib.Path(os.environ["HOME"]) / ".mycli"
+home.mkdir(exist_ok=True)
+said = " ".join(sys.argv[1:]) + os.environ["MYCLI_QUIET"]
+if "MYCLI_URL" in os.environ:
+    print("ready>", flush=True)
+    prompt = sys.stdin.readline()
+    body = {{"model": "m", "messages": [{{"role": "user", "content": prompt}}]}}
+    headers = {{"authorization": "Bearer " + os.environ["MYCLI_KEY"]}}
+    ask = urllib.request.Request(os.environ["MYCLI_URL"] + "/chat/completions",
+                                 json.dumps(body).encode(), headers)
+    said = json.load(urllib.request.urlopen(ask))["choices"][0]["message"]["content"]
+print(said)
+(home / "log.jsonl").write_text({log})
+"""
+
+
+def program(folder: Path, log: str = "json.dumps({'said': said, 'in': 7})") -> Path:
+    """Put the CLI into a folder of programs."""
+    folder.mkdir()
+    path = folder / "mycli"
+    path.write_text(PROGRAM.format(python=sys.executable, log=log))
+    path.chmod(0o755)
+    return path
+
+
+def run(tmp_path: Path, log: str) -> Path:
+    """Record it from the command line, with a profile in the user's configuration."""
+    binary = program(tmp_path / "bin", log)
+    config = tmp_path / "home" / ".config" / "ptycassette" / "harnesses"
+    config.mkdir(parents=True)
+    (config / "mycli.toml").write_text(PROFILE)
+    target = tmp_path / "c"
+    done = subprocess.run(
+        [COMMAND, "rec", "--headless", "--harness", "mycli", str(target)],
+        env={
+            "PATH": f"{binary.parent}:/usr/bin:/bin",
+            "HOME": str(tmp_path / "home"),
+            "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def test_a_known_cli_is_recorded_with_its_log(tmp_path: Path) -> None:
+    """Started with the profile's arguments and variables; the log's facts are kept."""
+    with open_cassette(run(tmp_path, "json.dumps({'said': said, 'in': 7})")) as cassette:
+        notes = [one.payload for one in cassette.service_events()]
+        final, name = cassette.final, cassette.manifest.harness.name
+
+    assert name == "mycli"
+    assert final.final_text == "--tui1"
+    assert final.usage == {"input_tokens": 7}
+    assert [note["type"] for note in notes] == ["message", "usage"]
+
+
+def test_a_log_that_cannot_be_read_costs_no_recording(tmp_path: Path) -> None:
+    """It is told in the record."""
+    with open_cassette(run(tmp_path, r"'{\n{}\n'")) as cassette:
+        notes = [one.payload for one in cassette.service_events()]
+
+    assert notes[0]["type"] == "session-log-unreadable"
+
+
+def test_a_cli_runs_offline_against_a_script(tmp_path: Path) -> None:
+    """A home of its own, a fake provider, a drive; the key is scrubbed."""
+    binary = program(tmp_path / "bin")
+    profile = Profile.parse(PROFILE)
+    script = Script.parse("version = 1\nauth.require = 'key'\n[[replies]]\ntext = 'hi there'")
+    drive = Drive.parse(
+        "version = 1\nname = 'd'\nharness = 'mycli'\nscript = 's'\n"
+        "steps = [{ wait = { contains = ['ready>'] }, capture = 'ready' },"
+        " { submit = 'hello' }, { wait = { contains = ['hi there'] } }, { exit = true }]"
+    )
+    with offline_run(
+        profile, script, binary=str(binary), root=tmp_path, files={"a.txt": "a"}
+    ) as live:
+        home, cwd = live.home, live.cwd
+        assert (home / ".mycli" / "config").read_text() == f"url = {live.provider.openai_url}"
+        assert (cwd / "a.txt").read_text() == "a"
+        reader = log_reader(profile, home=home, cwd=cwd, since_s=0.0)
+        with record(live.argv, tmp_path / "c", at_end=reader, **live.options) as session:
+            captures = walk(session, drive.steps, profile)
+        facts, path = live.facts()
+        assert live.provider.problems == ()
+        assert live.provider.unused == ()
+    with open_cassette(tmp_path / "c") as cassette:
+        final = cassette.final
+
+    assert "ready>" in captures["ready"].text
+    assert (facts.final_text, path) == ("hi there", ".mycli/log.jsonl")
+    assert final.final_text == "hi there"
+    assert not home.exists()
