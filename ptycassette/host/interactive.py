@@ -27,6 +27,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.host.journal_file import JournalFile
+from ptycassette.host.polling import new_poll
 from ptycassette.host.pty_process import PtyChild
 from ptycassette.host.side_channel import SideChannel
 from ptycassette.host.terminal import SignalPipe, UserTerminal, suspend
@@ -111,7 +112,7 @@ class PassThrough:
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
         self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
         self._queue: deque[bytes] = deque()
-        self._poll = select.poll()
+        self._poll = new_poll()
         self._over = False
         self._hung_up = False
         self._wanted = select.POLLIN

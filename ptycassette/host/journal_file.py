@@ -13,6 +13,7 @@ appears only together with its head: ``recover`` can tell crashed from live.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -47,6 +48,7 @@ _SYNC_BYTES = 64 << 10
 _SYNC_SECONDS = 0.1
 _BLOCK = 1 << 20
 _PATIENCE_S = 0.2
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 Buffer = bytes | memoryview
 Write = Callable[[int, Sequence[Buffer]], int]
@@ -171,16 +173,27 @@ class JournalFile:
             self.path = directory / (f"{name}-{number}{SUFFIX}" if number else f"{name}{SUFFIX}")
             try:
                 # link, unlike rename, never replaces a journal that is there.
-                os.link(self._hidden, self.path)
+                self._link()
             except FileExistsError:
                 continue
             except OSError as exc:
                 raise StorageError(
                     f"cannot create a journal: {exc.strerror}", where=str(self.path)
                 ) from exc
-            self._hidden.unlink()
+            self._hidden.unlink(missing_ok=True)
             return
         raise StorageError("a thousand journals of one id", where=str(directory))
+
+    def _link(self) -> None:
+        try:
+            os.link(self._hidden, self.path)
+        except OSError as exc:
+            if exc.errno not in _NO_LINKS:
+                raise
+            # A file system without links: the id is random, so a race is not to be expected.
+            if self.path.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
+            self._hidden.rename(self.path)
 
     def _put(self, buffers: Sequence[Buffer]) -> None:
         if self._failure is not None:

@@ -279,3 +279,34 @@ def test_a_directory_is_no_journal(tmp_path: Path) -> None:
     """Reading it is the declared error."""
     with pytest.raises(JournalError, match="cannot be read"):
         JournalSource(tmp_path)
+
+
+def test_a_file_system_without_links_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some network and USB file systems know none; still nothing is replaced."""
+
+    def refuse(*paths: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    journals = [JournalFile(META, directory=tmp_path) for _ in range(2)]
+    for journal in journals:
+        journal.close()
+
+    assert sorted(tmp_path.iterdir()) == sorted(journal.path for journal in journals)
+
+
+def test_a_name_that_cannot_be_given_is_a_storage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk may fill up at any moment."""
+
+    def refuse(*paths: object) -> None:
+        raise full()
+
+    monkeypatch.setattr(os, "link", refuse)
+    with pytest.raises(StorageError, match="No space left"):
+        JournalFile(META, directory=tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
