@@ -5,13 +5,14 @@ WORKERS ?= auto
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: help setup demo test check bench format clean
+.PHONY: help setup demo test check bench fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
 	@echo "make test    set up and run the tests"
 	@echo "make check   lint, types, import contracts"
 	@echo "make bench   measure against other recorders, side by side"
+	@echo "make fixtures record real agent CLIs again, offline (AGENTS=codex-tui for one)"
 	@echo "make clean   remove what these commands made"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -39,6 +40,9 @@ format: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH)
+
+fixtures: setup
+	$(BIN)/python fixtures/make_agents.py $(AGENTS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist
