@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from ptycassette.screen.parameters import values
+from ptycassette.screen.parameters import MAX_SEQUENCE, values
 from ptycassette.screen.terminal import Terminal
 
 __all__ = ["C0_FUNCTIONS", "C1_FUNCTIONS", "CSI_FUNCTIONS", "Action", "resolve"]
@@ -101,6 +101,8 @@ def resolve(
     screen: Terminal, prefix: str, parameters: str, intermediates: str, final: str
 ) -> Action:
     """What a control sequence does: a bound method and its arguments."""
+    if len(prefix) + len(parameters) + len(intermediates) > MAX_SEQUENCE:
+        return screen.ignore, ()
     key = f"{prefix}{intermediates}{final}"
     if key == "m":
         return screen.apply_sgr, (f"\x1b[{parameters}m",)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ptycassette.screen.buffer import Saved
 from ptycassette.screen.core import Core
+from ptycassette.screen.grid import BLANK
 from ptycassette.screen.signals import Signal
 
 __all__ = ["Movement"]
@@ -63,7 +64,7 @@ class Movement(Core):
             buf.y -= 1
             buf.x = self.columns - 1
             row = buf.rows[buf.y]
-            if row.chars[buf.x] == "\0":
+            if row.chars[buf.x] == BLANK:
                 # A wide character did not fit and left this cell blank.
                 buf.x -= 1
         self._restrict()

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-__all__ = ["MAX_PARAMETERS", "MAX_VALUE", "Parameter", "parse_parameters", "values"]
+__all__ = [
+    "MAX_PARAMETERS",
+    "MAX_SEQUENCE",
+    "MAX_VALUE",
+    "Parameter",
+    "parse_parameters",
+    "values",
+]
+
+MAX_SEQUENCE: Final = 1024
+"""Characters of a control sequence between its introducer and its final one; longer: ignored."""
+
 
 MAX_PARAMETERS: Final = 32
 MAX_VALUE: Final = 0x7FFFFFFF

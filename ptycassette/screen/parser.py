@@ -27,6 +27,7 @@ import msgspec
 import pyte
 
 from ptycassette.screen.functions import C0_FUNCTIONS, C1_FUNCTIONS, Action, resolve
+from ptycassette.screen.parameters import MAX_SEQUENCE
 from ptycassette.screen.terminal import Terminal
 from ptycassette.screen.widths import NO_JOIN
 
@@ -35,7 +36,6 @@ __all__ = ["MAX_STRING", "Parser", "ParserState"]
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
 
-_MAX_SEQUENCE: Final = 1024
 _BLOCK: Final = 1 << 14
 _ACTION_LIMIT: Final = 1 << 13
 _SLOW_LIMIT: Final = 8
@@ -315,7 +315,7 @@ class Parser(pyte.ByteStream):
 
     def _escape(self, char: str) -> None:
         if " " <= char <= "/":
-            if len(self._kept) < _MAX_SEQUENCE:
+            if len(self._kept) < MAX_SEQUENCE:
                 self._kept += char
             return
         kept = self._kept
@@ -338,7 +338,7 @@ class Parser(pyte.ByteStream):
                 self._enter(_GROUND)
             return
         if char < "@":
-            if len(self._kept) < _MAX_SEQUENCE:
+            if len(self._kept) < MAX_SEQUENCE:
                 self._kept += char
             else:
                 self._kept = f"{self._kept[:-1]}?"
@@ -405,6 +405,6 @@ class Parser(pyte.ByteStream):
 
     def _device_control(self, body: str) -> None:
         match = _CONTROL.match(body)
-        if match is not None:
+        if match is not None and match.end() <= MAX_SEQUENCE + 1:
             prefix, _, intermediates, final = match.groups()
             self.screen.device_control(f"{prefix}{intermediates}{final}", body[match.end() :])

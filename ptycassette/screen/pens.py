@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ptycassette.model import DEFAULT_STYLE, Style
-from ptycassette.screen.parameters import Parameter, parse_parameters
+from ptycassette.screen.parameters import MAX_SEQUENCE, Parameter, parse_parameters
 
 __all__ = ["Pen", "Pens", "is_protected", "public_style"]
 
@@ -122,7 +122,9 @@ class Pens:
         """The pen after one or more complete SGR sequences, as ``CSI 1 m CSI 31 m``."""
         after = pen
         for sequence in text.split("m")[:-1]:
-            after = self._apply_one(after, sequence.lstrip("\x1b[\x9b"))
+            parameters = sequence.lstrip("\x1b[\x9b")
+            if len(parameters) <= MAX_SEQUENCE:
+                after = self._apply_one(after, parameters)
         if len(pen.next) >= _NEXT_LIMIT:
             pen.next.clear()
         pen.next[text] = after

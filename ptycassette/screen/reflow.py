@@ -129,8 +129,6 @@ def narrow(text: Lines, before: int, columns: int, lines: int) -> None:
             continue
         broken = _break(_cells(group, before, columns), columns)
         broken[0].wrapped = group[0].wrapped
-        while len(broken) < len(group):
-            broken.append(Row(columns, wrapped=True, traced=group[0].origins is not None))
         added = len(broken) - len(group)
         pieces.append((broken, len(group)))
         added_so_far += added

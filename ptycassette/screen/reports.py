@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptycassette.screen.core import DECTCEM, Core
+from ptycassette.screen.core import Core
 from ptycassette.screen.profiles import XTERM, Profile
 from ptycassette.screen.signals import Signal
 
@@ -185,11 +185,6 @@ class Reports(Core):
     def enquiry(self) -> None:
         """ENQ: the answerback, which is empty unless the profile has one."""
         self._answer("answerback", None)
-
-    @property
-    def cursor_hidden(self) -> bool:
-        """Whether DECTCEM is off."""
-        return DECTCEM not in self.mode
 
 
 def _rgb(color: tuple[int, ...]) -> str:

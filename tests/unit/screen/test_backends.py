@@ -198,3 +198,20 @@ def test_counting_pending_bytes_apart_gives_the_same_count(chunks: list[bytes]) 
 
         assert asked.count() == default.pending
     assert late.count() == default.pending
+
+
+def test_a_synchronised_update_is_seen_by_every_backend(emulator: Emulator) -> None:
+    """Policies ask each of them."""
+    emulator.feed(b"\x1b[?2026h")
+
+    assert emulator.synchronized  # type: ignore[attr-defined]
+    emulator.feed(b"\x1b[?2026l")
+    assert not emulator.synchronized  # type: ignore[attr-defined]
+
+
+def test_erased_cells_keep_true_colour_in_every_backend(emulator: Emulator) -> None:
+    """A background of 24 bits, and line feeds enough to scroll."""
+    emulator.feed(b"\x1b[48;2;9;8;7m\x1b[K" + b"\n" * 9 + b"\x1b[0mx")
+
+    assert emulator.snapshot().styles[-1][0].style.bg == "#090807"
+    assert emulator.snapshot().rows[-1] == "x"

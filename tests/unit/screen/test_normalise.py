@@ -29,6 +29,7 @@ from ptycassette.screen.normalise import RULES
         ("duration", "12 sheep", "12 sheep"),
         ("pid", "PID 4312, process: 17", "PID <pid>, process: <pid>"),
         ("pid", "rapid 12", "rapid 12"),
+        ("pid", "room 12", "room 12"),
         ("uuid", "550e8400-e29b-41d4-a716-446655440000", "<uuid>"),
         ("path", "in /home/bob/a-b/x.py:12", "in <path>:12"),
         ("path", "~/src/x and a/home/b", "<path> and a/home/b"),

@@ -45,6 +45,18 @@ def rows(text: str, *, size: tuple[int, int] = (3, 6), resize: Size | None = Non
         ("漢\x1b[b", ["漢漢", "", ""]),
         ("a\x1b[1m\x1b[3b", ["a", "", ""]),
         ("\x1b[3b", ["", "", ""]),
+        ("\x1b[?7l\x1b[6G漢\x1b[b", ["", "", ""]),
+        ("\x1b[?7labcdef\x1b[mgh", ["abcdeh", "", ""]),
+        ("漢\ufe0fx", ["漢\ufe0fx", "", ""]),
+        ("❤漢x\x1b[1G❤\ufe0fy", ["❤\ufe0fyx", "", ""]),
+        ("abcdef\x1b[Kg", ["abcdef", "g", ""]),
+        ("漢字\x1b[1G\x1b[2@", ["  漢字", "", ""]),
+        ("漢字漢\x1b[1G\x1b[@", [" 漢字", "", ""]),
+        ("漢字\x1b[2G\x1b[@", ["   字", "", ""]),
+        ("漢字\x1b[2G\x1b[P", [" 字", "", ""]),
+        ("漢字\x1b[1G\x1b[P", [" 字", "", ""]),
+        ("漢字\x1b[2G\x1b[X", ["  字", "", ""]),
+        ('a\x1b[1"q漢\x1b[0"qb\x1b[1;3H\x1b[?1K', [" 漢b", "", ""]),
         ("\x1b(0lqk\x1b(Bx", ["┌─┐x", "", ""]),
         ("\x1b)0a\x0eq\x0fq", ["a─q", "", ""]),
         ("\x1b*Aa\x1bn#\x0f#", ["a£#", "", ""]),
@@ -88,3 +100,11 @@ def test_an_erased_cell_keeps_the_background_alone() -> None:
         None,
         False,
     )
+
+
+def test_the_text_alone_can_be_had() -> None:
+    """Cheaper than a snapshot, and the same rows."""
+    emulator = PyteEmulator(Size(2, 6))
+    emulator.feed(b"ab\x1b[1mcd")
+
+    assert tuple(emulator.text()) == emulator.snapshot().rows == ("abcd", "")

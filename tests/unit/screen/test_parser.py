@@ -132,3 +132,34 @@ def test_feeding_nothing_changes_nothing() -> None:
     emulator.feed(b"Gx")
 
     assert emulator.snapshot().rows[0] == "  x"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\x1b[" + b"1;" * 600 + b"1mb\x1b[0m",
+        b"a\x1b[" + b"1;" * 510 + b"1mb\x1b[0m",
+        b"a\x1b[" + b"0" * 1024 + b"4Gb",
+        b"a\x1b[" + b"0" * 1023 + b"4Gb",
+        b"a\x1b[1m\x1b[" + b"1;" * 600 + b"3mb",
+        b"a\x1bP" + b"1;" * 600 + b"$qm\x1b\\b",
+        b"a\x1bP" + b"1;" * 500 + b"$qm\x1b\\b",
+        b"a\x1b" + b"(" * 1100 + b"0q",
+        b"a\x1b[" + b"1" * 1100 + "é".encode() + b"2Gb",
+        b"a\x7f\x1b[\x003\x7fG\x7fb",
+        "a\u009fx\u0085b".encode(),
+        "a\x1b]0;t\u0084b".encode(),
+        "a\x1b_té\u009cb".encode(),
+        b"a\x1b[2:5Cb",
+    ],
+)
+def test_long_and_odd_sequences_do_not_depend_on_how_they_are_cut(data: bytes) -> None:
+    """Fed whole, by the byte, and in the slow way: one screen, one answer."""
+    screens = []
+    for pieces in ([data], [bytes([byte]) for byte in data], [b"\x1b[\x00m" * 9 + data]):
+        emulator = PyteEmulator(Size(3, 30))
+        for piece in pieces:
+            emulator.feed(piece)
+        screens.append((emulator.snapshot(), emulator.answers(), emulator.pending))
+
+    assert screens[0] == screens[1] == screens[2]

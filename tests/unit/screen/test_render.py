@@ -76,7 +76,7 @@ def test_html_shows_every_attribute() -> None:
         ("file:///etc", False),
     ],
 )
-def test_html_keeps_links_to_the_web_alone(uri: str, kept: bool) -> None:  # noqa: FBT001 - a parameter of the table
+def test_html_keeps_links_to_the_web_alone(uri: str, kept: bool) -> None:
     """Any other scheme is text."""
     page = render_html(screen(f"\x1b]8;;{uri}\x1b\\x\x1b]8;;\x1b\\"))
 
