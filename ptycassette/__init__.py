@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from ptycassette.model.visible import visible, visible_bytes
     from ptycassette.replay.cells import cells_of_row
-    from ptycassette.replay.drift import Drift, drift, semantic_drift
+    from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
     from ptycassette.screen import (
         PyteEmulator,
@@ -84,6 +84,7 @@ _HOMES = {
     "cells_of_row": "ptycassette.replay.cells",
     "default_emulator": "ptycassette.screen",
     "drift": "ptycassette.replay.drift",
+    "drift_lines": "ptycassette.replay.drift",
     "exchanges": "ptycassette.timeline",
     "load_emulator": "ptycassette.screen",
     "open_cassette": "ptycassette.host.cassette_reader",
@@ -132,6 +133,7 @@ __all__ = [
     "cells_of_row",
     "default_emulator",
     "drift",
+    "drift_lines",
     "exchanges",
     "load_emulator",
     "open_cassette",

@@ -285,7 +285,7 @@ def signal_of_text(text: str) -> int | None:
     for known in signal.valid_signals():
         described = (signal.strsignal(known) or "").split(":")[0].lower()
         named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones have none
-        if wanted == described or short == named:
+        if (described and wanted == described) or (named and short == named):
             return int(known)
     return None
 
