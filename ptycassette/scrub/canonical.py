@@ -52,4 +52,7 @@ def squeeze(text: str) -> str:
     """Canonical ``text`` without blanks, borders and invisible characters."""
     if text.isascii():
         return text.translate(_ASCII_AWAY)  # the same, ten times as fast
-    return SQUEEZED_AWAY.sub("", text)
+    return "".join(
+        line.translate(_ASCII_AWAY) if line.isascii() else SQUEEZED_AWAY.sub("", line)
+        for line in text.split("\n")
+    )

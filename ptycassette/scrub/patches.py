@@ -24,7 +24,9 @@ class Patches:
         new = offset not in self._at
         for start in range(0, len(data), _LONGEST):
             part = data[start : start + _LONGEST]
-            if len(self._at.get(offset + start, b"")) < len(part):
+            there = self._at.get(offset + start, b"")
+            # The order in which views were searched must not show.
+            if (len(there), there) < (len(part), part):
                 self._at[offset + start] = part
                 self._order = None
         return new

@@ -59,14 +59,16 @@ class Searcher:
         self.rules = rules
         self.known = known
         self.learnt = KnownValues(fast=fast)
+        self._new: list[KnownValue] = []
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
 
     def adopt(self) -> bool:
         """Make what was learnt known; True when that was anything new."""
-        new = 0
-        for value in self.learnt:
-            new += self.known.add(value)
+        if not self._new:
+            return False
+        new = sum(self.known.add(value) for value in self._new)
+        self._new.clear()
         return new > 0
 
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
@@ -131,9 +133,11 @@ class Searcher:
         lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
         for line in lines:
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:
-                self.learnt.add(
-                    KnownValue(plain(line), rule.name, rule.placeholder, public=rule.public)
+                value_of_line = KnownValue(
+                    plain(line), rule.name, rule.placeholder, public=rule.public
                 )
+                if self.learnt.add(value_of_line):
+                    self._new.append(value_of_line)
 
 
 def _same(start: int, end: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -47,8 +47,6 @@ from ptycassette.scrub.verify import Verification
 from ptycassette.scrub.views import View
 
 __all__ = ["SessionScrubber"]
-
-_ENOUGH_PASSES = 3
 
 
 class SessionScrubber:
@@ -105,11 +103,9 @@ class SessionScrubber:
         """See ``model.Scrubber.events``."""
         self._know_session(meta)
         found = _Found(self._searcher, self._tally)
-        found.look(meta, source, by_rules=True)
-        for _ in range(_ENOUGH_PASSES - 1):
-            if not self._searcher.adopt():
-                break
-            found.look(meta, source, by_rules=False)
+        learnt_at = found.look(meta, source, by_rules=True)
+        if learnt_at is not None:
+            found.look(meta, source, by_rules=False, until=learnt_at)
         yield from self._replace(source, found)
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
@@ -246,6 +242,15 @@ class SessionScrubber:
         )
 
 
+class _Channels(NamedTuple):
+    """The channels of one pass."""
+
+    text: OutputText
+    cells: OutputCells
+    typed: InputChannel
+    service: Joined
+
+
 class _Found:
     """What a pass over a session finds: patches for each channel of bytes."""
 
@@ -256,35 +261,58 @@ class _Found:
         self.input = Patches()
         self.service = Patches()
 
-    def look(self, meta: SessionMeta, source: EventSource, *, by_rules: bool) -> None:
-        """One pass over the events."""
-        output, typed, service = OutputText(), InputChannel(), Joined()
-        cells = OutputCells(meta.size)
-        for event in source():
-            match event:
-                case Output():
-                    self.search("output", self.output, output.feed(event.data), by_rules=by_rules)
-                    self.search("output", self.output, cells.feed(event.data), by_rules=by_rules)
-                case Resized():
-                    self.search("output", self.output, cells.resize(event.size), by_rules=by_rules)
-                case Typed():
-                    self.search("input", self.input, typed.feed(event.data), by_rules=by_rules)
-                case Noted():
-                    self._payload(event.payload, by_rules=by_rules)
-                    self.search(
-                        "service-events",
-                        self.service,
-                        service.add(event.payload),
-                        by_rules=by_rules,
-                    )
-                case Probed() | Finished() if by_rules:
-                    self._learn_from(event)
-                case _:
-                    pass
-        self.search("output", self.output, output.rest(), by_rules=by_rules)
-        self.search("output", self.output, cells.rest(), by_rules=by_rules)
-        self.search("input", self.input, typed.rest(), by_rules=by_rules)
-        self.search("service-events", self.service, service.rest(), by_rules=by_rules)
+    def look(
+        self, meta: SessionMeta, source: EventSource, *, by_rules: bool, until: int | None = None
+    ) -> int | None:
+        """One pass over the events, or over the first ones ``until`` a number.
+
+        What rules find is looked for from there on. Returns the number of the last event at
+        which something new was found: up to there, somebody has to look once more.
+        """
+        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        learnt_at = None
+        number = 0
+        for number, event in enumerate(source()):
+            if until is not None and number > until:
+                return None
+            self._event(event, channels, by_rules=by_rules)
+            if by_rules and self._searcher.adopt():
+                learnt_at = number
+        for name, patches, views in (
+            ("output", self.output, channels.text.rest()),
+            ("output", self.output, channels.cells.rest()),
+            ("input", self.input, channels.typed.rest()),
+            ("service-events", self.service, channels.service.rest()),
+        ):
+            self.search(name, patches, views, by_rules=by_rules)
+            if by_rules and self._searcher.adopt():
+                learnt_at = number
+        return learnt_at
+
+    def _event(self, event: JournalEvent, channels: _Channels, *, by_rules: bool) -> None:
+        """Search what one event completes."""
+        match event:
+            case Output():
+                self.search(
+                    "output", self.output, channels.text.feed(event.data), by_rules=by_rules
+                )
+                self.search(
+                    "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
+                )
+            case Resized():
+                self.search(
+                    "output", self.output, channels.cells.resize(event.size), by_rules=by_rules
+                )
+            case Typed():
+                self.search("input", self.input, channels.typed.feed(event.data), by_rules=by_rules)
+            case Noted():
+                self._payload(event.payload, by_rules=by_rules)
+                views = channels.service.add(event.payload)
+                self.search("service-events", self.service, views, by_rules=by_rules)
+            case Probed() | Finished() if by_rules:
+                self._learn_from(event)
+            case _:
+                pass
 
     def _payload(self, payload: Any, *, by_rules: bool) -> None:
         """Learn from the strings of one payload; what is in one string is replaced later."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from ptycassette.scrub.canonical import SQUEEZED_AWAY
+from ptycassette.scrub.canonical import SQUEEZED_AWAY, squeeze
 from ptycassette.scrub.mask import mask
 
 __all__ = ["Patch", "PiecewiseView", "SourcedView", "View", "squeezed_stretches"]
@@ -96,20 +96,34 @@ class SourcedView(View):
 def squeezed_stretches(text: str, spans: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """For each span of the squeezed form of ``text`` (ascending), its stretches of ``text``."""
     result: list[list[tuple[int, int]]] = [[] for _ in spans]
-    squeezed_at = text_at = first = 0
-    removed = [match.span() for match in SQUEEZED_AWAY.finditer(text)]
-    for gap_start, gap_end in [*removed, (len(text), len(text))]:
-        run = gap_start - text_at
-        while first < len(spans) and spans[first][1] <= squeezed_at:
-            first += 1
+    first = squeezed_at = text_at = 0
+    for line in text.split("\n"):
+        if first == len(spans):
+            break
+        squeezed_end = squeezed_at + len(squeeze(line))
         for number in range(first, len(spans)):
-            start = max(spans[number][0], squeezed_at)
-            end = min(spans[number][1], squeezed_at + run)
-            if spans[number][0] >= squeezed_at + run:
+            start, end = spans[number]
+            if start >= squeezed_end:
                 break
-            if end > start:
-                shift = text_at - squeezed_at
-                result[number].append((start + shift, end + shift))
-        squeezed_at += run
-        text_at = gap_end
+            if end > squeezed_at:
+                inside = max(start, squeezed_at) - squeezed_at, min(end, squeezed_end) - squeezed_at
+                result[number] += [
+                    (text_at + at, text_at + stop) for at, stop in _in_line(line, *inside)
+                ]
+        while first < len(spans) and spans[first][1] <= squeezed_end:
+            first += 1
+        squeezed_at = squeezed_end
+        text_at += len(line) + 1
     return result
+
+
+def _in_line(line: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The stretches of a line that are characters ``start`` to ``end`` of its squeezed form."""
+    squeezed_at = text_at = 0
+    for match in (*SQUEEZED_AWAY.finditer(line), None):
+        gap_start, gap_end = match.span() if match else (len(line), len(line))
+        shift = text_at - squeezed_at
+        stop = gap_start - shift
+        if start < stop and end > squeezed_at:
+            yield max(start, squeezed_at) + shift, min(end, stop) + shift
+        squeezed_at, text_at = stop, gap_end
