@@ -20,14 +20,16 @@ import unicodedata
 __all__ = ["TextStream"]
 
 MAX_COLS = 10_000
-"""A longer line is ended here; a cursor goes no further."""
-MAX_PENDING = 65_536
-"""A control string that has not ended after this many characters is dropped."""
+"""A longer line is ended here."""
+MAX_CURSOR = 1000
+"""A cursor that is moved goes no further: no screen is wider."""
+MAX_PENDING = 128
+"""Of a sequence that has not ended yet, so many characters are kept."""
 
 _TOKEN = re.compile(
     "(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     "|(?:\x1b\\[|\x9b)(?P<csi>[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e])"
-    "|(?:\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"
+    "|(?:\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|(?=\x1b[^\\\\]))"
     "|\x1b[\x20-\x2f]+[\x30-\x7e]"
     "|\x1b(?P<esc>[\x30-\x4f\x51-\x57\x59\x5a\\\\\x60-\x7e])"
     "|(?P<control>[\x00-\x1a\x1c-\x1f\x7f-\x8f\x91-\x97\x99\x9a\x9c])"
@@ -37,7 +39,9 @@ _INCOMPLETE = re.compile(
     "|(?:\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*\x1b?\\Z"
     "|\x1b[\x20-\x2f]*\\Z"
 )
+_STRING_START = re.compile("\x1b[\\]P_^X]|[\x9d\x90\x9f\x9e\x98]")
 _ALTERNATE = frozenset({"47", "1047", "1049"})
+_UNSEEN = frozenset({"Cf", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 
 
@@ -77,8 +81,8 @@ class TextStream:
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
-                if _INCOMPLETE.match(text, at) and len(text) - at <= MAX_PENDING:
-                    self._pending = text[at:]
+                if _INCOMPLETE.match(text, at):
+                    self._pending = _shortened(text[at:])
                     return
                 at += 1
                 continue
@@ -101,7 +105,9 @@ class TextStream:
     def _print(self, text: str) -> None:
         if not text.isascii():
             text = "".join(
-                char for char in text if unicodedata.category(char) != "Cf" or char in _JOINERS
+                char
+                for char in text
+                if unicodedata.category(char) not in _UNSEEN or char in _JOINERS
             )
         while text:
             room = MAX_COLS - self._col
@@ -123,7 +129,7 @@ class TextStream:
             case "\b":
                 self._col = max(0, self._col - 1)
             case "\t":
-                self._col = min(self._col // 8 * 8 + 8, MAX_COLS - 1)
+                self._col = max(self._col, min(self._col // 8 * 8 + 8, MAX_CURSOR - 1))
             case "\n" | "\v" | "\f" | "\x85":
                 self._end_line()
             case _:
@@ -138,7 +144,7 @@ class TextStream:
         if any(char != " " for char in self._line):
             self._end_line()
         self._line.clear()
-        self._col = min(col, MAX_COLS - 1)
+        self._col = min(col, MAX_CURSOR - 1)
 
     def _sequence(self, sequence: str) -> None:
         final, parameters = sequence[-1], sequence[:-1]
@@ -160,11 +166,11 @@ class TextStream:
         count = max(1, numbers[0])
         match final:
             case "C" | "a":
-                self._col = min(self._col + count, MAX_COLS - 1)
+                self._col = max(self._col, min(self._col + count, MAX_CURSOR - 1))
             case "D":
                 self._col = max(0, self._col - count)
             case "G" | "`":
-                self._col = min(count, MAX_COLS) - 1
+                self._col = min(count, MAX_CURSOR) - 1
             case "A" | "B" | "d" | "e":
                 self._to_other_row(self._col)
             case "E" | "F":
@@ -181,7 +187,7 @@ class TextStream:
                 del self._line[self._col : self._col + count]
             case "@":
                 self._pad()
-                self._line[self._col : self._col] = " " * min(count, MAX_COLS - self._col)
+                self._line[self._col : self._col] = " " * min(count, MAX_CURSOR)
                 del self._line[MAX_COLS:]
 
     def _erase(self, how: int) -> None:
@@ -192,3 +198,14 @@ class TextStream:
             self._line[:end] = " " * end
         else:
             self._line.clear()
+
+
+def _shortened(pending: str) -> str:
+    """What must be kept of a sequence that has not ended: of a string, that it is one.
+
+    A string that never ends would be looked through again with every read.
+    """
+    start = _STRING_START.match(pending)
+    if start is None:
+        return pending[:MAX_PENDING]
+    return start.group() + ("\x1b" if pending.endswith("\x1b", start.end()) else "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
-from ptycassette.export.text import MAX_COLS, MAX_PENDING, TextStream
+from ptycassette.export.text import MAX_COLS, TextStream
 
 
 def _text(*chunks: bytes) -> str:
@@ -90,12 +91,35 @@ def test_a_cursor_goes_no_further_than_a_line(data: bytes) -> None:
 
 
 def test_a_string_that_never_ends_is_dropped() -> None:
-    """After a bound, its bytes are text again."""
+    """As in a terminal, it takes everything up to what ends it; no byte of it is kept."""
     stream = TextStream()
-    stream.feed(b"\x1b]0;" + b"x" * (MAX_PENDING + 10))
+    stream.feed(b"\x1b]0;" + b"x" * 100_000)
 
-    assert len(stream.feed(b"\r\nafter\r\n")) < MAX_COLS * 8
-    assert _text(b"\x1b]0;" + b"x" * (MAX_PENDING + 10) + b"\r\nafter\r\n").endswith("after\n")
+    assert stream.feed(b"more\r\n") == ""
+    assert stream.feed(b"\x07after\r\n") == "after\n"
+
+
+def test_a_string_ends_where_another_sequence_begins() -> None:
+    """Its own bytes are no text, and the sequence counts."""
+    assert _text(b"a\x1b]0;title\x1b[2Gb\r\n") == "ab\n"
+
+
+@pytest.mark.parametrize("end", [b"", b"\x1b[m", b"\x07"])
+@pytest.mark.parametrize("start", [b"\xc2\x9d", b"\x1b]", b"\x1b", b"\xc2\x9b"])
+def test_starts_of_sequences_alone_cost_no_more_than_text(start: bytes, end: bytes) -> None:
+    """Each is looked at once, not once for every one before it; it was hours for a megabyte."""
+    began = time.process_time()
+    _text(start * 200_000 + end)
+
+    assert time.process_time() - began < 2
+
+
+def test_a_sequence_that_never_ends_costs_no_more_byte_by_byte() -> None:
+    """What is kept of it is bounded."""
+    began = time.process_time()
+    _text(b"\x1b[", *[b"1"] * 30_000, b"\x1b]", *[b"x"] * 30_000)
+
+    assert time.process_time() - began < 2
 
 
 def test_only_text_comes_out_of_anything() -> None:
