@@ -20,6 +20,7 @@ import signal
 import struct
 import sys
 import termios
+import time
 from collections import deque
 from collections.abc import Iterator
 from typing import NoReturn
@@ -37,6 +38,7 @@ __all__ = [
     "Resized",
     "Signalled",
     "end_process",
+    "now_us",
     "signal_of_text",
 ]
 
@@ -240,6 +242,11 @@ class DriverPort:
                 flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
                 return os.open(os.ttyname(self.stdout), flags)
         return self.stdout
+
+
+def now_us() -> int:
+    """Monotonic microseconds; ``host.clock`` would load asyncio, and start-up counts."""
+    return time.monotonic_ns() // 1000
 
 
 def watched_numbers() -> list[signal.Signals]:

@@ -25,6 +25,7 @@ except ImportError:  # another implementation of Python
 
 TYPE_CHECKING = False  # what type checkers know by this name, without loading typing
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 MANIFEST_BYTES = 1 << 20
@@ -60,9 +61,28 @@ def main(argv: list[str] | None = None) -> int:
     except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration):
         pass  # the real stand-in says what is wrong, with all it takes
     find_packages()
-    from ptycassette.standin.process import run  # the rest may take its time
+    return load_rest()(args, handover)
 
-    return run(args, handover)
+
+def load_rest() -> Callable[[list[str], Handover], int]:
+    """Import the full program: this is most of what a stand-in costs, so it is made cheap.
+
+    msgspec does without typing_extensions where that cannot be imported; it and what it
+    loads are a tenth of the whole. Collecting garbage while modules load finds none.
+    """
+    import gc
+
+    gc.disable()
+    hidden = "typing_extensions" not in sys.modules
+    if hidden:
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+    try:
+        from ptycassette.standin.process import run
+    finally:
+        if hidden:
+            del sys.modules["typing_extensions"]
+    gc.enable()
+    return run
 
 
 def block_signals() -> None:

@@ -15,7 +15,6 @@ import msgspec
 
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.host.cassette_reader import Cassette, open_cassette
-from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.standin_io import (
     Data,
     DriverPort,
@@ -23,6 +22,7 @@ from ptycassette.host.standin_io import (
     Happening,
     Resized,
     end_process,
+    now_us,
 )
 from ptycassette.host.standin_report_file import write_report
 from ptycassette.model import Event, ExitStatus, Size
@@ -93,7 +93,6 @@ class _Run:
     def __init__(self, cassette: Cassette, settings: Settings, started: Started | None) -> None:
         self._cassette = cassette
         self._settings = settings
-        self._clock = MonotonicClock()
         self._skip = started.written if started else 0
         saved = started.saved if started else None
         self._port = DriverPort(early=started.early if started else b"", saved=saved)
@@ -112,7 +111,7 @@ class _Run:
             screen=self._screen,
         )
         if size is not None:
-            self._engine.resized(size, self._clock.now_us())
+            self._engine.resized(size, now_us())
         self._shape = self._output_shape()
 
     def report(self, report: StandinReport) -> StandinReport:
@@ -128,7 +127,7 @@ class _Run:
     def _loop(self, report: StandinReport) -> Finished:
         engine, port = self._engine, self._port
         while True:
-            todo = engine.step(self._clock.now_us())
+            todo = engine.step(now_us())
             match todo:
                 case Play(event=event):
                     port.queue(self._shape(self._unwritten(event)))
@@ -145,21 +144,21 @@ class _Run:
                     return todo
 
     def _take(self, happenings: Iterator[Happening]) -> None:
-        engine, port, now_us = self._engine, self._port, self._clock.now_us()
+        engine, port, at_us = self._engine, self._port, now_us()
         for happening in happenings:
             match happening:
                 case Data(data=data, cooked=cooked):
-                    engine.feed(data, now_us, cooked=cooked)
+                    engine.feed(data, at_us, cooked=cooked)
                 case Ended(gone=gone):
                     engine.input_ended(of_pipe=not gone and not port.is_terminal)
                 case Resized(size=size):
-                    engine.resized(size, now_us)
+                    engine.resized(size, at_us)
                 case _:
                     # A terminal that is closed sends HUP as well; that is no signal of the driver.
                     if happening.name == "hup" and "hup" not in self._signals and port.hung_up:
                         engine.input_ended()
                     else:
-                        engine.signalled(happening.name, now_us)
+                        engine.signalled(happening.name, at_us)
 
     def _unwritten(self, event: Event) -> bytes:
         """The bytes of an event that start-up has not written already."""
