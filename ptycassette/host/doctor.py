@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from ptycassette.errors import CassetteError
+from ptycassette.host.harness_files import installed
 from ptycassette.host.journal_file import SUFFIX
 from ptycassette.host.staging import state_dir
 from ptycassette.model import Size
@@ -28,6 +29,8 @@ __all__ = ["Finding", "examine"]
 Status = Literal["ok", "warn", "fail"]
 PROGRAMS = ("bash", "vim", "less", "tmux", "git")
 EXTRAS = (
+    ("provider", "aiohttp", "aiohttp: the fake provider"),
+    ("provider", "trustme", "trustme: the fake provider over TLS"),
     ("scrub", "re2", "google-re2: fast scrub rules"),
     ("scrub", "ahocorasick", "pyahocorasick: fast search for known secrets"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
@@ -58,6 +61,7 @@ def examine() -> Iterator[Finding]:
     yield _emulators()
     yield from _extras()
     yield _programs()
+    yield _agents()
 
 
 def _python() -> Finding:
@@ -219,3 +223,14 @@ def _programs() -> Finding:
     missing = [name for name in PROGRAMS if name not in found]
     absent = f"; not here: {', '.join(missing)}" if missing else ""
     return Finding(name="programs", status="ok", detail=f"{', '.join(found) or 'none'}{absent}")
+
+
+def _agents() -> Finding:
+    """Which agent CLIs are here of those that a profile knows."""
+    known = list(installed(versions=False))
+    here = [f"{one.name} ({one.binary})" for one in known if one.binary is not None]
+    missing = [one.name for one in known if one.binary is None]
+    detail = f"known and installed: {', '.join(here) or 'none'}"
+    if missing:
+        detail += f"; known, not installed: {', '.join(missing)}"
+    return Finding(name="agent CLIs", status="ok", detail=detail)

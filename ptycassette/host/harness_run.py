@@ -116,7 +116,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def offline_run(
-    profile: Profile, script: Script | Path, **options: Unpack[OfflineOptions]
+    profile: Profile, script: Script | Path | str, **options: Unpack[OfflineOptions]
 ) -> Iterator[OfflineRun]:
     """A CLI with a temporary home and a fake provider, ready to be started.
 
@@ -149,7 +149,7 @@ def offline_run(
         for name, text in plan.files.items():
             (cwd / name).write_text(text)
         names = {"cwd": str(cwd), "home": str(home), **plan.variables}
-        checked = script if isinstance(script, Script) else read_script(script, names)
+        checked = script if isinstance(script, Script) else read_script(Path(script), names)
         ca_file = base / "ca.pem" if _wants_tls(profile, plan.mode) else None
         with FakeProviderServer(
             checked, log=plan.log, clock=plan.clock, ca_file=ca_file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def test_five_clis_are_there_in_both_ways() -> None:
 
     assert both == {"aider", "codex", "gemini", "llm", "opencode"}
     assert {f"{name}-oneshot" for name in both} <= set(NAMES)
+
+
+def test_their_scenarios_hold() -> None:
+    """One beside each, pinned to it."""
+    done = subprocess.run(
+        [COMMAND, "check", str(AGENTS)], capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("passed") == len(CASSETTES)
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
