@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
     "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
+    "view": ("ptycassette.cli.view", "Scrub through a recording, in the terminal."),
 }
 
 BUG_STATUS = 5

@@ -1,0 +1,59 @@
+"""``ptycassette view``: start the viewer, which is found through its entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ptycassette.cli.options import TIME, allow_unscrubbed_option
+from ptycassette.errors import UsageError
+
+__all__ = ["command", "viewer"]
+
+GROUP = "ptycassette.viewers"
+
+
+def viewer(name: str) -> Callable[..., Any]:
+    """What is registered under ``name`` in the entry point group ``ptycassette.viewers``.
+
+    The library knows no viewer: whoever installs another one is found as well.
+
+    Raises:
+        UsageError: nothing is, or it cannot be loaded.
+    """
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group=GROUP, name=name):
+        try:
+            loaded: Callable[..., Any] = found.load()
+        except ImportError as exc:
+            raise UsageError(
+                f"the viewer cannot be loaded: {exc}", hint="install ptycassette again"
+            ) from exc
+        return loaded
+    raise UsageError("no viewer is installed", hint="install ptycassette again")
+
+
+@click.command("view")
+@click.argument("path", metavar="PATH", type=click.Path())
+@click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=10),
+    default=300,
+    show_default=True,
+    metavar="MB",
+    help="How much the index of a recording may take.",
+)
+@allow_unscrubbed_option
+def command(path: str, start: float | None, memory: int, allow_unscrubbed: bool) -> int:
+    """Scrub through a recording: PATH is a cassette, or a directory of cassettes.
+
+    Press ? for the keys. Notes are kept beside the cassette, never in it.
+
+    Example: ptycassette view hello.cassette
+    """
+    shown = viewer("view")(path, memory_mb=memory, allow_unscrubbed=allow_unscrubbed, start=start)
+    return int(shown)

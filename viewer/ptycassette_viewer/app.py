@@ -1,0 +1,73 @@
+"""The Textual app: opens a cassette, or lists those of a directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from ptycassette import CassetteError, open_cassette
+from ptycassette_viewer.browse import BrowseScreen, is_library
+from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette_viewer.recording_screen import RecordingScreen
+from ptycassette_viewer.session import CassetteSource, Session
+from ptycassette_viewer.session.session import DEFAULT_MEMORY
+
+__all__ = ["ViewerApp"]
+
+
+class ViewerApp(App[int]):
+    """The viewer.
+
+    Args:
+        path: a cassette, or a directory of cassettes.
+        memory: bytes that the index of a recording may take.
+        allow_unscrubbed: also open what was recorded without scrubbing.
+        start_us: where to start, in the recording that was asked for.
+        clock: seconds that never go back, for playing.
+    """
+
+    TITLE = "ptycassette"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False)]
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        allow_unscrubbed: bool = False,
+        start_us: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._path = path
+        self._memory = memory
+        self._allow_unscrubbed = allow_unscrubbed
+        self._start_us = start_us
+        self._clock = clock
+
+    def on_mount(self) -> None:
+        """Open what was asked for."""
+        if is_library(self._path):
+            self.push_screen(BrowseScreen(self._path, self.open))
+        else:
+            self.open(self._path, quit_after=True)
+
+    def open(self, path: Path, *, quit_after: bool = False) -> None:
+        """Show a cassette; an error is a dialog, behind which the app ends or goes on."""
+        try:
+            cassette = open_cassette(
+                path, check="manifest", allow_unscrubbed=self._allow_unscrubbed
+            )
+        except CassetteError as problem:
+            status = problem.exit_status
+            after = (lambda _: self.exit(status)) if quit_after else None
+            self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
+            return
+        session = Session(CassetteSource(cassette), memory=self._memory)
+        self.push_screen(RecordingScreen(session, start_us=self._start_us or 0, clock=self._clock))

@@ -1,0 +1,130 @@
+"""Dialogs: errors that say what to do, questions of one line, and the page of keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Label, Static
+
+from ptycassette import CassetteError, visible
+
+__all__ = ["AskDialog", "ErrorDialog", "HelpScreen", "error_text"]
+
+_CSS = """
+    {name} {{ align: center middle; }}
+    {name} > Vertical {{
+        width: 70; max-width: 95%; height: auto; max-height: 90%;
+        border: round $accent; background: $surface; padding: 1 2;
+    }}
+    {name} Button {{ margin-top: 1; }}
+"""
+
+
+def error_text(error: CassetteError) -> Text:
+    """What happened, where, and what to do; everything from outside made visible."""
+    text = Text()
+    text.append(_lines(error.message), style="bold")
+    if error.where:
+        text.append("\n\nwhere: ", style="dim")
+        text.append(_lines(error.where))
+    if error.hint:
+        text.append("\n\nwhat to do: ", style="dim")
+        text.append(_lines(error.hint))
+    return text
+
+
+def _lines(text: str) -> str:
+    return "\n".join(visible(line) for line in text.split("\n")[:30])
+
+
+class ErrorDialog(ModalScreen[None]):
+    """An error in words. Any of enter, escape and the button closes it."""
+
+    DEFAULT_CSS = _CSS.format(name="ErrorDialog")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close")]
+
+    def __init__(self, error: CassetteError, *, title: str = "This did not work") -> None:
+        super().__init__()
+        self.error = error
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        """The text and a button."""
+        with Vertical():
+            yield Label(Text(self._title, style="bold red"))
+            with VerticalScroll(can_focus=False):
+                yield Static(error_text(self.error), id="error-text")
+            yield Button("OK", variant="primary", id="ok")
+
+    def on_button_pressed(self) -> None:
+        """Close."""
+        self.dismiss()
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss()
+
+
+class AskDialog(ModalScreen[str | None]):
+    """One line of text; None when the user thought better of it."""
+
+    DEFAULT_CSS = _CSS.format(name="AskDialog")
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Cancel")]
+
+    def __init__(self, question: str, *, hint: str = "", value: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._hint = hint
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        """The question and a line to write on."""
+        with Vertical():
+            yield Label(self._question, markup=False)
+            yield Input(value=self._value, id="answer")
+            yield Label(Text(self._hint, style="dim"))
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        """Answer."""
+        self.dismiss(message.value)
+
+    def action_close(self) -> None:
+        """No answer."""
+        self.dismiss(None)
+
+
+class HelpScreen(ModalScreen[None]):
+    """All keys on one page."""
+
+    DEFAULT_CSS = _CSS.format(name="HelpScreen")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "close", "Close")
+    ]
+
+    def __init__(self, keys: tuple[tuple[str, str], ...], legend: str) -> None:
+        super().__init__()
+        self._keys = keys
+        self._legend = legend
+
+    def compose(self) -> ComposeResult:
+        """A table of keys."""
+        text = Text()
+        for key, meaning in self._keys:
+            text.append(f"{key:>16}  ", style="bold")
+            text.append(meaning + "\n")
+        text.append("\n" + self._legend, style="dim")
+        with Vertical():
+            yield Label(Text("Keys", style="bold"))
+            with VerticalScroll():
+                yield Static(text)
+            with Horizontal():
+                yield Label(Text("escape closes this; ctrl+p has all commands", style="dim"))
+
+    def action_close(self) -> None:
+        """Close."""
+        self.dismiss()

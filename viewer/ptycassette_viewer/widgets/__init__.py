@@ -1,0 +1,1 @@
+"""Widgets that know screens, times and lists, and nothing of keys and files."""

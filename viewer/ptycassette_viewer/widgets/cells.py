@@ -1,0 +1,135 @@
+"""A recorded screen as segments for the terminal: colours resolved, widths made to agree.
+
+Text comes from ``cells_of_row``, which lets nothing through that acts or hides.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.cells import cell_len
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+
+from ptycassette import Screen, Style, cells_of_row
+
+__all__ = ["BACKGROUND", "FOREGROUND", "fitted", "row_segments", "row_text"]
+
+FOREGROUND = "#d8d8d8"
+BACKGROUND = "#121212"
+_BASIC = (
+    *("#2e2e2e", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d0d0d0"),
+    *("#808080", "#ff7b86", "#b5e890", "#ffd68a", "#8cc8ff", "#e29bf5", "#7fdbe6", "#ffffff"),
+)
+_CUBE = (0, 95, 135, 175, 215, 255)
+
+Highlights = dict[int, list[tuple[int, int]]]
+"""Rows to stretches of columns ``(start, end)``."""
+
+
+def _rgb(color: int | str | None, default: str) -> str:
+    """A colour as ``#rrggbb``; anything that is none is the default."""
+    if isinstance(color, str):
+        digits = color.removeprefix("#")
+        known = len(digits) == 6 and all(c in "0123456789abcdefABCDEF" for c in digits)
+        return f"#{digits}" if known else default
+    if color is None or not 0 <= color < 256:
+        return default
+    if color < 16:
+        return _BASIC[color]
+    if color < 232:
+        cube = color - 16
+        parts = (_CUBE[cube // 36], _CUBE[cube // 6 % 6], _CUBE[cube % 6])
+    else:
+        parts = (8 + (color - 232) * 10,) * 3
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+@lru_cache(maxsize=4096)
+def rich_style(style: Style) -> RichStyle:
+    """How Rich paints a style. Links are dropped; blinking would never stop, so it is bold."""
+    front, back = _rgb(style.fg, FOREGROUND), _rgb(style.bg, BACKGROUND)
+    if style.reverse:
+        front, back = back, front
+    if style.hidden:
+        front = back
+    return RichStyle(
+        color=Color.parse(front),
+        bgcolor=Color.parse(back),
+        bold=style.bold or style.blink,
+        dim=style.dim,
+        italic=style.italic,
+        underline=bool(style.underline) and style.underline != "double",
+        underline2=style.underline == "double",
+        strike=style.strike,
+        overline=style.overline,
+    )
+
+
+@lru_cache(maxsize=8192)
+def fitted(text: str, width: int) -> str:
+    """``text`` in exactly ``width`` columns as the terminal's library counts them."""
+    measured = cell_len(text)
+    if measured == width:
+        return text
+    if measured < width:
+        return text + " " * (width - measured)
+    first = text[:1]
+    return first if cell_len(first) == width else "\ufffd" * width
+
+
+_CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
+_FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True)
+_DIFFERENT = RichStyle(color="#000000", bgcolor="#ff8787")
+
+
+def row_segments(
+    screen: Screen,
+    row: int,
+    *,
+    found: list[tuple[int, int]] | None = None,
+    different: frozenset[int] = frozenset(),
+) -> list[Segment]:
+    """One row.
+
+    Args:
+        screen: the screen.
+        row: which row, from 0.
+        found: stretches of columns to highlight.
+        different: columns to mark as different.
+    """
+    segments: list[Segment] = []
+    cursor = screen.cursor
+    marked = {col for start, end in found or () for col in range(start, end)}
+    last_style: RichStyle | None = None
+    text: list[str] = []
+    for col, cell in enumerate(cells_of_row(screen, row)):
+        if not cell.width:
+            continue
+        if cursor.visible and (cursor.row, cursor.col) == (row, col):
+            style = _CURSOR
+        elif col in marked:
+            style = _FOUND
+        elif col in different:
+            style = _DIFFERENT
+        else:
+            style = rich_style(cell.style)
+        if style is not last_style and text:
+            segments.append(Segment("".join(text), last_style))
+            text = []
+        last_style = style
+        text.append(fitted(cell.text or " ", cell.width))
+    if text:
+        segments.append(Segment("".join(text), last_style))
+    return segments
+
+
+def row_text(screen: Screen, row: int) -> tuple[str, list[int]]:
+    """The text of a row, and the column at which each of its characters stands."""
+    text: list[str] = []
+    cols: list[int] = []
+    for col, cell in enumerate(cells_of_row(screen, row)):
+        text.append(cell.text)
+        cols.extend([col] * len(cell.text))
+    return "".join(text), cols

@@ -1,0 +1,174 @@
+"""The timeline: how much was printed when, what else happened, and where the playhead is.
+
+Three lines: a strip of output density, a line of marks, the seek bar. Marks are
+told apart by their shapes, not by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual import events
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ptycassette_viewer.session import EventIndex, Kind
+
+__all__ = ["MARKS", "Timeline"]
+
+_BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+MARKS: tuple[tuple[Kind, str, str], ...] = (
+    ("signal", "!", "signal"),
+    ("resize", "\u2194", "resize"),
+    ("input", "\u25b2", "input"),
+    ("final", "\u25a0", "end"),
+    ("service-event", "\u25cf", "service event"),
+)
+"""Kind, shape, word: the first of a column wins."""
+_MARKER, _FOUND = "\u25c6", "/"
+
+
+class Timeline(Widget):
+    """Set ``position_us``; posts ``Timeline.Seek`` when it is clicked or dragged."""
+
+    DEFAULT_CSS = """
+    Timeline { height: 3; background: $surface; color: $text; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "timeline--density",
+        "timeline--mark",
+        "timeline--played",
+        "timeline--rest",
+    }
+    position_us: reactive[int] = reactive(0)
+
+    class Seek(Message):
+        """The user wants to be at ``t_us``."""
+
+        def __init__(self, t_us: int) -> None:
+            super().__init__()
+            self.t_us = t_us
+
+    def __init__(self, index: EventIndex, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._index = index
+        self._duration_us = 0
+        self._dragging = False
+        self._markers_us: tuple[int, ...] = ()
+        self._found_us: tuple[int, ...] = ()
+        self._cache: tuple[object, list[str]] = (None, [])
+
+    def set_duration(self, duration_us: int) -> None:
+        """How long the whole is."""
+        if duration_us != self._duration_us:
+            self._duration_us = duration_us
+            self.refresh()
+
+    def set_markers(self, times_us: Iterable[int]) -> None:
+        """Where the user's own markers are."""
+        self._markers_us = tuple(times_us)
+        self._cache = (None, [])
+        self.refresh()
+
+    def set_found(self, times_us: Iterable[int]) -> None:
+        """Where the search found something."""
+        self._found_us = tuple(times_us)
+        self._cache = (None, [])
+        self.refresh()
+
+    def column_of(self, t_us: int) -> int:
+        """The column of a moment."""
+        width = max(1, self.size.width)
+        return min(width - 1, t_us * (width - 1) // max(1, self._duration_us))
+
+    def time_at(self, column: int) -> int:
+        """The moment of a column."""
+        width = max(2, self.size.width)
+        return min(max(column, 0), width - 1) * self._duration_us // (width - 1)
+
+    def render_line(self, y: int) -> Strip:
+        """Paint one of the three lines."""
+        width = self.size.width
+        base = self.rich_style
+        if y > 2 or not width:
+            return Strip.blank(width, base)
+        if y == 2:
+            return self._bar(width, base)
+        density, marks = self._lines(width)
+        name = "timeline--density" if y == 0 else "timeline--mark"
+        return Strip([Segment((density, marks)[y], base + self.get_component_rich_style(name))])
+
+    def _bar(self, width: int, base: RichStyle) -> Strip:
+        at = self.column_of(self.position_us)
+        known = self.column_of(self._index.duration_us) + 1
+        rest = "\u2500" * max(0, known - at - 1)
+        return Strip(
+            [
+                Segment("\u2501" * at, base + self.get_component_rich_style("timeline--played")),
+                Segment("\u25cf", base + RichStyle(bold=True)),
+                Segment(
+                    rest + "\u00b7" * (width - at - 1 - len(rest)),
+                    base + self.get_component_rich_style("timeline--rest"),
+                ),
+            ],
+            width,
+        )
+
+    def _lines(self, width: int) -> list[str]:
+        key = (width, self._index.count, self._duration_us)
+        if self._cache[0] != key:
+            self._cache = (key, [self._density(width), self._marks(width)])
+        return self._cache[1]
+
+    def _borders(self, width: int) -> list[int]:
+        """The ``seq`` up to which events lie in front of each column's right border."""
+        index, total = self._index, max(1, self._duration_us)
+        columns = range(1, width)
+        # A moment t is in column t * (width - 1) // total.
+        ends = [index.at(-(-column * total // max(1, width - 1)) - 1) for column in columns]
+        return [0, *ends, index.count]
+
+    def _density(self, width: int) -> str:
+        borders = self._borders(width)
+        end = self._index.output_end
+        amounts = [end(b) - end(a) for a, b in pairwise(borders)]
+        most = math.log1p(max(amounts, default=0)) or 1.0
+        steps = len(_BLOCKS) - 1
+        return "".join(_BLOCKS[math.ceil(math.log1p(n) / most * steps)] for n in amounts)
+
+    def _marks(self, width: int) -> str:
+        borders = self._borders(width)
+        line = [" "] * width
+        for column in range(width):
+            first, last = borders[column] + 1, borders[column + 1]
+            for kind, shape, _ in MARKS:
+                if first <= last and self._index.between(kind, first, last):
+                    line[column] = shape
+                    break
+        for times, shape in ((self._found_us, _FOUND), (self._markers_us, _MARKER)):
+            for t_us in times:
+                line[self.column_of(t_us)] = shape
+        return "".join(line)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Seek, and drag from here."""
+        self._dragging = True
+        self.capture_mouse()
+        self.post_message(self.Seek(self.time_at(event.x)))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drag."""
+        if self._dragging:
+            self.post_message(self.Seek(self.time_at(event.x)))
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:  # noqa: ARG002 - the protocol
+        """Let go."""
+        self._dragging = False
+        self.release_mouse()
