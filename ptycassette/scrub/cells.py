@@ -11,7 +11,17 @@ from collections.abc import Iterator, Sequence
 
 from ptycassette.model import Size
 from ptycassette.screen.grid import Row
-from ptycassette.scrub.rows import Line, RowCopy, ScreenView, Segment, continues, joined_rows
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.rows import (
+    Line,
+    RowCopy,
+    ScreenView,
+    Segment,
+    chained,
+    continues,
+    joined_rows,
+    open_ended,
+)
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]
@@ -76,13 +86,50 @@ class OutputCells:
                 at += 1
                 continue
             first = at
+            texts = []
             while at < last and rows[at].view is None:
-                rows[at].text(cols)
+                texts.append(rows[at].text(cols))
                 at += 1
-            self._copy(rows, first, at)
+            self._copy(rows, first, at, texts)
 
-    def _copy(self, rows: Sequence[Row], first: int, last: int) -> None:
-        """Copy rows ``first`` up to ``last``, and the rows around that belong to their lines."""
+    def _copy(self, rows: Sequence[Row], first: int, last: int, texts: list[str]) -> None:
+        """Copy rows ``first`` up to ``last``, which show ``texts``.
+
+        Most rows end before the margin and are lines of their own. The others are taken
+        apart, together with the rows around that they may belong to.
+        """
+        cols = self._trace.terminal.columns
+        open_ends = [open_ended(text, cols) for text in texts]
+        for number in chained(texts):
+            open_ends[number] = True
+        opens = first > 0 and open_ended(rows[first - 1].text(cols), cols)
+        number, count = 0, last - first
+        while number < count:
+            row = rows[first + number]
+            if not (opens or row.wrapped or open_ends[number]):
+                if texts[number]:
+                    self._add_row(row, texts[number])
+                number += 1
+                continue
+            start = number
+            opens = True
+            while number < count and (opens or rows[first + number].wrapped):
+                opens = open_ends[number]
+                number += 1
+            self._copy_joined(rows, first + start, first + number)
+
+    def _add_row(self, row: Row, text: str) -> None:
+        """A row that is a line of its own."""
+        if not text.isascii():
+            text = canonical(text)
+        copy = RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped)
+        self._starts += (self._length, self._length + len(text))
+        self._segments += (Segment(copy, 0, len(text)), None)
+        self._texts.append(text)
+        self._length += len(text) + 1
+
+    def _copy_joined(self, rows: Sequence[Row], first: int, last: int) -> None:
+        """Rows ``first`` up to ``last`` and the rows around that belong to their lines."""
         lines = [_line(row) for row in rows[first:last]]
         for row in reversed(rows[max(0, first - _AROUND) : first]):
             line = _line(row)

@@ -16,7 +16,7 @@ from typing import Any
 from ptycassette.model import SessionMeta
 from ptycassette.scrub.identity_rules import PUBLIC_USERS
 from ptycassette.scrub.known import SHORTEST, KnownValue, is_random
-from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.rules import Rule, RuleSet
 
 __all__ = [
     "declared_values",
@@ -63,7 +63,7 @@ def secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name)) and not _PUBLIC_NAME.search(name)
 
 
-def declared_values(values: Iterable[str]) -> Iterator[KnownValue]:
+def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
     """Values that a caller declared secret, each also line by line.
 
     Raises:
@@ -74,7 +74,11 @@ def declared_values(values: Iterable[str]) -> Iterator[KnownValue]:
             raise ValueError(
                 f"a value of {len(value.strip())} characters cannot be scrubbed safely"
             )
-        yield from _lines(value, "declared", "<secret>")
+        rule = _shape(value, rules)
+        if rule is not None and rule.public:
+            yield KnownValue(value, "declared", rule.placeholder, rule.public, pieces=True)
+        else:
+            yield from _lines(value, "declared", "<secret>")
 
 
 def environment_values(
@@ -104,14 +108,22 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
         if document is not None:
             yield from document_values(document, rules=rules)
             return
-    found = rules.find(value)
-    if found and found[0].end - found[0].start == len(value):
-        rule = found[0].rule
-        yield KnownValue(value, rule.name, rule.placeholder, public=rule.public)
+    rule = _shape(value, rules)
+    if rule is not None:
+        pieces = True if rule.public else None
+        yield KnownValue(value, rule.name, rule.placeholder, rule.public, pieces=pieces)
     elif secret_name(name) and not _PATHLIKE.match(value) and not value.isdigit():
         yield from _lines(value, "environment", "<secret>")
     elif is_random(value) and not _PATHLIKE.match(value) and " " not in value and len(value) >= 16:
         yield KnownValue(value, "environment", "<secret>")
+
+
+def _shape(value: str, rules: RuleSet) -> Rule | None:
+    """The rule that knows the shape of the whole value."""
+    found = rules.find(value)
+    if found and found[0].end - found[0].start == len(value) and found[0].rule.kind == "secret":
+        return found[0].rule
+    return None
 
 
 def _random(value: str) -> bool:

@@ -23,6 +23,7 @@ __all__ = ["Hit", "KnownValue", "KnownValues", "is_random"]
 
 WINDOW = 8
 _LONG = 16
+_FEW_VOWELS = 0.3
 _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
 _SECRET_IN_WINDOW = 4
@@ -65,8 +66,14 @@ def is_random(text: str) -> bool:
     letters = sum(char.isalpha() for char in text)
     if digits + letters < 0.6 * len(text):
         return False
+    if digits and text.isalnum() and len(text) >= _LONG and _vowels(text) < _FEW_VOWELS * letters:
+        return True
     changes = sum(_kind(a) != _kind(b) for a, b in pairwise(text))
     return changes >= max(3, len(text) // 6) and (digits >= 1 or changes >= len(text) // 3)
+
+
+def _vowels(text: str) -> int:
+    return sum(char in "aeiouAEIOU" for char in text)
 
 
 def _kind(char: str) -> int:

@@ -11,13 +11,23 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.views import View
 
-__all__ = ["Line", "RowCopy", "ScreenView", "Segment", "continues", "joined_rows"]
+__all__ = [
+    "Line",
+    "RowCopy",
+    "ScreenView",
+    "Segment",
+    "chained",
+    "continues",
+    "joined_rows",
+    "open_ended",
+]
 
 BLANK = "\0"
 _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
@@ -177,6 +187,33 @@ class _Builder:
         result = "".join(self._parts), self._segments
         self._parts, self._segments, self._length = [], [], 0
         return result
+
+
+def open_ended(text: str, cols: int) -> bool:
+    """Whether the row after one that shows ``text`` (right-trimmed) might continue it.
+
+    Never False where ``continues`` would be True; quick, for it is asked for every row.
+    """
+    if not text:
+        return False
+    return (
+        len(text) >= cols - _NEAR_MARGIN - 2
+        or text[-1] in _BORDERS
+        or " " not in text[-_NEAR_MARGIN - 1 :]
+    )
+
+
+def chained(texts: Sequence[str]) -> Iterator[int]:
+    """Numbers of the rows with a token that may go on in the same columns of the row below."""
+    for number, (text, below) in enumerate(pairwise(texts)):
+        match = _TOKEN.search(text, 1)
+        while match is not None:
+            start, end = match.span()
+            part = _FIRST_WORD.match(below, start, end)
+            if part is not None and _mixed(part.group()) and not _INNER.match(below, start - 1):
+                yield number
+                break
+            match = _TOKEN.search(text, end)
 
 
 def continues(before: Line, line: Line) -> bool:

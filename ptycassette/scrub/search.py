@@ -14,11 +14,12 @@ from ptycassette.scrub.mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Found, Rule, RuleSet
 from ptycassette.scrub.views import squeezed_stretches
 
-__all__ = ["Match", "Searcher"]
+__all__ = ["Match", "Searcher", "shaped"]
 
 _DEPTH = 2
 _MOST_LEARNT = 20_000
 _LINE_OF_KEY = 16
+_SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 _MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
@@ -134,10 +135,19 @@ class Searcher:
         for line in lines:
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:
                 value_of_line = KnownValue(
-                    plain(line), rule.name, rule.placeholder, public=rule.public
+                    plain(line),
+                    rule.name,
+                    rule.placeholder,
+                    public=rule.public,
+                    pieces=shaped(rule, line),
                 )
                 if self.learnt.add(value_of_line):
                     self._new.append(value_of_line)
+
+
+def shaped(rule: Rule, value: str) -> bool | None:
+    """Whether pieces of a match identify it: yes for a token of a known shape, else it depends."""
+    return True if rule.kind == "secret" and rule.public and len(value) >= _SHAPED else None
 
 
 def _same(start: int, end: int) -> tuple[int, int]:

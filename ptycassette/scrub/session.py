@@ -82,7 +82,7 @@ class SessionScrubber:
         self._emulator = emulator
         self._tally = Tally()
         self._env_allowlist: tuple[str, ...] = ()
-        self._know([*declared_values(known), *values])
+        self._know([*declared_values(known, rules=rules), *values])
 
     def _know(self, values: Iterable[KnownValue]) -> None:
         for value in values:

@@ -90,6 +90,21 @@ class _Terminal(TracedTerminal):
         cols, buf = self.columns, self.buf
         total, done = len(data), 0
         starts = self._starts_of(data)
+        x = buf.x
+        end = x + total
+        row = buf.rows[buf.y]
+        if end <= cols and row.chars[x] and (end == len(row.chars) or row.chars[end]):
+            # What nearly all text is: it fits in the row and cuts no wide character.
+            if row.view is None:
+                self._look(total)
+            row.chars[x:end] = data
+            row.styles[x:end] = [self.pen.style] * total
+            if row.origins is not None:
+                row.origins[x:end] = starts  # type: ignore[assignment]
+            row.view = None
+            buf.x = end
+            self._last = (row, end)
+            return
         while done < total:
             count = min(total - done, cols - buf.x or cols) if self.autowrap else 1
             self._look(count)
