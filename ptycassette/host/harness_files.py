@@ -17,6 +17,7 @@ import msgspec
 from ptycassette.errors import NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
 from ptycassette.host.harness_probe import ask_version
+from ptycassette.host.plain_file import read_plain
 
 __all__ = [
     "Installed",
@@ -28,6 +29,7 @@ __all__ = [
     "load_profile",
 ]
 
+_MAX_BYTES = 1 << 20
 _PACKAGE = "ptycassette.harness"
 
 
@@ -124,8 +126,6 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
-    except FileNotFoundError as missing:
-        raise NotFoundError("no such file", where=str(path)) from missing
-    except (OSError, UnicodeDecodeError) as failed:
+        return read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8")
+    except UnicodeDecodeError as failed:
         raise UnreadableError(f"cannot be read: {failed}", where=str(path)) from failed

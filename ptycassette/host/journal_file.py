@@ -25,7 +25,14 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
+from ptycassette.errors import (
+    CassetteError,
+    JournalError,
+    LockedError,
+    NotFoundError,
+    StorageError,
+)
+from ptycassette.host.plain_file import open_plain
 from ptycassette.model import JournalEvent, SessionMeta, Typed
 from ptycassette.record.journal import MAX_BATCH_BYTES, JournalDecoder, JournalEncoder
 
@@ -351,13 +358,21 @@ class JournalSource:
 
     def _decode(self, decoder: JournalDecoder) -> Iterator[JournalEvent]:
         try:
-            with self.path.open("rb", buffering=0) as file:
+            with os.fdopen(_opened(self.path), "rb", buffering=0) as file:
                 while block := file.read(_BLOCK):
                     yield from decoder.feed(block)
-        except FileNotFoundError as exc:
-            raise NotFoundError("no such journal", where=str(self.path)) from exc
         except OSError as exc:
             raise JournalError(f"cannot be read: {exc.strerror}") from exc
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of a regular file that is no link; see ``lock_left_behind`` for the errors."""
+    try:
+        return open_plain(path, follow_links=False)
+    except NotFoundError as exc:
+        raise NotFoundError("no such journal", where=str(path)) from exc
+    except CassetteError as exc:
+        raise JournalError(exc.message, where=str(path)) from exc
 
 
 def lock_left_behind(path: Path) -> int:
@@ -369,13 +384,9 @@ def lock_left_behind(path: Path) -> int:
     Raises:
         LockedError: its recorder lives, or another ``recover`` works on it.
         NotFoundError: it is gone.
+        JournalError: it is no regular file, or cannot be read.
     """
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError as exc:
-        raise NotFoundError("no such journal", where=str(path)) from exc
-    except OSError as exc:
-        raise JournalError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+    fd = _opened(path)
     deadline = time.monotonic() + _PATIENCE_S
     while True:
         try:

@@ -32,7 +32,8 @@ import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.scenario.strict_yaml import parse_yaml
+from ptycassette.host.plain_file import read_plain
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 
 __all__ = ["Chosen", "Library", "Start"]
 
@@ -205,8 +206,8 @@ class Library:
     def _read_rules(self) -> tuple[Rule, ...]:
         path = self.place / RULES_FILE
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
+            data = read_plain(path, max_bytes=MAX_YAML_BYTES)
+        except NotFoundError:
             return ()
         try:
             rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules

@@ -17,10 +17,11 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.errors import CassetteError, JournalError, LockedError
+from ptycassette.errors import CassetteError, JournalError, LockedError, RefusedError
 from ptycassette.format.layout import MANIFEST
 from ptycassette.format.manifest import decode_manifest
 from ptycassette.host.diagnostic_writer import diagnostic_path
+from ptycassette.host.directory_handle import DirectoryHandle
 from ptycassette.host.finalising import Finaliser
 from ptycassette.host.journal_file import HIDDEN_SUFFIX, SUFFIX, JournalSource, lock_left_behind
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
@@ -132,10 +133,13 @@ def recover(
     Raises:
         NotFoundError: no such journal.
         LockedError: its recorder lives.
+        RefusedError: a journal from elsewhere, and no ``output``.
         JournalError: it is damaged; nothing was changed.
         SecretLeftError: scrubbing left something; the journal stays.
         ExistsError, StorageError: the place refuses; the journal stays.
     """
+    if output is None:
+        _check_ours(path)
     with _locked(path):
         try:
             source = JournalSource(path, salvage=salvage)
@@ -149,6 +153,20 @@ def recover(
         outcome = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
         path.unlink()
         return outcome
+
+
+def _check_ours(path: Path) -> None:
+    """Let only journals of our own say where to publish: a stranger's could name any place."""
+    try:
+        found = path.parent.stat()
+    except OSError:
+        return  # then there is no journal either, which is said elsewhere
+    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise RefusedError(
+            "not in a private directory of yours, so it does not decide where to publish",
+            where=str(path),
+            hint="say where, with --output",
+        )
 
 
 def _told(source: JournalSource, target: Path) -> Recovered:
@@ -201,8 +219,9 @@ def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
 def _has_id(target: Path, cassette_id: str) -> bool:
     """Whether the cassette of that id stands there already."""
     try:
-        page = decode_manifest((target / MANIFEST).read_bytes())
-    except (OSError, CassetteError):
+        with DirectoryHandle(target) as directory, directory.open(MANIFEST) as file:
+            page = decode_manifest(file.read_document())
+    except CassetteError:
         return False
     return page.manifest.id == cassette_id
 

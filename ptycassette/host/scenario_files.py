@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.errors import CassetteError, NotFoundError, UnreadableError, UsageError
+from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.plain_file import read_plain
 from ptycassette.scenario import (
     CheckOutcome,
     Evidence,
@@ -18,6 +19,7 @@ from ptycassette.scenario import (
     check_scenario,
     parse_scenario,
 )
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
 
 __all__ = ["check_file", "evidence_of", "find_scenarios", "load_scenario", "run_scenario"]
 
@@ -50,15 +52,10 @@ def load_scenario(path: str | os.PathLike[str], *, bound: bool = True) -> Scenar
     """Read a scenario file.
 
     Raises:
-        NotFoundError, UnreadableError: it cannot be read.
+        NotFoundError, UnreadableError, UnsafeFileError, LimitError: it cannot be read.
         UsageError: it is not a scenario.
     """
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError as exc:
-        raise NotFoundError("there is no such scenario", where=str(path)) from exc
-    except OSError as exc:
-        raise UnreadableError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+    data = read_plain(path, max_bytes=MAX_YAML_BYTES)
     return parse_scenario(data, where=str(path), bound=bound)
 
 

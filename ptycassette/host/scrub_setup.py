@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.host.plain_file import read_plain
 from ptycassette.host.scrub_sources import credential_values, file_lines
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
@@ -20,6 +21,7 @@ __all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "sessio
 
 CONFIG_NAME = "ptycassette.toml"
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
+_MAX_BYTES = 1 << 20
 PLUGIN_GROUP = "ptycassette.scrub_rules"
 """Entry points that name a ``Rule``, several, or a function that returns several."""
 
@@ -29,18 +31,19 @@ def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubCo
 
     Raises:
         NotFoundError: a file that was named is not there.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
         UsageError: it says what it cannot say.
     """
     named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
     place = named or (cwd or Path.cwd()) / CONFIG_NAME
     try:
-        text = place.read_text(encoding="utf-8")
-    except OSError as exc:
-        if named is None:
+        text = read_plain(place, max_bytes=_MAX_BYTES).decode("utf-8")
+    except NotFoundError:
+        if (
+            named is None
+        ):  # one that is there and cannot be read is an error: it says what is secret
             return ScrubConfig()
-        raise NotFoundError(
-            f"the scrub configuration cannot be read: {exc.strerror}", where=visible(str(named))
-        ) from exc
+        raise
     except UnicodeDecodeError as exc:
         raise UsageError("not UTF-8", where=visible(str(place))) from exc
     return parse_config(text, where=visible(str(place)))

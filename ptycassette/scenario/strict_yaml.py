@@ -13,9 +13,12 @@ import yaml
 from ptycassette.errors import UsageError
 from ptycassette.model.visible import visible
 
-__all__ = ["parse_yaml"]
+__all__ = ["MAX_YAML_BYTES", "parse_yaml"]
 
-MAX_YAML_BYTES = 4 << 20
+MAX_YAML_BYTES = 1 << 20
+MAX_NODES = 20_000
+"""Scalars, lists and mappings; reading them takes about half a second."""
+MAX_DIGITS = 64
 
 
 def parse_yaml(data: bytes, *, where: str) -> Any:
@@ -32,21 +35,38 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
         raise UsageError(f"longer than {MAX_YAML_BYTES} bytes", where=where)
     try:
         return yaml.load(data, _StrictLoader)  # noqa: S506 - a SafeLoader, and stricter
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as exc:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as exc:
         raise UsageError(f"no YAML as it is read here: {visible(str(exc))}", where=where) from exc
 
 
 class _StrictLoader(yaml.SafeLoader):
     """Safe, and without what hides meaning."""
 
+    _nodes = 0
+
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases and anchors before anything is expanded."""
+        """Refuse aliases and anchors before anything is expanded, and more than can be meant."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
+        if getattr(event, "tag", None) is not None:
+            raise yaml.composer.ComposerError(None, None, "tags are not allowed", event.start_mark)
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise yaml.composer.ComposerError(
+                None, None, f"more than {MAX_NODES} values", event.start_mark
+            )
         if isinstance(event, yaml.events.AliasEvent) or getattr(event, "anchor", None):
             raise yaml.composer.ComposerError(
                 None, None, "anchors and aliases are not allowed", event.start_mark
             )
         return super().compose_node(parent, index)
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """Let ``12:30`` be text (YAML 1.1 has numbers in base 60), and digits without end too."""
+        tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+        is_number = tag in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
+        if is_number and (":" in value or len(value) > MAX_DIGITS):
+            return "tag:yaml.org,2002:str"
+        return tag
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         """Refuse merge keys, repeated keys and keys that are no text."""
@@ -65,7 +85,7 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# YAML 1.1 reads ``12:30`` as a number in base 60, and dates as dates; here they are text.
+# YAML 1.1 reads dates as dates; here they are text.
 _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_bounds import check_dotted_keys
 from ptycassette.scrub.patterns import Pattern, PatternError
 from ptycassette.scrub.rules import Kind, Rule
 
@@ -79,11 +80,12 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
         UsageError: no TOML, an unknown key, a wrong type, a pattern that is none.
     """
     try:
+        check_dotted_keys(text)
         document: dict[str, Any] = msgspec.toml.decode(text)
         table = msgspec.convert(document.get("scrub", {}), _ScrubTable)
     except msgspec.ValidationError as exc:
         raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
-    except msgspec.DecodeError as exc:
+    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise UsageError(f"not TOML: {exc}", where=where) from exc
     return ScrubConfig(
         volatile=table.volatile,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_bounds import check_dotted_keys
 
 __all__ = ["fill", "read_toml", "suggest"]
 
@@ -25,8 +26,9 @@ def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> 
         UsageError: not TOML, or a name without a value.
     """
     try:
+        check_dotted_keys(text)
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise UsageError(f"not TOML: {wrong}", where=where) from wrong
     return raw if variables is None else dict(fill(raw, where, variables))
 

@@ -1,0 +1,56 @@
+"""Read a small file that a user named: a regular one, of bounded size, without waiting.
+
+A name may lead to a pipe (opening it would wait for ever), a device without an
+end, or a file far too large for what it is said to be. Links are followed here:
+the user, not a cassette, named the path.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+
+__all__ = ["open_plain", "read_plain"]
+
+
+def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
+    """Open a regular file for reading; returns its descriptor.
+
+    Raises:
+        NotFoundError: nothing is there.
+        UnsafeFileError: a device, a pipe, a socket or a directory is, or an unwanted link.
+        UnreadableError: the system refuses.
+    """
+    place = os.fspath(path)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        fd = os.open(place, flags)
+    except (FileNotFoundError, ValueError) as exc:
+        raise NotFoundError("there is no such file", where=place) from exc
+    except OSError as exc:
+        raise UnreadableError(f"cannot be read: {exc.strerror}", where=place) from exc
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise UnsafeFileError("no regular file", where=place)
+    return fd
+
+
+def read_plain(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
+    """The bytes of a regular file.
+
+    Raises:
+        NotFoundError: nothing is there.
+        UnsafeFileError: a device, a pipe, a socket or a directory is.
+        UnreadableError: the system refuses.
+        LimitError: it is larger than ``max_bytes``.
+    """
+    with os.fdopen(open_plain(path), "rb") as file:
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as exc:
+            raise UnreadableError(f"cannot be read: {exc.strerror}", where=os.fspath(path)) from exc
+    if len(data) > max_bytes:
+        raise LimitError(f"larger than {max_bytes} bytes", where=os.fspath(path))
+    return data

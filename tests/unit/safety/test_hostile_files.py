@@ -1,0 +1,216 @@
+"""Files that a command is pointed at: pipes, devices, links, bombs. Refused at once, and typed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptycassette.errors import (
+    CassetteError,
+    JournalError,
+    LimitError,
+    RefusedError,
+    UnsafeFileError,
+    UsageError,
+)
+from ptycassette.harness import Probe, Profile
+from ptycassette.host.harness_files import load_profile
+from ptycassette.host.journal_file import JournalFile, JournalSource
+from ptycassette.host.library import Library
+from ptycassette.host.plain_file import read_plain
+from ptycassette.host.recovery import recover
+from ptycassette.host.scenario_files import check_file, find_scenarios, load_scenario
+from ptycassette.host.scrub_setup import load_config
+from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.provider.fake.script import Script
+from ptycassette.scenario import parse_scenario
+from ptycassette.scenario.strict_yaml import parse_yaml
+from ptycassette.scrub.config import parse_config
+
+YAML_BOMBS = {
+    "aliases": b"a: &a [x]\nb: [*a, *a]",
+    "merge": b"a: {<<: {b: 1}}",
+    "wide": b"[" + b"a," * 200_000 + b"a]",
+    "deep": b"[" * 400_000,
+    "keys": b"\n".join(b"k%d: 1" % number for number in range(60_000)),
+    "long": b"a: " + b"x" * 4_000_000,
+    "python": b"a: !!python/object/apply:os.system [ls]",
+    "binary": b"a: !!binary AAAA",
+    "set": b"!!set {a, b}",
+    "twice": b"a: 1\na: 2",
+    "list-as-key": b"? [a]\n: b",
+    "documents": b"a: 1\n---\nb: 2",
+    "bytes": b"\xff\xfe\x00",
+    "control": b"a: \x1b[31m",
+    "nothing-closes": b'"' + b"a" * 500_000,
+}
+TOML_BOMBS = {
+    "deep": "a=" + "[" * 100_000,
+    "deep-tables": "a=" + "{a=" * 100_000,
+    "digits": "a=" + "9" * 100_000,
+    "dotted": ".".join(["a"] * 20_000) + "=1",
+    "dotted-header": f"[{'.'.join(['a'] * 20_000)}]",
+    "twice": "a=1\na=2",
+    "control": "a='\x1b[31m'",
+}
+TOML_READERS: dict[str, Callable[[str], object]] = {
+    "scrub": lambda text: parse_config(text, where="x"),
+    "profile": lambda text: Profile.parse(text, where="x"),
+    "probe": lambda text: Probe.parse(text, where="x"),
+    "script": lambda text: Script.parse(text, where="x", variables={}),
+}
+
+
+@pytest.mark.parametrize("name", YAML_BOMBS)
+def test_a_hostile_scenario_is_refused_in_a_second(name: str) -> None:
+    """Small files cannot grow, and none may hold more values than a scenario can mean."""
+    began = time.process_time()
+    with pytest.raises(UsageError):
+        parse_scenario(YAML_BOMBS[name], where="x")
+
+    assert time.process_time() - began < 1.5
+
+
+@pytest.mark.parametrize("value", ["12:30", "1" + ":1" * 10_000, "9" * 5_000, "1e9_9:1"])
+def test_numbers_in_disguise_are_text(value: str) -> None:
+    """Base 60, and digits that Python would refuse to print."""
+    assert parse_yaml(f"a: {value}".encode(), where="x") == {"a": value}
+
+
+@pytest.mark.parametrize("name", TOML_BOMBS)
+@pytest.mark.parametrize("reader", TOML_READERS)
+def test_hostile_toml_is_refused_in_a_second(reader: str, name: str) -> None:
+    """Rules, profiles, probes and scripts: nesting, digits, keys of thousands of parts."""
+    began = time.process_time()
+    with pytest.raises(UsageError):
+        TOML_READERS[reader](TOML_BOMBS[name])
+
+    assert time.process_time() - began < 1.5
+
+
+@pytest.fixture(params=["pipe", "directory", "socket"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Something that is no regular file."""
+    path = tmp_path / "x.scenario.yaml"
+    if request.param == "pipe":
+        os.mkfifo(path)
+    elif request.param == "directory":
+        path.mkdir()
+    else:
+        os.mknod(path, 0o140600)
+    return path
+
+
+def test_what_is_no_file_is_never_waited_for(no_file: Path) -> None:
+    """Whoever reads a small file refuses a pipe instead of waiting for its other end."""
+    readers: list[Callable[[], object]] = [
+        lambda: read_plain(no_file, max_bytes=10),
+        lambda: load_scenario(no_file),
+        lambda: load_config(no_file),
+        lambda: load_profile(str(no_file)),
+        lambda: JournalSource(no_file),
+        lambda: recover(no_file),
+    ]
+    for reader in readers:
+        with pytest.raises(CassetteError):
+            reader()
+
+
+def test_a_directory_of_scenarios_with_a_pipe_fails_that_one(tmp_path: Path) -> None:
+    """``check .`` does not hang."""
+    os.mkfifo(tmp_path / "a.scenario.yaml")
+    (found,) = find_scenarios([tmp_path])
+
+    assert not check_file(str(found)).passed
+
+
+def test_a_device_without_an_end_is_refused() -> None:
+    """``/dev/zero`` is not read into memory."""
+    with pytest.raises(UnsafeFileError):
+        load_scenario("/dev/zero")
+
+
+def test_a_file_that_is_far_too_large_is_not_read(tmp_path: Path) -> None:
+    """A sparse terabyte costs nothing to make."""
+    path = tmp_path / "rules.yaml"
+    path.touch()
+    os.truncate(path, 1 << 40)
+    (tmp_path / "library.yaml").symlink_to(path)
+
+    with pytest.raises(LimitError):
+        load_scenario(path)
+    with pytest.raises(LimitError):
+        Library(tmp_path, state=tmp_path)
+
+
+def test_a_scrub_configuration_that_cannot_be_read_is_no_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what is secret: going on without it would let that through."""
+    (tmp_path / "ptycassette.toml").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UnsafeFileError):
+        load_config()
+
+
+def _journal(directory: Path, target: Path) -> Path:
+    meta = SessionMeta(
+        id="00000000-0000-4000-8000-000000000001",
+        argv=("sh",),
+        size=Size(24, 80),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="sh"),
+        target=str(target),
+    )
+    journal = JournalFile(meta, directory=directory)
+    journal.on_output(1, b"hello\r\n")
+    journal.close()
+    return journal.path
+
+
+def test_a_journal_of_a_stranger_does_not_say_where_to_publish(tmp_path: Path) -> None:
+    """One that lies where others can write names no target; the user does."""
+    shared = tmp_path / "downloads"
+    shared.mkdir(mode=0o755)
+    path = _journal(shared, tmp_path / "elsewhere")
+
+    with pytest.raises(RefusedError, match="private"):
+        recover(path)
+    assert not (tmp_path / "elsewhere").exists()
+    assert recover(path, output=tmp_path / "mine").outcome == "published"
+
+
+def test_a_journal_behind_a_link_is_refused(tmp_path: Path) -> None:
+    """A journal directory holds files of its own."""
+    path = _journal(tmp_path, tmp_path / "c")
+    link = tmp_path / "link.journal"
+    link.symlink_to(path)
+
+    with pytest.raises(JournalError):
+        recover(link)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "huge"])
+def test_recovering_does_not_trust_what_stands_at_the_target(tmp_path: Path, kind: str) -> None:
+    """A pipe named manifest.json would have been waited for, a link followed."""
+    target = tmp_path / "c"
+    target.mkdir()
+    manifest = target / "manifest.json"
+    if kind == "pipe":
+        os.mkfifo(manifest)
+    elif kind == "link":
+        manifest.symlink_to("/dev/zero")
+    else:
+        manifest.touch()
+        os.truncate(manifest, 1 << 40)
+    path = _journal(tmp_path, target)
+
+    with pytest.raises(CassetteError):
+        recover(path)
+    assert path.exists()
