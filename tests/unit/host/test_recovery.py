@@ -53,7 +53,7 @@ def head(target: Path) -> SessionMeta:
 
 def crashed(tmp_path: Path, *events: JournalEvent) -> Path:
     """A journal that nobody holds."""
-    (tmp_path / "journals").mkdir(exist_ok=True)
+    (tmp_path / "journals").mkdir(mode=0o700, exist_ok=True)
     journal = JournalFile(head(tmp_path / "c"), directory=tmp_path / "journals")
     for event in events:
         if isinstance(event, Output):
