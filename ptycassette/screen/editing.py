@@ -63,9 +63,16 @@ class Editing(Core):
             self.losing(buf.y, buf.y)
         if how == 0 and not private and not self.origin:
             # What nearly all of them are. Without DECOM the cursor is never outside.
-            x = buf.x
+            x, erase = buf.x, self.pen.erase
             row = buf.rows[buf.y]
-            row.replace(x, self.columns, self.pen.erase)
+            chars = row.chars
+            left = len(chars) - x
+            if left != self.columns - x or row.origins is not None or (left and chars[x] == ""):
+                row.replace(x, self.columns, erase)
+            else:
+                chars[x:] = [BLANK] * left
+                row.styles[x:] = [erase] * left
+                row.view = None
             if x == 0:
                 row.wrapped = False
             return

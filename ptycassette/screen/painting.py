@@ -27,10 +27,17 @@ class Painting(Core):
             for char in data:
                 self._step(char)
             return
-        if self.kind > PLAIN or not data.isascii():
+        if self.kind > PLAIN:
             self._paint_mixed(data)
             return
-        self.kind, self.width = PLAIN, 1
+        if data.isascii():
+            self.kind = PLAIN
+        elif self.width_mode.narrow.fullmatch(data):
+            self.kind = self.width_mode.classify(data[-1])[0]
+        else:
+            self._paint_mixed(data)
+            return
+        self.width = 1
         buf = self.buf
         x = buf.x
         end = x + len(data)
@@ -74,27 +81,28 @@ class Painting(Core):
 
     def _paint_mixed(self, data: str) -> None:
         mode = self.width_mode
-        run = ""
-        for match in mode.runs.finditer(data):
-            group = match.lastindex
-            if group == 3 or (not run and self.kind > PLAIN and mode.leads(self.kind)):
-                if run:
-                    self.kind = mode.classify(run[-1])[0]
-                    run = ""
-                rest = match.group()
-                self._step(rest[0])
-                if len(rest) > 1:
-                    self._paint_mixed(rest[1:])
+        match = mode.runs.match
+        at, end = 0, len(data)
+        kind = self.kind
+        while at < end:
+            found = match(data, at)
+            assert found is not None  # noqa: S101 - its last alternative takes any character
+            group = found.lastindex
+            if group == 3 or (kind > PLAIN and mode.leads(kind)):
+                self.kind = kind
+                self._step(data[at])
+                kind = self.kind
+                at += 1
                 continue
-            run = match.group()
+            at = found.end()
             if group == 1:
-                self._paint_narrow(run)
+                self._paint_narrow(found.group())
                 self.width = 1
             else:
-                self._paint_wide(run)
+                self._paint_wide(found.group())
                 self.width = 2
-        if run:
-            self.kind = mode.classify(run[-1])[0]
+            kind = mode.classify(data[at - 1])[0]
+        self.kind = kind
 
     def _paint_narrow(self, data: str) -> None:
         """Paint characters of one cell each."""

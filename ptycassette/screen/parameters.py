@@ -6,7 +6,7 @@ values up to 2**31-1) are those of xterm.js.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 __all__ = [
     "MAX_PARAMETERS",
@@ -26,36 +26,33 @@ MAX_VALUE: Final = 0x7FFFFFFF
 _MAX_DIGITS: Final = 10
 
 
-class Parameter(NamedTuple):
-    """One parameter: its value (0 when empty) and what follows it after colons (-1 when empty)."""
-
-    value: int
-    sub: tuple[int, ...] = ()
+Parameter = tuple[int, tuple[int, ...]]
+"""One parameter: its value (0 when empty) and what follows it after colons (-1 when empty)."""
 
 
 def _number(text: str, empty: int) -> int:
     if not text:
         return empty
+    if len(text) < _MAX_DIGITS:
+        return int(text)
     digits = text.lstrip("0")
-    if len(digits) > _MAX_DIGITS:
-        return MAX_VALUE
-    return min(int(digits or "0"), MAX_VALUE)
+    return min(int(digits or "0"), MAX_VALUE) if len(digits) <= _MAX_DIGITS else MAX_VALUE
 
 
 def parse_parameters(text: str) -> list[Parameter]:
     """The parameters in ``text``, digits with ``;`` and ``:`` between them. At least one."""
+    items = text.split(";", MAX_PARAMETERS)[:MAX_PARAMETERS]
+    if ":" not in text:
+        return [(_number(item, 0), ()) for item in items]
     found: list[Parameter] = []
     left = MAX_PARAMETERS
-    for item in text.split(";", MAX_PARAMETERS)[:MAX_PARAMETERS]:
+    for item in items:
         value, *sub = item.split(":", left + 1)[: left + 1]
         left -= len(sub)
-        found.append(Parameter(_number(value, 0), tuple(_number(part, -1) for part in sub)))
+        found.append((_number(value, 0), tuple(_number(part, -1) for part in sub)))
     return found
 
 
 def values(text: str) -> tuple[int, ...]:
     """The values alone; sub-parameters are dropped."""
-    if ":" not in text:
-        items = text.split(";", MAX_PARAMETERS)[:MAX_PARAMETERS]
-        return tuple(_number(item, 0) for item in items)
-    return tuple(item.value for item in parse_parameters(text))
+    return tuple(value for value, _ in parse_parameters(text))

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from ptycassette.model import DEFAULT_STYLE, Style
 from ptycassette.screen.parameters import MAX_SEQUENCE, Parameter, parse_parameters
 
@@ -20,7 +22,7 @@ __all__ = ["Pen", "Pens", "is_protected", "public_style"]
 
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
 _PEN_LIMIT: Final = 1 << 14
-_NEXT_LIMIT: Final = 1 << 10
+_NEXT_LIMIT: Final = 1 << 15
 
 _SIMPLE: Final[dict[int, dict[str, Any]]] = {
     1: {"bold": True},
@@ -48,6 +50,12 @@ _SIMPLE: Final[dict[int, dict[str, Any]]] = {
     **{40 + n: {"bg": n} for n in range(8)},
     **{90 + n: {"fg": 8 + n} for n in range(8)},
     **{100 + n: {"bg": 8 + n} for n in range(8)},
+}
+_RESET: Final[dict[str, Any]] = {
+    # everything but the link, which is no part of SGR
+    name: getattr(DEFAULT_STYLE, name)
+    for name in Style.__struct_fields__
+    if name != "link"
 }
 _COLORS: Final = {38: "fg", 48: "bg", 58: "underline_color"}
 
@@ -91,6 +99,7 @@ class Pens:
     def __init__(self) -> None:
         self._pens: dict[Style, Pen] = {}
         self._erase: dict[int | str, Style] = {}
+        self._remembered = 0
         self.default = self.of(DEFAULT_STYLE)
 
     def of(self, style: Style) -> Pen:
@@ -100,6 +109,7 @@ class Pens:
         if pen is not None and type(pen.style) is type(style):
             return pen
         if len(self._pens) >= _PEN_LIMIT:
+            self._forget()
             self._pens.clear()
             self._erase.clear()
         erase = DEFAULT_STYLE
@@ -122,68 +132,87 @@ class Pens:
         """The pen after one or more complete SGR sequences, as ``CSI 1 m CSI 31 m``."""
         after = pen
         for sequence in text.split("m")[:-1]:
-            parameters = sequence.lstrip("\x1b[\x9b")
-            if len(parameters) <= MAX_SEQUENCE:
-                after = self._apply_one(after, parameters)
-        if len(pen.next) >= _NEXT_LIMIT:
-            pen.next.clear()
-        pen.next[text] = after
+            single = f"{sequence}m"
+            known = after.next.get(single)
+            if known is None:
+                parameters = sequence.lstrip("\x1b[\x9b")
+                known = after
+                if len(parameters) <= MAX_SEQUENCE:
+                    known = self._apply_one(after, parameters)
+                self._remember(after, single, known)
+            after = known
+        if text not in pen.next:
+            self._remember(pen, text, after)
         return after
 
+    def _remember(self, pen: Pen, text: str, after: Pen) -> None:
+        """Keep where ``text`` leads, within a bound for all pens together."""
+        if self._remembered >= _NEXT_LIMIT:
+            self._forget()
+        self._remembered += 1
+        pen.next[text] = after
+
+    def _forget(self) -> None:
+        for pen in self._pens.values():
+            pen.next.clear()
+        self._remembered = 0
+
     def _apply_one(self, pen: Pen, parameters: str) -> Pen:
-        fields = _fields(pen.style)
+        changes: dict[str, Any] = {}
         protected = is_protected(pen.style)
         items = parse_parameters(parameters)
         at = 0
         while at < len(items):
-            code = items[at].value
+            code, sub = items[at]
             if code == 0:
-                fields = {**_fields(DEFAULT_STYLE), "link": fields["link"]}
+                changes = dict(_RESET)
                 protected = False
             elif code == 4:
-                fields["underline"] = _underline(items[at])
+                changes["underline"] = _underline(sub)
             elif code in _COLORS:
-                at += _color(items, at, fields)
+                at += _color(items, at, changes)
             else:
-                fields.update(_SIMPLE.get(code, {}))
+                changes.update(_SIMPLE.get(code, {}))
             at += 1
-        return self.of((ProtectedStyle if protected else Style)(**fields))
+        after = self.of(msgspec.structs.replace(pen.style, **changes))
+        if protected != is_protected(after.style):
+            after = self.protect(after, protected=protected)
+        return after
 
 
-def _underline(item: Parameter) -> str:
-    style = item.sub[0] if item.sub else 1
+def _underline(sub: tuple[int, ...]) -> str:
+    style = sub[0] if sub else 1
     return _UNDERLINES[style] if 0 <= style < len(_UNDERLINES) else "single"
 
 
-def _color(items: list[Parameter], at: int, fields: dict[str, Any]) -> int:
+def _color(items: list[Parameter], at: int, changes: dict[str, Any]) -> int:
     """Set the colour that starts at ``items[at]``; say how many more items it takes.
 
     With colons the values belong to one item, ``38:5:n`` or ``38:2:space:r:g:b``.
     With semicolons they are items of their own, ``38;5;n`` or ``38;2;r;g;b``, and
     missing ones at the end count as 0.
     """
-    field = _COLORS[items[at].value]
-    sub = items[at].sub
+    code, sub = items[at]
+    field = _COLORS[code]
     if sub:
-        _set_color(fields, field, sub[0], list(sub[1:2] if sub[0] == 5 else sub[2:5]))
+        _set_color(changes, field, sub[0], list(sub[1:2] if sub[0] == 5 else sub[2:5]))
         return 0
     rest = items[at + 1 : at + 7]
     if not rest:
         return 1
-    mode = rest[0].value
-    if rest[0].sub:
-        values = rest[0].sub
-        _set_color(fields, field, mode, list(values[:1] if mode == 5 else values[1:4]))
+    mode, values = rest[0]
+    if values:
+        _set_color(changes, field, mode, list(values[:1] if mode == 5 else values[1:4]))
         return 1
     taken = {5: 2, 2: 4, 0: 6}.get(mode, 5)
-    _set_color(fields, field, mode, [item.value for item in rest[1:taken]])
+    _set_color(changes, field, mode, [value for value, _ in rest[1:taken]])
     return taken
 
 
-def _set_color(fields: dict[str, Any], field: str, mode: int, values: list[int]) -> None:
+def _set_color(changes: dict[str, Any], field: str, mode: int, values: list[int]) -> None:
     known = [max(value, 0) & 255 for value in values]
     if mode == 5:
-        fields[field] = known[0] if known else 0
+        changes[field] = known[0] if known else 0
     elif mode == 2:
         red, green, blue = [*known, 0, 0, 0][:3]
-        fields[field] = f"#{red:02x}{green:02x}{blue:02x}"
+        changes[field] = f"#{red:02x}{green:02x}{blue:02x}"

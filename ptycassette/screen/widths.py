@@ -136,6 +136,7 @@ class WidthMode:
         narrow_class = _character_class(_between([*wide, *slow], 0x20, _BMP_LAST))
         wide_class = _character_class([item for item in wide if item[1] <= _BMP_LAST])
         astral_class = _character_class([item for item in wide if item[0] > _BMP_LAST])
+        self.narrow = re.compile(f"[{narrow_class}]+")
         self.runs = re.compile(
             f"([{narrow_class}]+)|([{wide_class}]+|[{astral_class}]+)|(.)", re.DOTALL
         )
