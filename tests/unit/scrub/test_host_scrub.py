@@ -38,7 +38,7 @@ def write(root: Path, name: str, text: str) -> Path:
         ),
         (".config/gh/hosts.yml", f"github.com:\n    oauth_token: {SECRET}\n    user: bob\n"),
         (".netrc", f"machine x.io login bob password {SECRET}\n"),
-        (".npmrc", f"//registry.npmjs.org/:_authToken={SECRET}\n"),
+        (".npmrc", f"//registry.example/:_authToken={SECRET}\n"),
         (".aws/credentials", f"[default]\naws_secret_access_key = {SECRET}\n"),
         (".git-credentials", f"https://bob:{SECRET}@git.io\n"),
         (".cache/huggingface/token", f"{SECRET}\n"),
