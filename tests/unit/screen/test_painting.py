@@ -108,3 +108,13 @@ def test_the_text_alone_can_be_had() -> None:
     emulator.feed(b"ab\x1b[1mcd")
 
     assert tuple(emulator.text()) == emulator.snapshot().rows == ("abcd", "")
+
+
+def test_rows_that_come_in_take_the_background_unless_they_come_from_above() -> None:
+    """IL, DL, SU and LF fill with the pen's background; SD does not, as in xterm."""
+    for sequence, background in (("\x1b[L", 4), ("\x1b[M", 4), ("\x1b[S", 4), ("\x1b[T", None)):
+        emulator = PyteEmulator(Size(2, 3))
+        emulator.feed(f"\x1b[44m{sequence}".encode())
+        runs = [run for row in emulator.snapshot().styles for run in row]
+
+        assert [run.style.bg for run in runs] == ([] if background is None else [background])
