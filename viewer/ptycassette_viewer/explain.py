@@ -234,9 +234,9 @@ def _private(parameters: str, final: str) -> str:
 def _mode(parameters: str, *, on: bool) -> str:
     word = "set" if on else "reset"
     if not parameters.startswith("?"):
-        return f"{'SM' if on else 'RM'}: {word} mode {parameters}"
+        return f"{'SM' if on else 'RM'}: {word}: mode {parameters}"
     names = [_MODES.get(number, f"mode {number}") for number in parameters[1:].split(";")]
-    return f"{'DECSET' if on else 'DECRST'}: {word} {', '.join(names)}"
+    return f"{'DECSET' if on else 'DECRST'}: {word}: {', '.join(names)}"
 
 
 def _sgr(parameters: str) -> str:

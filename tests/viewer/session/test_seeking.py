@@ -88,7 +88,7 @@ def test_state_after_seek_is_state_after_playing(
     session.run()
     head = session.head()
     order = list(range(len(truth))) * 2
-    random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
+    random.Random(seed).shuffle(order)
 
     for place in order:
         t_us, screen, state = truth[place]
@@ -110,7 +110,7 @@ def test_real_recordings_seek_exactly(agents: Path, name: str) -> None:
     session = session_on(agents / name)
     head = session.head()
     places = list(range(len(truth)))
-    random.Random(7).shuffle(places)  # noqa: S311 - an order, no secret
+    random.Random(7).shuffle(places)
 
     for place in places[:150]:
         assert head.move(place + 1)

@@ -128,6 +128,8 @@ class VirtualList(ScrollView, inherit_bindings=False, can_focus=True):
             base += self.get_component_rich_style("virtual-list--cursor", partial=True)
             base += RichStyle(reverse=True)
         text = self._row(number)
+        if number == self.cursor:
+            return Strip([Segment(text.plain, base)]).crop_extend(scroll_x, scroll_x + width, base)
         segments = [
             Segment(segment.text, base + (segment.style or RichStyle()))
             for segment in text.render(self.app.console, end="")

@@ -1,0 +1,72 @@
+"""Drive the app as a user does, until nothing is left to be done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.recording_screen import RecordingScreen
+
+__all__ = ["Clock", "drive", "press", "recording", "settled"]
+
+Scenario = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+class Clock:
+    """Seconds that go by when told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """The time now."""
+        return self.now
+
+
+def recording(pilot: Pilot[Any]) -> RecordingScreen:
+    """The screen of the recording, also below a dialog."""
+    found = [s for s in pilot.app.screen_stack if isinstance(s, RecordingScreen)]
+    return found[-1]
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Wait until the background work is done and the screen asked for is shown."""
+    for _ in range(2_000):
+        await pilot.pause()
+        screens = [s for s in pilot.app.screen_stack if isinstance(s, RecordingScreen)]
+        if all(
+            s.seeker.idle and s.session.emulated.is_set() and s.shown is not None and s.shown.exact
+            for s in screens
+        ):
+            await pilot.pause()
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("the app did not come to rest")
+
+
+async def press(pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys one after the other, each seen through."""
+    for key in keys:
+        await pilot.press(key)
+        await settled(pilot)
+
+
+def drive(
+    path: Path, scenario: Scenario, *, size: tuple[int, int] = (80, 24), **options: Any
+) -> ViewerApp:
+    """Run the app on a cassette (or a directory) and let ``scenario`` use it."""
+    app = ViewerApp(path, **options)
+    app.animation_level = "none"
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await settled(pilot)
+            await scenario(pilot)
+
+    asyncio.run(run())
+    return app
