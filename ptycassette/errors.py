@@ -36,6 +36,7 @@
     |  |- SecretLeftError              scrub verification found something; nothing was published
     |  '- InputRefusedError            input that the terminal would cut or the policy forbids
     |- SessionError               125  a live session failed
+    |  |- RunFailedError               the run must not become a cassette; a diagnostic was left
     |  |- SpawnError                   the program could not be started (126 or 127)
     |  |- SessionClosedError           the session is over
     |  '- WaitTimeoutError             a wait on the screen ran out of time; shows the screen
@@ -73,6 +74,7 @@ __all__ = [
     "RecordError",
     "RefusedError",
     "RequiredFeatureError",
+    "RunFailedError",
     "SecretLeftError",
     "SequenceError",
     "SessionClosedError",
@@ -258,6 +260,28 @@ class InputRefusedError(RefusedError):
 
 class SessionError(CassetteError):
     """A live session failed."""
+
+
+class RunFailedError(SessionError):
+    """The run must not become a cassette; a diagnostic directory says more.
+
+    Args:
+        message: what failed.
+        stage: ``run`` (a timeout, or an exception of whoever drove it), ``final``
+            (the journal ends before the program did) or ``output`` (there is
+            neither output nor an end).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: str = "run",
+        where: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.stage = stage
 
 
 class SpawnError(SessionError):

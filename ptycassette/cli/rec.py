@@ -189,8 +189,8 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 def _run(
     recorder: Recorder, steps: tuple[Step, ...] | None, *, interactive: bool, given: dict[str, Any]
 ) -> int:
+    from ptycassette.errors import RunFailedError
     from ptycassette.host.rec_session import record_headless, record_interactive, shell_status
-    from ptycassette.record.finalise import RunFailedError
 
     quiet = given["quiet"]
     fixed = any(given[name] is not None for name in ("size", "cols", "rows"))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.errors import SecretLeftError
+from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.host.cassette_writer import CassetteWriter
 from ptycassette.host.diagnostic_writer import DiagnosticWriter
 from ptycassette.model import EmulatorFactory, EventSource, Manifest, Scrubber, SessionMeta
 from ptycassette.record.diagnostic import diagnostic_of
-from ptycassette.record.finalise import Progress, RunFailedError, finalise, finalise_failed
+from ptycassette.record.finalise import Progress, finalise, finalise_failed
 from ptycassette.record.unscrubbed import Unscrubbed
 from ptycassette.screen import default_emulator
 from ptycassette.scrub import default_scrubber

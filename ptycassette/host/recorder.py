@@ -24,7 +24,7 @@ from typing import Any, Self, Unpack
 
 import msgspec
 
-from ptycassette.errors import CassetteError, LimitError, RecordError, SpawnError
+from ptycassette.errors import CassetteError, LimitError, RecordError, RunFailedError, SpawnError
 from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
 from ptycassette.host.async_session import AsyncSession
@@ -50,7 +50,6 @@ from ptycassette.model import (
     QuotaRecord,
     SessionMeta,
 )
-from ptycassette.record.finalise import RunFailedError
 
 __all__ = ["AsyncRecording", "Recorder", "Recording", "arecord", "record"]
 
@@ -346,7 +345,7 @@ def record(
     Raises:
         RefusedError: a check failed; nothing was written or started.
         SpawnError: no such program (127), not executable (126).
-        RunFailedError: the run failed (a timeout, a failure without output).
+        RunFailedError: the run failed (a timeout, an exception in the block).
         SecretLeftError: scrubbing left something; nothing was published.
         StorageError: the disk refused; the journal is kept for ``recover``.
     """

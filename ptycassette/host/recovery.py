@@ -17,7 +17,13 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.errors import CassetteError, JournalError, LockedError, RefusedError
+from ptycassette.errors import (
+    CassetteError,
+    JournalError,
+    LockedError,
+    RefusedError,
+    RunFailedError,
+)
 from ptycassette.format.layout import MANIFEST
 from ptycassette.format.manifest import decode_manifest
 from ptycassette.host.diagnostic_writer import diagnostic_path
@@ -25,7 +31,6 @@ from ptycassette.host.directory_handle import DirectoryHandle
 from ptycassette.host.finalising import Finaliser
 from ptycassette.host.journal_file import HIDDEN_SUFFIX, SUFFIX, JournalSource, lock_left_behind
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
-from ptycassette.record.finalise import RunFailedError
 from ptycassette.record.journal import EmptyJournalError
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]

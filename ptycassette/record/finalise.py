@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.errors import SecretLeftError, SessionError
+from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     CassetteSink,
     Command,
@@ -49,24 +49,12 @@ from ptycassette.model import (
 from ptycassette.record.frames import FrameMaker
 from ptycassette.screen.policies import FramePolicy, frame_policy
 
-__all__ = ["Progress", "RunFailedError", "finalise", "finalise_failed"]
+__all__ = ["Progress", "finalise", "finalise_failed"]
 
 FORMAT_VERSION = 1
 _FINDINGS_SHOWN = 5
 
 Progress = Callable[[int], None]
-
-
-class RunFailedError(SessionError):
-    """The run must not become a cassette. ``stage`` says what failed.
-
-    Stages: ``run`` (the journal says so), ``final`` (it ends before its end),
-    ``output`` (nothing was shown, and the program failed).
-    """
-
-    def __init__(self, message: str, *, stage: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.stage = stage
 
 
 def finalise(
@@ -318,8 +306,10 @@ class _Work:
             )
         if final.failure is not None:
             raise RunFailedError(final.failure, stage="run")
-        if self._offset == 0 and (final.exit is None or final.exit.code != 0):
-            raise RunFailedError("the program failed before it showed anything", stage="output")
+        if self._offset == 0 and final.exit is None:
+            raise RunFailedError(
+                "it holds no output, and nobody saw the program end", stage="output"
+            )
 
     def _texts(self) -> dict[str, Any]:
         manifest = self.manifest()

@@ -10,13 +10,12 @@ import psutil
 import pytest
 
 from ptycassette import arecord, open_cassette, record
-from ptycassette.errors import PreflightError
+from ptycassette.errors import PreflightError, RunFailedError
 from ptycassette.host.record_options import RecordPlan
 from ptycassette.host.recorder import Recorder
 from ptycassette.host.recovery import left_behind
 from ptycassette.host.staging import journal_dir
 from ptycassette.model import Size
-from ptycassette.record.finalise import RunFailedError
 
 pytestmark = pytest.mark.integration
 

@@ -31,11 +31,11 @@ from ptycassette.host.staging import journal_dir
 from ptycassette.model import (
     DiscoveryRecord,
     EventSource,
+    ExitStatus,
     Harness,
     QuotaRecord,
     SessionMeta,
 )
-from ptycassette.record.finalise import RunFailedError
 from ptycassette.record.unscrubbed import Unscrubbed
 from ptycassette.testing import ManualClock, fixed_id
 
@@ -210,18 +210,16 @@ def test_a_diagnostic_replaces_the_one_before(tmp_path: Path) -> None:
     assert b"second" in told
 
 
-def test_a_failed_program_without_output_is_no_cassette(tmp_path: Path) -> None:
-    """It said nothing and failed: there is a diagnostic."""
+def test_a_program_that_fails_without_a_word_is_a_cassette(tmp_path: Path) -> None:
+    """Its status is what it had to say."""
     clock = ManualClock()
     pty = ScriptedPty(clock).exits(3)
-    with (
-        pytest.raises(RunFailedError, match="before it showed anything"),
-        record(["fail"], tmp_path / "c", **options(clock, pty=pty)) as session,
-    ):
+    with record(["fail"], tmp_path / "c", **options(clock, pty=pty)) as session:
         session.wait_exit()
 
-    assert (tmp_path / "c.diagnostic").is_dir()
-    assert list(left_behind(journal_dir())) == []
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.final.exit == ExitStatus(code=3, exited=True, signaled=False)
+        assert cassette.output_size == 0
 
 
 class Finding(Unscrubbed):
