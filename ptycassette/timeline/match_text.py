@@ -8,14 +8,15 @@ long texts alike that share an alphabet.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-__all__ = ["Scorer", "SemanticMatch", "lexical_score", "semantic_match"]
+__all__ = ["Scorer", "SemanticMatch", "embedding_scorer", "lexical_score", "semantic_match"]
 
 Scorer = Callable[[str, str], float]
 """``scorer(actual, expected)`` is between 0 (nothing in common) and 1 (the same)."""
@@ -45,6 +46,22 @@ def lexical_score(actual: str, expected: str) -> float:
         _dice(Counter(_WORD.findall(left)), Counter(_WORD.findall(right))),
         _dice(_pairs(left), _pairs(right)),
     )
+
+
+def embedding_scorer(embed: Callable[[str], Sequence[float]]) -> Scorer:
+    """A scorer from an embedding model: the cosine of two vectors, 0 where one has no length.
+
+    Args:
+        embed: text to vector, by whatever model is installed; called twice per score.
+    """
+
+    def score(actual: str, expected: str) -> float:
+        left, right = embed(actual), embed(expected)
+        lengths = math.hypot(*left) * math.hypot(*right)
+        dot = sum(one * other for one, other in zip(left, right, strict=True))
+        return min(1.0, max(-1.0, dot / lengths)) if lengths else 0.0
+
+    return score
 
 
 def semantic_match(

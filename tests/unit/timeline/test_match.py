@@ -9,7 +9,7 @@ from ptycassette.timeline.match import Matching, nearest_entry
 from ptycassette.timeline.match_entries import Entry, read_entries
 from ptycassette.timeline.match_keys import Key, read_keys
 from ptycassette.timeline.match_line import Line
-from ptycassette.timeline.match_text import lexical_score, semantic_match
+from ptycassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match
 
 
 def typed(*chunks: bytes, gap_ms: int = 10, **fields: object) -> list[InputRecord]:
@@ -313,3 +313,15 @@ def test_a_single_character_has_a_score() -> None:
     """There is no pair in it."""
     assert lexical_score("あ", "い") == 0.0
     assert lexical_score("!", "?") == 0.0
+
+
+def test_an_embedding_model_can_score() -> None:
+    """By the cosine of its vectors."""
+    vectors = {"cat": (1.0, 0.0), "kitten": (0.9, 0.1), "car": (0.0, 2.0), "": (0.0, 0.0)}
+    scorer = embedding_scorer(lambda text: vectors[text])
+
+    assert semantic_match("kitten", "cat", 0.9, scorer)
+    assert not semantic_match("car", "cat", 0.9, scorer)
+    assert scorer("", "cat") == 0.0
+    with pytest.raises(ValueError, match="zip"):
+        embedding_scorer(lambda text: [1.0] * len(text))("a", "ab")
