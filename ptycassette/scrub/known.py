@@ -19,7 +19,7 @@ import msgspec
 from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.literals import Literals, literal_finder
 
-__all__ = ["Hit", "KnownValue", "KnownValues", "is_random"]
+__all__ = ["Hit", "KnownValue", "KnownValues", "found_as_word", "is_random"]
 
 WINDOW = 8
 _LONG = 16
@@ -115,10 +115,9 @@ class KnownValues:
         if len(squeezed) < SHORTEST or text in self._values or _is_mask(squeezed):
             return False
         self._values[text] = value
-        pieces = is_random(squeezed) if value.pieces is None else value.pieces
-        if pieces and len(squeezed) >= WINDOW:
+        if _has_pieces(value, squeezed):
             self._add_windows(value, squeezed)
-        elif value.word or len(squeezed) < _SHORTEST_SQUEEZED:
+        elif found_as_word(value):
             self._words.setdefault(text, value)
             self._word_finder = None
         else:
@@ -176,6 +175,17 @@ class KnownValues:
             if not text[max(0, start - 1) : start].isalnum()
             and not _follows(text, start + len(self._word_keys[index]))
         ]
+
+
+def _has_pieces(value: KnownValue, squeezed: str) -> bool:
+    pieces = is_random(squeezed) if value.pieces is None else value.pieces
+    return pieces and len(squeezed) >= WINDOW
+
+
+def found_as_word(value: KnownValue) -> bool:
+    """Whether a value is looked for in text with its blanks, as a word."""
+    squeezed = squeeze(canonical(value.text))
+    return not _has_pieces(value, squeezed) and (value.word or len(squeezed) < _SHORTEST_SQUEEZED)
 
 
 def _is_mask(text: str) -> bool:

@@ -47,6 +47,9 @@ class Searcher:
         known: what to look for by value; grows with what rules find.
         preserved: values that stay, on purpose.
         fast: as for ``literal_finder``.
+
+    Attributes:
+        searched: when it is a list, every squeezed text that is searched is put there.
     """
 
     def __init__(
@@ -58,19 +61,21 @@ class Searcher:
         fast: bool | None = None,
     ) -> None:
         self.rules = rules
+        self.fast = fast
         self.known = known
         self.learnt = KnownValues(fast=fast)
         self._new: list[KnownValue] = []
+        self.searched: list[str] | None = None
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
 
-    def adopt(self) -> bool:
-        """Make what was learnt known; True when that was anything new."""
+    def adopt(self) -> list[KnownValue]:
+        """Make what was learnt known; returns what of it is new."""
         if not self._new:
-            return False
-        new = sum(self.known.add(value) for value in self._new)
+            return []
+        new = [value for value in self._new if self.known.add(value)]
         self._new.clear()
-        return new > 0
+        return new
 
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go."""
@@ -98,7 +103,10 @@ class Searcher:
         for hit in self.known.in_plain(text):
             stretch = to_source(hit.start, hit.end)
             yield Match((stretch,), form_at(hit.start), hit.value.rule, hit.value.placeholder)
-        hits = self.known.in_squeezed(squeeze(text))
+        squeezed = squeeze(text)
+        if self.searched is not None:
+            self.searched.append(squeezed)
+        hits = self.known.in_squeezed(squeezed)
         if hits:
             stretches = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
             for hit, parts in zip(hits, stretches, strict=True):

@@ -43,6 +43,7 @@ from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.traffic import TrafficChannel
+from ptycassette.scrub.trail import Trail
 from ptycassette.scrub.verify import Verification
 from ptycassette.scrub.views import View
 
@@ -103,9 +104,10 @@ class SessionScrubber:
         """See ``model.Scrubber.events``."""
         self._know_session(meta)
         found = _Found(self._searcher, self._tally)
-        learnt_at = found.look(meta, source, by_rules=True)
-        if learnt_at is not None:
-            found.look(meta, source, by_rules=False, until=learnt_at)
+        found.look(meta, source)
+        again = found.trail.again()
+        if again is not None:
+            found.look_again(meta, source, until=again)
         yield from self._replace(source, found)
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
@@ -115,14 +117,11 @@ class SessionScrubber:
         way round, when ``events`` comes after.
         """
         patches = Patches()
-        for by_rules in (True, False, False):
+        found = _Found(self._searcher, self._tally)
+        for by_rules in (True, False):
             channel = TrafficChannel()
             views = chain.from_iterable([*map(channel.feed, chunks), channel.rest()])
-            _Found(self._searcher, self._tally).search(
-                "provider", patches, views, by_rules=by_rules
-            )
-            if not self._searcher.adopt():
-                break
+            found.search("provider", patches, views, by_rules=by_rules)
         scrubbed = []
         offset = 0
         for chunk in chunks:
@@ -260,24 +259,28 @@ class _Found:
         self.output = Patches()
         self.input = Patches()
         self.service = Patches()
+        self.trail = Trail(fast=searcher.fast)
+        self._number = 0
 
-    def look(
-        self, meta: SessionMeta, source: EventSource, *, by_rules: bool, until: int | None = None
-    ) -> int | None:
-        """One pass over the events, or over the first ones ``until`` a number.
-
-        What rules find is looked for from there on. Returns the number of the last event at
-        which something new was found: up to there, somebody has to look once more.
-        """
+    def look(self, meta: SessionMeta, source: EventSource) -> None:
+        """The first pass. What rules find is looked for from there on."""
         channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
-        learnt_at = None
-        number = 0
         for number, event in enumerate(source()):
-            if until is not None and number > until:
-                return None
-            self._event(event, channels, by_rules=by_rules)
-            if by_rules and self._searcher.adopt():
-                learnt_at = number
+            self._number = number
+            self._event(event, channels, by_rules=True)
+            self._adopt()
+        self._rest(channels, by_rules=True)
+
+    def look_again(self, meta: SessionMeta, source: EventSource, *, until: int) -> None:
+        """Sweep the events up to number ``until`` for everything that is known."""
+        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        for number, event in enumerate(source()):
+            if number > until:
+                return
+            self._event(event, channels, by_rules=False)
+        self._rest(channels, by_rules=False)
+
+    def _rest(self, channels: _Channels, *, by_rules: bool) -> None:
         for name, patches, views in (
             ("output", self.output, channels.text.rest()),
             ("output", self.output, channels.cells.rest()),
@@ -285,9 +288,13 @@ class _Found:
             ("service-events", self.service, channels.service.rest()),
         ):
             self.search(name, patches, views, by_rules=by_rules)
-            if by_rules and self._searcher.adopt():
-                learnt_at = number
-        return learnt_at
+
+    def _adopt(self) -> bool:
+        """Make known what was learnt; True when that was anything new."""
+        new = self._searcher.adopt()
+        if new:
+            self.trail.learn(self._number, new)
+        return bool(new)
 
     def _event(self, event: JournalEvent, channels: _Channels, *, by_rules: bool) -> None:
         """Search what one event completes."""
@@ -330,16 +337,25 @@ class _Found:
     ) -> None:
         """Search views of a channel; what is found becomes patches."""
         for view in views:
-            for match in self._searcher.search(view.text, by_rules=by_rules):
-                if self._take(view, match, patches, channel):
-                    start, end = match.stretches[0]
-                    self.tally.count(
-                        channel,
-                        match.rule,
-                        form=match.form,
-                        offset=view.offset(start, end),
-                        length=sum(end - start for start, end in match.stretches),
-                    )
+            searched: list[str] = []
+            self._searcher.searched = searched if by_rules else None
+            self._search_view(channel, patches, view, by_rules=by_rules)
+            self._searcher.searched = None
+            if by_rules and self._adopt():
+                self._search_view(channel, patches, view, by_rules=False)
+            self.trail.add(self._number, searched)
+
+    def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
+        for match in self._searcher.search(view.text, by_rules=by_rules):
+            if self._take(view, match, patches, channel):
+                start, end = match.stretches[0]
+                self.tally.count(
+                    channel,
+                    match.rule,
+                    form=match.form,
+                    offset=view.offset(start, end),
+                    length=sum(end - start for start, end in match.stretches),
+                )
 
     def _take(self, view: View, match: Match, patches: Patches, channel: str) -> bool:
         """Turn a match into patches; True when it is new."""

@@ -223,19 +223,21 @@ class _Parser(TracedParser):
             control = next(parts, None)
             if control is None:
                 break
+            start, at = at, at + len(control)
             pen = screen.pen.next.get(control)
             if pen is not None:
                 screen.pen = pen
-            else:
-                action = known(control)
-                if action is None and control in _STARTERS:
-                    return at - base
-                if action is None and control not in "\x7f\x9c":
-                    action = self._learn(control)
-                if action is not None:
-                    action[0](*action[1])
+                screen.kind = NO_JOIN
+                continue
+            action = known(control)
+            if action is None:
+                if control in _STARTERS:
+                    return start - base
+                if control in "\x7f\x9c":
+                    continue
+                action = self._learn(control)
+            action[0](*action[1])
             screen.kind = NO_JOIN
-            at += len(control)
         return len(block)
 
 

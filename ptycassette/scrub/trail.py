@@ -1,0 +1,91 @@
+"""What was searched, kept small, so that a value learnt later need not be looked for everywhere.
+
+Looking a second time over a session costs as much as the first time, and mostly
+finds nothing. So the squeezed text of every view is kept compressed; a value
+is looked for in what was searched before it was learnt, and only up to the last
+place where it is has anybody to look again, with positions.
+
+Kept within bounds: a session that does not compress is looked over again whole.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.known import KnownValue, KnownValues, found_as_word
+
+__all__ = ["Trail"]
+
+_PART = 1 << 16
+_MOST_BYTES = 32 << 20
+
+
+class Trail:
+    """Texts of one pass, in order, and what was learnt on the way.
+
+    Args:
+        fast: as for ``literal_finder``.
+        most_bytes: memory for compressed text.
+    """
+
+    def __init__(self, *, fast: bool | None = None, most_bytes: int = _MOST_BYTES) -> None:
+        self._fast = fast
+        self._left = most_bytes
+        self._parts: list[tuple[int, bytes]] = []
+        self._pending: list[str] = []
+        self._pending_length = 0
+        self._number = 0
+        self._whole = False
+        self._learnt: list[tuple[KnownValue, int]] = []
+        self._learnt_at: int | None = None
+
+    def add(self, number: int, texts: Iterable[str]) -> None:
+        """Texts that were searched at event ``number``."""
+        self._number = number
+        if self._whole:
+            return
+        for text in texts:
+            self._pending.append(text)
+            self._pending_length += len(text)
+        if self._pending_length >= _PART:
+            self._flush()
+
+    def learn(self, number: int, values: Iterable[KnownValue]) -> None:
+        """Values that nothing added so far was searched for."""
+        self._flush()
+        self._learnt_at = number
+        for value in values:
+            if found_as_word(value):
+                self._whole = True
+            self._learnt.append((value, len(self._parts)))
+
+    def _flush(self) -> None:
+        if not self._pending:
+            return
+        data = zlib.compress("\n".join(self._pending).encode("latin-1"), 1)
+        self._pending, self._pending_length = [], 0
+        self._left -= len(data)
+        if self._left < 0:
+            self._whole = True
+            self._parts.clear()
+        else:
+            self._parts.append((self._number, data))
+
+    def again(self) -> int | None:
+        """The number of the last event up to which somebody has to look again; None for no."""
+        if self._learnt_at is None:
+            return None
+        if self._whole:
+            return self._learnt_at
+        learnt_at = {canonical(value.text): at for value, at in self._learnt}
+        known = KnownValues((value for value, _ in self._learnt), fast=self._fast)
+        again = None
+        for index, (number, data) in enumerate(self._parts):
+            text = zlib.decompress(data).decode("latin-1")
+            for hit in known.in_squeezed(text):
+                if learnt_at[canonical(hit.value.text)] > index:
+                    again = number
+                    break
+        return again

@@ -1,0 +1,73 @@
+"""The trail: whether what was searched before a value was learnt holds it."""
+
+from __future__ import annotations
+
+from ptycassette.model import JournalEvent, Noted, Output, SessionMeta
+from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.known import KnownValue
+from ptycassette.scrub.trail import Trail
+
+VALUE = KnownValue("qP7xR2mK9vT4nB8sL3wZ")
+
+
+def test_nothing_learnt_is_nothing_to_look_for() -> None:
+    """One pass was enough."""
+    trail = Trail()
+    trail.add(0, [VALUE.text])
+
+    assert trail.again() is None
+
+
+def test_what_came_before_is_looked_over_again() -> None:
+    """Up to the last place that holds a piece of the value."""
+    trail = Trail()
+    trail.add(0, ["x"])
+    trail.add(3, ["y", VALUE.text[5:15]])
+    trail.learn(7, [VALUE])
+    trail.add(7, [VALUE.text])
+
+    assert trail.again() == 3
+
+
+def test_what_comes_after_was_looked_for() -> None:
+    """A value that was never there before costs no second pass."""
+    trail = Trail()
+    trail.add(0, ["nothing of it"])
+    trail.learn(1, [VALUE])
+    trail.add(2, [VALUE.text] * 10_000)
+
+    assert trail.again() is None
+
+
+def test_words_are_looked_for_everywhere() -> None:
+    """They are found in text with its blanks, which is not kept."""
+    trail = Trail()
+    trail.learn(4, [KnownValue("bob7")])
+
+    assert trail.again() == 4
+
+
+def test_memory_is_bounded() -> None:
+    """What does not fit is looked over whole."""
+    trail = Trail(most_bytes=10)
+    trail.add(0, ["some text that takes more than ten bytes when compressed"])
+    trail.learn(5, [VALUE])
+    trail.add(6, ["more"])
+
+    assert trail.again() == 5
+
+
+def test_a_session_is_swept_for_what_is_learnt_late(meta: SessionMeta, key: str) -> None:
+    """A piece shown long before the whole, in other blocks and channels, goes too."""
+    filler = Output(0, b"nothing to see here, move along\r\n" * 3000)
+    events: list[JournalEvent] = [
+        Output(0, f"\x1b[5;10H{key[20:40]}\r\n".encode()),
+        filler,
+        filler,
+        Noted(1, {"text": key}),
+        filler,
+    ]
+    first, *_ = default_scrubber().events(meta, lambda: iter(events))
+
+    assert isinstance(first, Output)
+    assert first.data == b"\x1b[5;10H" + b"x" * 20 + b"\r\n"
