@@ -93,6 +93,13 @@ __all__ = [
 ]
 
 
+def _printable(text: str) -> str:
+    """``text`` with escapes for what acts on a terminal or hides: errors end up in test reports."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
+    )
+
+
 class CassetteError(Exception):
     """The root: something that a caller can handle.
 
@@ -113,7 +120,7 @@ class CassetteError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+        return _printable(f"{text}\n  hint: {self.hint}" if self.hint else text)
 
 
 class UsageError(CassetteError):
@@ -323,7 +330,7 @@ class WaitTimeoutError(SessionError):
         self.screen = screen
 
     def __str__(self) -> str:
-        rows = "\n".join(f"  | {row}" for row in self.screen)
+        rows = "\n".join(f"  | {_printable(row)}" for row in self.screen)
         text = super().__str__()
         return f"{text}\n  the screen at that moment:\n{rows}" if rows else text
 

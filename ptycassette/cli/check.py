@@ -77,7 +77,8 @@ def command(
     if junit:
         write_whole(junit, [_junit(outcomes)])
     if as_json:
-        click.echo(json.dumps(_object(outcomes), indent=2))
+        # DEL is the one control character that JSON leaves as it is.
+        click.echo(json.dumps(_object(outcomes), indent=2).replace("\x7f", "\\u007f"))
     else:
         for outcome in outcomes:
             for line in outcome_lines(outcome):

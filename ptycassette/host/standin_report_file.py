@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
+from ptycassette.host.plain_file import read_plain
 from ptycassette.replay.standin_report import StandinReport, report_lines, report_object
 
 __all__ = ["read_reports", "write_report"]
@@ -47,6 +48,7 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
 
     Raises:
         RecordError: a file is no report.
+        UnsafeFileError, UnreadableError, LimitError: it cannot be read.
     """
     place = Path(path)
     if place.is_dir():
@@ -55,10 +57,9 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
         files = [place] if place.exists() else []
     for file in files:
         try:
-            with file.open("rb") as stream:
-                report = json.loads(stream.read(MAX_REPORT_BYTES))
+            report = json.loads(read_plain(file, max_bytes=MAX_REPORT_BYTES))
             kind = report["report"]
-        except (ValueError, TypeError, KeyError) as exc:
+        except (ValueError, TypeError, KeyError, RecursionError) as exc:
             raise RecordError("no report of a stand-in", where=str(file)) from exc
         if kind != "ptycassette-stand-in":
             raise RecordError("a report, but not of a stand-in", where=str(file))

@@ -120,7 +120,7 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield "  the screen at that moment:"
         for row in divergence.screen:
             yield f"  | {visible(row)}"
-    yield f"  hint: {divergence.advice}"
+    yield f"  hint: {visible(divergence.advice)}"
 
 
 def divergence_object(divergence: Divergence) -> dict[str, Any]:

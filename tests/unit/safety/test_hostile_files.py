@@ -25,6 +25,7 @@ from ptycassette.host.plain_file import read_plain
 from ptycassette.host.recovery import recover
 from ptycassette.host.scenario_files import check_file, find_scenarios, load_scenario
 from ptycassette.host.scrub_setup import load_config
+from ptycassette.host.standin_report_file import read_reports
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
 from ptycassette.scenario import parse_scenario
@@ -214,3 +215,20 @@ def test_recovering_does_not_trust_what_stands_at_the_target(tmp_path: Path, kin
     with pytest.raises(CassetteError):
         recover(path)
     assert path.exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "deep", "list", "digits", "huge", "text"])
+def test_a_hostile_report_is_refused(tmp_path: Path, kind: str) -> None:
+    """What lies in the directory of reports is not always from a stand-in."""
+    path = tmp_path / "x.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "huge":
+        path.touch()
+        os.truncate(path, 1 << 40)
+    else:
+        texts = {"deep": "[" * 100_000, "list": "[1]", "digits": "9" * 10_000, "text": '"x"'}
+        path.write_text(texts[kind])
+
+    with pytest.raises(CassetteError):
+        list(read_reports(tmp_path))
