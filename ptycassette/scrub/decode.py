@@ -34,6 +34,7 @@ _DUMP_COLUMN = 80
 _DUMP_CHARACTERS = re.compile(r" {1,60}\|?([^\r\n|]{1,32})")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _AROUND = 400
+_APART = 4
 _MOST_DIGITS = 1 << 20
 
 
@@ -50,6 +51,10 @@ class Decoded:
     def source(self, start: int, end: int) -> tuple[int, int]:
         """The characters of the source that hold characters ``start`` to ``end``."""
         raise NotImplementedError
+
+    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """The same in stretches, where something else stands in between."""
+        return (self.source(start, end),)
 
     def form_at(self, start: int) -> str:
         """The form in which what begins at ``start`` is masked in the source."""
@@ -78,6 +83,16 @@ class _Hex(Decoded):
 
     def source(self, start: int, end: int) -> tuple[int, int]:
         return self._spans[start][0], self._spans[end - 1][1]
+
+    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """Offsets and characters beside the bytes of a dump are none of them."""
+        stretches = [self._spans[start]]
+        for first, last in self._spans[start + 1 : end]:
+            if first - stretches[-1][1] > _APART:
+                stretches.append((first, last))
+            else:
+                stretches[-1] = (stretches[-1][0], last)
+        return tuple(stretches)
 
 
 class _Escaped(Decoded):

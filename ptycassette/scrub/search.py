@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -26,7 +27,7 @@ _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 
-_ToSource = Callable[[int, int], tuple[int, int]]
+_ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
 _FormAt = Callable[[int], str]
 
 
@@ -85,9 +86,9 @@ class Searcher:
             for match in self._search(
                 columns.text, _plainly, _same, depth=_DEPTH, by_rules=by_rules
             ):
-                pieces = (columns.pieces(*stretch) for stretch in match.stretches)
-                stretches = ((at, at + length) for each in pieces for _, length, at in each)
-                yield msgspec.structs.replace(match, stretches=tuple(stretches))
+                pieces = chain.from_iterable(columns.pieces(*part) for part in match.stretches)
+                stretches = tuple((at, at + length) for _, length, at in pieces)
+                yield msgspec.structs.replace(match, stretches=stretches)
 
     def _search(
         self, text: str, form_at: _FormAt, to_source: _ToSource, *, depth: int, by_rules: bool
@@ -98,20 +99,20 @@ class Searcher:
                     self._learn(found.rule, text[found.start : found.end])
                     form = form_at(found.start)
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
-                    stretch = to_source(found.start, found.end)
-                    yield Match((stretch,), shape, found.rule.name, found.rule.placeholder)
+                    stretches = to_source(found.start, found.end)
+                    yield Match(stretches, shape, found.rule.name, found.rule.placeholder)
         for hit in self.known.in_plain(text):
-            stretch = to_source(hit.start, hit.end)
-            yield Match((stretch,), form_at(hit.start), hit.value.rule, hit.value.placeholder)
+            stretches = to_source(hit.start, hit.end)
+            yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
         squeezed = squeeze(text)
         if self.searched is not None:
             self.searched.append(squeezed)
         hits = self.known.in_squeezed(squeezed)
         if hits:
-            stretches = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
-            for hit, parts in zip(hits, stretches, strict=True):
+            spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
+            for hit, parts in zip(hits, spans, strict=True):
                 for group in _alike(_over_blanks(parts, text), form_at):
-                    sources = tuple(to_source(*part) for part in group)
+                    sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                     form = form_at(group[0][0])
                     yield Match(sources, form, hit.value.rule, hit.value.placeholder)
         if depth < _DEPTH:
@@ -119,7 +120,7 @@ class Searcher:
                 yield from self._search(
                     decoded.text,
                     _form_chained(form_at, decoded) if depth else decoded.form_at,
-                    _chained(to_source, decoded.source),
+                    _chained(to_source, decoded.sources),
                     depth=depth + 1,
                     by_rules=by_rules,
                 )
@@ -158,13 +159,15 @@ def shaped(rule: Rule, value: str) -> bool | None:
     return True if rule.kind == "secret" and rule.public and len(value) >= _SHAPED else None
 
 
-def _same(start: int, end: int) -> tuple[int, int]:
-    return start, end
+def _same(start: int, end: int) -> tuple[tuple[int, int], ...]:
+    return ((start, end),)
 
 
 def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
     """From characters of a decoded text to those of the text it was decoded from."""
-    return lambda start, end: outer(*inner(start, end))
+    return lambda start, end: tuple(
+        stretch for part in inner(start, end) for stretch in outer(*part)
+    )
 
 
 def _plainly(start: int) -> str:
