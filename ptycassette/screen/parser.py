@@ -20,13 +20,29 @@ many bytes at its end are an incomplete character or sequence.
 from __future__ import annotations
 
 import codecs
-import re
 from typing import Final
 
-import msgspec
 import pyte
 
 from ptycassette.screen.functions import C0_FUNCTIONS, C1_FUNCTIONS, Action, resolve
+from ptycassette.screen.grammar import (
+    BOM,
+    C0,
+    CONTROL,
+    CONTROL_SO_FAR,
+    CSI,
+    DCS,
+    ESCAPE,
+    GROUND,
+    NOT_ASCII,
+    OSC,
+    PRINTABLE,
+    SPLIT,
+    STARTERS,
+    STRING,
+    STRING_END,
+    ParserState,
+)
 from ptycassette.screen.parameters import MAX_SEQUENCE
 from ptycassette.screen.terminal import Terminal
 from ptycassette.screen.widths import NO_JOIN
@@ -36,43 +52,12 @@ __all__ = ["MAX_STRING", "Parser", "ParserState"]
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
 
+_GROUND, _SPLIT, _STARTERS = GROUND, SPLIT, STARTERS
+"""The same, by the names that kin of this parser know."""
+
 _BLOCK: Final = 1 << 14
 _ACTION_LIMIT: Final = 1 << 13
 _SLOW_LIMIT: Final = 8
-
-# It begins with a character class, so that the search skips text at full speed; what
-# follows depends on the control character just taken. Nothing in it can backtrack far.
-_SPLIT: Final = re.compile(
-    r"([\x00-\x1f\x7f-\x9f]"
-    r"(?:(?<=\x1b)(?:"
-    r"\[(?:[0-9;:]*+(?:m(?:\x1b\[[0-9;:]*+m)*+|[ -/]*+[@-~])|[<-?][0-9;:]*+[ -/]*+[@-~])"
-    r"|[ -/]*+[0-OQ-WYZ\\`-~]"
-    r"|\][^\x00-\x1f\x7f-\x9f]*+(?:\x07|\x1b\\)"
-    r"|P[<-?]?[0-9;:]*+[ -/]*+[@-~][^\x00-\x1f\x7f-\x9f]*+\x1b\\"
-    r"|[X^_][ -~]*+\x1b\\"
-    r")|(?<=\r)\n)?)"
-)
-_CONTROL: Final = re.compile(r"([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
-_CONTROL_SO_FAR: Final = re.compile(r"[<-?]?[0-9;:]*[ -/]*")
-_STRING_END: Final = re.compile("[\x07\x18\x1a\x1b\x80-\x9f]")
-_BOM: Final = "\ufeff"
-_PRINTABLE: Final = re.compile("[^\x00-\x1f\x7f-\x9f]+")
-_NOT_ASCII: Final = re.compile("[^\x00-\x7f]")
-_STARTERS: Final = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
-_CLEAN: Final = re.compile("[\x00-\x1f]")
-
-_GROUND, _ESCAPE, _CSI, _OSC, _DCS, _STRING = range(6)
-
-
-class ParserState(msgspec.Struct, array_like=True, frozen=True):
-    """Where a parser stands between two chunks."""
-
-    state: int
-    kept: str
-    overlong: bool
-    dcs_body: bool
-    sequence_bytes: int
-    held: bytes
 
 
 class Parser(pyte.ByteStream):
@@ -86,7 +71,7 @@ class Parser(pyte.ByteStream):
         self.screen = screen
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._actions: dict[str, Action] = {}
-        self._state = _GROUND
+        self._state = GROUND
         self._kept = ""
         self._overlong = False
         self._dcs_body = False
@@ -101,19 +86,19 @@ class Parser(pyte.ByteStream):
     @property
     def in_sequence(self) -> bool:
         """Whether a control function is open, be it an escape sequence or a string."""
-        return self._state != _GROUND
+        return self._state != GROUND
 
     def feed(self, data: bytes) -> None:  # type: ignore[override]
         """Parse bytes. Never raises."""
         if not data:
             return
         text = self._decoder.decode(data)
-        if _BOM in text:
-            text = text.replace(_BOM, "")
+        if BOM in text:
+            text = text.replace(BOM, "")
         before = self._held
         self._held = self._decoder.getstate()[0]
         began = self._run(text)
-        if self._state == _GROUND:
+        if self._state == GROUND:
             self._sequence_bytes = 0
         else:
             decoded = (before + data)[: len(before) + len(data) - len(self._held)]
@@ -141,7 +126,7 @@ class Parser(pyte.ByteStream):
         Raises:
             ValueError: no parser stands there.
         """
-        if not _GROUND <= state.state <= _STRING or len(state.kept) > MAX_STRING:
+        if not GROUND <= state.state <= STRING or len(state.kept) > MAX_STRING:
             raise ValueError("not the state of a parser")
         if len(state.held) > 3 or state.sequence_bytes < 0:
             raise ValueError("not the state of a parser")
@@ -163,7 +148,7 @@ class Parser(pyte.ByteStream):
             stop = min(at + _BLOCK, length)
             slow = 0
             while at < stop:
-                if self._state == _GROUND and slow < _SLOW_LIMIT:
+                if self._state == GROUND and slow < _SLOW_LIMIT:
                     at += self._fast(text[at:stop])
                     if at == stop:
                         break
@@ -181,7 +166,7 @@ class Parser(pyte.ByteStream):
         screen = self.screen
         draw = screen.draw
         known = self._actions.get
-        parts = _SPLIT.split(block)
+        parts = SPLIT.split(block)
         rest = iter(parts)
         # Text and control functions take turns; the last part is text.
         for text, control in zip(rest, rest, strict=False):
@@ -194,7 +179,7 @@ class Parser(pyte.ByteStream):
                 continue
             action = known(control)
             if action is None:
-                if control in _STARTERS:
+                if control in STARTERS:
                     return len(block) - len(control) - sum(map(len, rest))
                 if control in "\x7f\x9c":
                     continue
@@ -212,7 +197,7 @@ class Parser(pyte.ByteStream):
         introducer = control[:2]
         action: Action
         if introducer == "\x1b[":
-            match = _CONTROL.fullmatch(control, 2)
+            match = CONTROL.fullmatch(control, 2)
             if match is None:
                 return screen.apply_sgr, (control,)
             action = resolve(screen, *match.groups())
@@ -248,19 +233,19 @@ class Parser(pyte.ByteStream):
             began (``None`` when it did so before this text).
         """
         while at < stop:
-            if self._state in {_OSC, _STRING} or (self._state == _DCS and self._dcs_body):
+            if self._state in {OSC, STRING} or (self._state == DCS and self._dcs_body):
                 at = self._string(text, at, stop)
-            elif self._state == _GROUND and (run := _PRINTABLE.match(text, at, stop)):
+            elif self._state == GROUND and (run := PRINTABLE.match(text, at, stop)):
                 self._draw(run.group(), at)
                 at = run.end()
             else:
                 self._step(text[at])
                 at += 1
-            if self._state == _GROUND:
+            if self._state == GROUND:
                 began = None
                 if not whole:
                     break
-            elif text[at - 1] in _STARTERS:
+            elif text[at - 1] in STARTERS:
                 began = at - 1
         return at, began
 
@@ -278,16 +263,16 @@ class Parser(pyte.ByteStream):
         """One character outside of a string's body."""
         state = self._state
         if char == "\x1b":
-            self._enter(_ESCAPE)
+            self._enter(ESCAPE)
         elif "\x80" <= char <= "\x9f" or char in "\x18\x1a":
             self._c1(char)
         elif char < " ":
-            if state == _DCS:
+            if state == DCS:
                 return
             self._perform(char)
         elif char == "\x7f":
             return
-        elif state == _ESCAPE:
+        elif state == ESCAPE:
             self._escape(char)
         else:
             self._control_sequence(char)
@@ -295,16 +280,16 @@ class Parser(pyte.ByteStream):
     def _c1(self, char: str) -> None:
         """A C1 control, CAN or SUB: all of them end what is open."""
         if char in "\x98\x9e\x9f":
-            self._enter(_STRING)
+            self._enter(STRING)
             self._kept = {"\x98": "X", "\x9e": "^", "\x9f": "_"}[char]
         elif char == "\x9b":
-            self._enter(_CSI)
+            self._enter(CSI)
         elif char == "\x9d":
-            self._enter(_OSC)
+            self._enter(OSC)
         elif char == "\x90":
-            self._enter(_DCS)
+            self._enter(DCS)
         else:
-            self._enter(_GROUND)
+            self._enter(GROUND)
             if char != "\x9c":
                 self._perform(char)
 
@@ -320,22 +305,22 @@ class Parser(pyte.ByteStream):
             return
         kept = self._kept
         if not kept and char in "[]PX^_":
-            self._enter({"[": _CSI, "]": _OSC, "P": _DCS}.get(char, _STRING))
-            if self._state == _STRING:
+            self._enter({"[": CSI, "]": OSC, "P": DCS}.get(char, STRING))
+            if self._state == STRING:
                 self._kept = char
             return
-        self._enter(_GROUND)
+        self._enter(GROUND)
         if char <= "~":
             self.screen.escape(kept, char)
             self.screen.kind = NO_JOIN
 
     def _control_sequence(self, char: str) -> None:
         """A character of a CSI or of the head of a DCS."""
-        in_csi = self._state == _CSI
+        in_csi = self._state == CSI
         if char > "~":
             # Not a character of a control sequence: it aborts one, unless it is ignored anyway.
-            if _CONTROL_SO_FAR.fullmatch(self._kept):
-                self._enter(_GROUND)
+            if CONTROL_SO_FAR.fullmatch(self._kept):
+                self._enter(GROUND)
             return
         if char < "@":
             if len(self._kept) < MAX_SEQUENCE:
@@ -343,9 +328,9 @@ class Parser(pyte.ByteStream):
             else:
                 self._kept = f"{self._kept[:-1]}?"
             return
-        match = _CONTROL.fullmatch(self._kept + char)
+        match = CONTROL.fullmatch(self._kept + char)
         if in_csi:
-            self._enter(_GROUND)
+            self._enter(GROUND)
             if match is not None:
                 action = resolve(self.screen, *match.groups())
                 action[0](*action[1])
@@ -357,24 +342,24 @@ class Parser(pyte.ByteStream):
 
     def _string(self, text: str, at: int, stop: int) -> int:
         """Collect a string's body up to what ends it; says where parsing goes on."""
-        match = _STRING_END.search(text, at, stop)
+        match = STRING_END.search(text, at, stop)
         end = match.start() if match else stop
-        if self._state == _STRING and (found := _NOT_ASCII.search(text, at, end)):
+        if self._state == STRING and (found := NOT_ASCII.search(text, at, end)):
             # xterm.js, to the letter: such a string ends at a character beyond ASCII.
-            self._enter(_GROUND)
+            self._enter(GROUND)
             return found.end()
         self._keep(text[at:end])
         if match is None:
             return end
         char = match.group()
-        if char == "\x07" and self._state != _OSC:
+        if char == "\x07" and self._state != OSC:
             return end + 1
         if char in "\x1b\x9c\x07":
             self._finish()
             self.screen.kind = NO_JOIN
-            self._enter(_ESCAPE if char == "\x1b" else _GROUND)
+            self._enter(ESCAPE if char == "\x1b" else GROUND)
         elif char in "\x18\x1a":
-            self._enter(_GROUND)
+            self._enter(GROUND)
             self.screen.kind = NO_JOIN
         else:
             self._c1(char)
@@ -383,8 +368,8 @@ class Parser(pyte.ByteStream):
     def _keep(self, text: str) -> None:
         if self._overlong or not text:
             return
-        if self._state == _OSC:
-            text = _CLEAN.sub("", text)
+        if self._state == OSC:
+            text = C0.sub("", text)
         if len(self._kept) + len(text) > MAX_STRING:
             self._overlong = True
             self._kept = ""
@@ -396,15 +381,15 @@ class Parser(pyte.ByteStream):
         if self._overlong:
             return
         kept = self._kept
-        if self._state == _OSC:
+        if self._state == OSC:
             self.screen.operating_system_command(kept)
-        elif self._state == _DCS:
+        elif self._state == DCS:
             self._device_control(kept)
         else:
             self.screen.application_command(kept[0], kept[1:])
 
     def _device_control(self, body: str) -> None:
-        match = _CONTROL.match(body)
+        match = CONTROL.match(body)
         if match is not None and match.end() <= MAX_SEQUENCE + 1:
             prefix, _, intermediates, final = match.groups()
             self.screen.device_control(f"{prefix}{intermediates}{final}", body[match.end() :])

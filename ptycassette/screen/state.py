@@ -22,8 +22,8 @@ from ptycassette.screen.buffer import Buffer, Saved
 from ptycassette.screen.charsets import CHARSETS, Charset
 from ptycassette.screen.core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
 from ptycassette.screen.emulator import PyteEmulator
+from ptycassette.screen.grammar import ParserState
 from ptycassette.screen.grid import Row
-from ptycassette.screen.parser import ParserState
 from ptycassette.screen.pens import Pen, Pens, is_protected, public_style
 from ptycassette.screen.profiles import XTERM, Profile
 from ptycassette.screen.terminal import Terminal
