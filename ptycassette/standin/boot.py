@@ -205,7 +205,7 @@ def find_packages() -> None:
         site.main()
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if root not in sys.path:
-        sys.path.append(root)
+        sys.path.insert(0, root)  # this file and the rest of the package are one
 
 
 if __name__ == "__main__":
