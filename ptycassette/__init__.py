@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from ptycassette.host.async_session import AsyncSession
     from ptycassette.host.cassette_reader import Cassette, open_cassette
     from ptycassette.host.cassette_writer import CassetteWriter
+    from ptycassette.host.journal_follow import JournalFollower, live_journals
     from ptycassette.host.pty_process import spawn
     from ptycassette.host.recorder import AsyncRecording, Recording, arecord, record
     from ptycassette.host.replayer import areplay, replay
     from ptycassette.host.session import Session
     from ptycassette.host.use import Use, UseResult, use
     from ptycassette.model import (
+        Cursor,
         Event,
         FinalRecord,
         FrameRecord,
@@ -36,11 +38,13 @@ if TYPE_CHECKING:
         OutputRecord,
         Screen,
         ServiceEventRecord,
+        SessionMeta,
         Size,
         Style,
+        StyleRun,
     )
     from ptycassette.model.visible import visible, visible_bytes
-    from ptycassette.replay.cells import cells_of_row
+    from ptycassette.replay.cells import Cell, cells_of_row
     from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
     from ptycassette.screen import (
@@ -62,12 +66,15 @@ _HOMES = {
     "Cassette": "ptycassette.host.cassette_reader",
     "CassetteError": "ptycassette.errors",
     "CassetteWriter": "ptycassette.host.cassette_writer",
+    "Cell": "ptycassette.replay.cells",
+    "Cursor": "ptycassette.model",
     "Drift": "ptycassette.replay.drift",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
     "FinalRecord": "ptycassette.model",
     "FrameRecord": "ptycassette.model",
     "InputRecord": "ptycassette.model",
+    "JournalFollower": "ptycassette.host.journal_follow",
     "Matching": "ptycassette.timeline.match",
     "OutputRecord": "ptycassette.model",
     "PyteEmulator": "ptycassette.screen",
@@ -75,8 +82,10 @@ _HOMES = {
     "Screen": "ptycassette.model",
     "ServiceEventRecord": "ptycassette.model",
     "Session": "ptycassette.host.session",
+    "SessionMeta": "ptycassette.model",
     "Size": "ptycassette.model",
     "Style": "ptycassette.model",
+    "StyleRun": "ptycassette.model",
     "Use": "ptycassette.host.use",
     "UseResult": "ptycassette.host.use",
     "arecord": "ptycassette.host.recorder",
@@ -86,6 +95,7 @@ _HOMES = {
     "drift": "ptycassette.replay.drift",
     "drift_lines": "ptycassette.replay.drift",
     "exchanges": "ptycassette.timeline",
+    "live_journals": "ptycassette.host.journal_follow",
     "load_emulator": "ptycassette.screen",
     "open_cassette": "ptycassette.host.cassette_reader",
     "record": "ptycassette.host.recorder",
@@ -110,12 +120,15 @@ __all__ = [
     "Cassette",
     "CassetteError",
     "CassetteWriter",
+    "Cell",
+    "Cursor",
     "Drift",
     "Event",
     "Exchange",
     "FinalRecord",
     "FrameRecord",
     "InputRecord",
+    "JournalFollower",
     "Matching",
     "OutputRecord",
     "PyteEmulator",
@@ -123,8 +136,10 @@ __all__ = [
     "Screen",
     "ServiceEventRecord",
     "Session",
+    "SessionMeta",
     "Size",
     "Style",
+    "StyleRun",
     "Use",
     "UseResult",
     "__version__",
@@ -135,6 +150,7 @@ __all__ = [
     "drift",
     "drift_lines",
     "exchanges",
+    "live_journals",
     "load_emulator",
     "open_cassette",
     "record",

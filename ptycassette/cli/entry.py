@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
     "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
     "view": ("ptycassette.cli.view", "Scrub through a recording, in the terminal."),
+    "watch": ("ptycassette.cli.watch", "Follow a recording in progress."),
 }
 
 BUG_STATUS = 5

@@ -38,6 +38,7 @@ def viewer(name: str) -> Callable[..., Any]:
 
 @click.command("view")
 @click.argument("path", metavar="PATH", type=click.Path())
+@click.argument("other", metavar="[OTHER]", type=click.Path(), required=False)
 @click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
 @click.option(
     "--memory",
@@ -48,12 +49,18 @@ def viewer(name: str) -> Callable[..., Any]:
     help="How much the index of a recording may take.",
 )
 @allow_unscrubbed_option
-def command(path: str, start: float | None, memory: int, allow_unscrubbed: bool) -> int:
+def command(
+    path: str, other: str | None, start: float | None, memory: int, allow_unscrubbed: bool
+) -> int:
     """Scrub through a recording: PATH is a cassette, or a directory of cassettes.
 
-    Press ? for the keys. Notes are kept beside the cassette, never in it.
+    With OTHER, a second cassette, both are shown side by side, and what differs is
+    marked. Press ? for the keys. Notes are kept beside the cassette, never in it.
 
     Example: ptycassette view hello.cassette
     """
-    shown = viewer("view")(path, memory_mb=memory, allow_unscrubbed=allow_unscrubbed, start=start)
+    show = viewer("view")
+    shown = show(
+        path, other=other, memory_mb=memory, allow_unscrubbed=allow_unscrubbed, start=start
+    )
     return int(shown)

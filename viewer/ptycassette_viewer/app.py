@@ -12,9 +12,11 @@ from textual.binding import Binding, BindingType
 
 from ptycassette import CassetteError, open_cassette
 from ptycassette_viewer.browse import BrowseScreen, is_library
+from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.session import CassetteSource, Session
+from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
 
 __all__ = ["ViewerApp"]
@@ -25,6 +27,8 @@ class ViewerApp(App[int]):
 
     Args:
         path: a cassette, or a directory of cassettes.
+        other: a cassette to show beside it.
+        live: ``path`` is the journal of a recording in progress.
         memory: bytes that the index of a recording may take.
         allow_unscrubbed: also open what was recorded without scrubbing.
         start_us: where to start, in the recording that was asked for.
@@ -39,6 +43,8 @@ class ViewerApp(App[int]):
         self,
         path: Path,
         *,
+        other: Path | None = None,
+        live: bool = False,
         memory: int = DEFAULT_MEMORY,
         allow_unscrubbed: bool = False,
         start_us: int | None = None,
@@ -46,6 +52,8 @@ class ViewerApp(App[int]):
     ) -> None:
         super().__init__()
         self._path = path
+        self._other = other
+        self._live = live
         self._memory = memory
         self._allow_unscrubbed = allow_unscrubbed
         self._start_us = start_us
@@ -53,13 +61,43 @@ class ViewerApp(App[int]):
 
     def on_mount(self) -> None:
         """Open what was asked for."""
-        if is_library(self._path):
+        if self._live:
+            self.watch_live(self._path)
+        elif self._other is not None:
+            self.compare(self._path, self._other)
+        elif is_library(self._path):
             self.push_screen(BrowseScreen(self._path, self.open))
         else:
             self.open(self._path, quit_after=True)
 
     def open(self, path: Path, *, quit_after: bool = False) -> None:
         """Show a cassette; an error is a dialog, behind which the app ends or goes on."""
+        session = self._session(path, quit_after=quit_after)
+        if session is not None:
+            start_us = self._start_us or 0
+            self.push_screen(RecordingScreen(session, start_us=start_us, clock=self._clock))
+
+    def watch_live(self, path: Path) -> None:
+        """Follow a recording in progress."""
+        try:
+            source = LiveSource(path)
+        except CassetteError as problem:
+            status = problem.exit_status
+            self.push_screen(ErrorDialog(problem), lambda _: self.exit(status))
+            return
+        self.push_screen(RecordingScreen(Session(source, memory=self._memory), clock=self._clock))
+
+    def compare(self, path: Path, other: Path) -> None:
+        """Show two cassettes side by side."""
+        first = self._session(path, quit_after=True)
+        second = self._session(other, quit_after=True) if first is not None else None
+        if first is not None and second is not None:
+            self.push_screen(CompareScreen(first, second, clock=self._clock))
+        elif first is not None:
+            first.close()
+
+    def _session(self, path: Path, *, quit_after: bool) -> Session | None:
+        """A session on a cassette; None, and a dialog, when it cannot be opened."""
         try:
             cassette = open_cassette(
                 path, check="manifest", allow_unscrubbed=self._allow_unscrubbed
@@ -68,6 +106,5 @@ class ViewerApp(App[int]):
             status = problem.exit_status
             after = (lambda _: self.exit(status)) if quit_after else None
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
-            return
-        session = Session(CassetteSource(cassette), memory=self._memory)
-        self.push_screen(RecordingScreen(session, start_us=self._start_us or 0, clock=self._clock))
+            return None
+        return Session(CassetteSource(cassette), memory=self._memory)

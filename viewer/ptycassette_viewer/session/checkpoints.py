@@ -23,7 +23,7 @@ class Checkpoints:
         every_s: how much work (seconds of emulation) may lie between two states.
     """
 
-    def __init__(self, *, max_bytes: int, every_s: float = 0.02) -> None:
+    def __init__(self, *, max_bytes: int, every_s: float = 0.006) -> None:
         self._max_bytes = max_bytes
         self.every_s = every_s
         self.bytes = 0

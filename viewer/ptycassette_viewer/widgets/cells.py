@@ -12,7 +12,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 
-from ptycassette import Screen, Style, cells_of_row
+from ptycassette import Cell, Cursor, Screen, Size, Style, StyleRun, cells_of_row
 
 __all__ = ["BACKGROUND", "FOREGROUND", "fitted", "row_segments", "row_text"]
 
@@ -79,6 +79,7 @@ def fitted(text: str, width: int) -> str:
     return first if cell_len(first) == width else "\ufffd" * width
 
 
+_NO_CURSOR = Cursor(0, 0, visible=False)
 _CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
 _FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True)
 _DIFFERENT = RichStyle(color="#000000", bgcolor="#ff8787")
@@ -99,27 +100,47 @@ def row_segments(
         found: stretches of columns to highlight.
         different: columns to mark as different.
     """
-    segments: list[Segment] = []
     cursor = screen.cursor
-    marked = {col for start, end in found or () for col in range(start, end)}
-    last_style: RichStyle | None = None
+    has_cursor = cursor.visible and cursor.row == row
+    if not (found or different or has_cursor):
+        text = screen.rows[row] if row < len(screen.rows) else ""
+        runs = screen.styles[row] if row < len(screen.styles) else ()
+        return _plain_row(text, runs, screen.size.cols)
+    special: dict[int, RichStyle] = dict.fromkeys(different, _DIFFERENT)
+    for start, end in found or ():
+        special.update(dict.fromkeys(range(start, end), _FOUND))
+    if has_cursor:
+        special[cursor.col] = _CURSOR
+    return _segments(cells_of_row(screen, row), special)
+
+
+@lru_cache(maxsize=4096)
+def _plain_row(text: str, runs: tuple[StyleRun, ...], cols: int) -> list[Segment]:
+    """A row with nothing marked in it; programs paint most rows again and again."""
+    row = Screen(size=Size(1, cols), rows=(text,), styles=(runs,), cursor=_NO_CURSOR)
+    return _segments(cells_of_row(row, 0), {})
+
+
+def _segments(cells: list[Cell], special: dict[int, RichStyle]) -> list[Segment]:
+    segments: list[Segment] = []
     text: list[str] = []
-    for col, cell in enumerate(cells_of_row(screen, row)):
+    last_style: RichStyle | None = None
+    raw: Style | None = None
+    style = last_style
+    for col, cell in enumerate(cells):
         if not cell.width:
             continue
-        if cursor.visible and (cursor.row, cursor.col) == (row, col):
-            style = _CURSOR
-        elif col in marked:
-            style = _FOUND
-        elif col in different:
-            style = _DIFFERENT
-        else:
-            style = rich_style(cell.style)
-        if style is not last_style and text:
-            segments.append(Segment("".join(text), last_style))
-            text = []
-        last_style = style
-        text.append(fitted(cell.text or " ", cell.width))
+        if cell.style is not raw:
+            raw = cell.style
+            style = rich_style(raw)
+        painted = special.get(col, style) if special else style
+        if painted is not last_style:
+            if text:
+                segments.append(Segment("".join(text), last_style))
+                text = []
+            last_style = painted
+        shown = cell.text or " "
+        text.append(shown if shown.isascii() and cell.width == 1 else fitted(shown, cell.width))
     if text:
         segments.append(Segment("".join(text), last_style))
     return segments

@@ -12,11 +12,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ptycassette import Screen
-from ptycassette_viewer.widgets.cells import row_segments, row_text
+from ptycassette_viewer.widgets.cells import BACKGROUND, FOREGROUND, row_segments, row_text
 
 __all__ = ["ScreenView"]
 
 _MAX_FOUND = 2_000
+_OUTSIDE = RichStyle(color=FOREGROUND, bgcolor=BACKGROUND)
 
 
 class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
@@ -65,7 +66,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         width = self.size.width
         row = y + scroll_y
         screen = self.screen_shown
-        outside = RichStyle(bgcolor=self.background_colors[0].rich_color)
+        outside = _OUTSIDE
         if screen is None or row >= screen.size.rows:
             return Strip.blank(width, outside)
         segments = row_segments(

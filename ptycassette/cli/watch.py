@@ -1,0 +1,53 @@
+"""``ptycassette watch``: follow a recording in progress, strictly read-only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ptycassette.cli.view import viewer
+from ptycassette.errors import NotFoundError, UsageError
+
+__all__ = ["command"]
+
+
+@click.command("watch")
+@click.argument("target", metavar="[TARGET]", required=False, type=click.Path())
+@click.option(
+    "--memory",
+    type=click.IntRange(min=10),
+    default=300,
+    show_default=True,
+    metavar="MB",
+    help="How much the index of the recording may take.",
+)
+def command(target: str | None, memory: int) -> int:
+    """Follow a recording in progress, the newest one or that which will be TARGET.
+
+    Nothing is written and nobody is disturbed. What is shown is not scrubbed
+    yet: it is what the program prints. TARGET may also be a journal.
+
+    Example: ptycassette watch hello.cassette
+    """
+    return int(viewer("watch")(str(_journal(target)), memory_mb=memory))
+
+
+def _journal(target: str | None) -> Path:
+    """The journal to follow."""
+    from ptycassette.host.journal_follow import live_journals
+
+    if target is not None and Path(target).is_file():
+        return Path(target)
+    found = live_journals()
+    if target is not None:
+        wanted = Path(target).absolute()
+        found = [item for item in found if Path(item[1].target).absolute() == wanted]
+    if found:
+        return found[0][0]
+    if target is not None and Path(target).is_dir():
+        raise UsageError(f"{target} is finished", hint=f"run: ptycassette view {target}")
+    raise NotFoundError(
+        "no recording is in progress",
+        hint="start one: ptycassette rec hello.cassette -- bash",
+    )

@@ -1,0 +1,124 @@
+"""Following a recording in progress: as it grows, to its end, without touching it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from ptycassette import CassetteError, Size, live_journals
+from ptycassette.host.journal_file import JournalFile
+from ptycassette.model import Finished, Harness, Noted, Resized, SessionMeta, Signalled, Typed
+from ptycassette.testing import fixed_id
+from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.recording_screen import RecordingScreen
+from ptycassette_viewer.session.live import LiveSource
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> JournalFile:
+    """A journal being written."""
+    meta = SessionMeta(
+        id=fixed_id(),
+        argv=("sh",),
+        size=Size(5, 30),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="sh"),
+        target=str(tmp_path / "to-be.cassette"),
+    )
+    return JournalFile(meta, directory=tmp_path)
+
+
+async def until(pilot: Pilot[Any], text: str) -> RecordingScreen:
+    """Wait until the screen shows ``text``."""
+    for _ in range(1_000):
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, RecordingScreen)
+        if screen.shown is not None and text in screen.shown.screen.text:
+            return screen
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{text!r} was never shown")
+
+
+def test_what_is_printed_is_shown_as_it_comes(journal: JournalFile) -> None:
+    """Output appears, a seek back stays where it is, end follows again, the end is told."""
+    status: list[str] = []
+
+    async def run() -> None:
+        journal.on_output(1_000, b"first\r\n")
+        app = ViewerApp(journal.path, live=True)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, "first")
+            journal.on_event(Typed(2_000, b"x"))
+            journal.on_event(Resized(3_000, Size(6, 40)))
+            journal.on_event(Signalled(3_500, "int"))
+            journal.on_event(Noted(3_600, {"type": "turn"}))
+            journal.on_output(4_000, b"second\r\n")
+            screen = await until(pilot, "second")
+            status.append(str(screen.query_one("#status", Static).render()))
+            await pilot.press("home")
+            journal.on_output(5_000, b"third\r\n")
+            await pilot.pause(0.2)
+            assert screen.playback.seq == 0
+            await pilot.press("end")
+            await until(pilot, "third")
+            journal.on_event(Finished(t_us=6_000))
+            while not screen.session.indexed.is_set():  # noqa: ASYNC110 - set by a thread
+                await asyncio.sleep(0.01)
+            assert screen.shown is not None
+            assert screen.shown.screen.size == Size(6, 40)
+
+    asyncio.run(run())
+    journal.close()
+
+    assert "LIVE" in status[0]
+
+
+def test_the_journal_is_not_touched(journal: JournalFile) -> None:
+    """Bytes, times and name stay, and the recorder can go on."""
+    journal.on_output(1_000, b"hello")
+    before = journal.path.read_bytes(), journal.path.stat().st_mtime_ns
+    source = LiveSource(journal.path)
+    events = source.events()
+
+    assert next(events).data == b"hello"
+    assert b"".join(source.read(0, 5)) == b"hello"
+    assert (journal.path.read_bytes(), journal.path.stat().st_mtime_ns) == before
+    source.close()
+    journal.close()
+
+
+def test_a_recorder_that_is_gone_ends_the_session(journal: JournalFile) -> None:
+    """A journal that lost its name will not grow any more."""
+    journal.on_output(1_000, b"hello")
+    source = LiveSource(journal.path)
+    journal.discard()
+
+    assert [event.kind for event in source.events()] == ["output"]
+    source.close()
+
+
+def test_journals_are_found_the_newest_first(journal: JournalFile) -> None:
+    """With what they will become."""
+    journal.on_output(1_000, b"hello")
+    (journal.path.parent / "nonsense.journal").write_bytes(b"nonsense")
+
+    assert [(path, meta.argv) for path, meta in live_journals(journal.path.parent)] == [
+        (journal.path, ("sh",))
+    ]
+    journal.close()
+
+
+def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
+    """With the library's own error."""
+    with pytest.raises(CassetteError):
+        LiveSource(tmp_path / "nothing")
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"")
+    with pytest.raises(CassetteError, match="nothing was recorded yet"):
+        LiveSource(empty)

@@ -1,0 +1,252 @@
+"""Two recordings side by side, at the same time or in the same exchange; differences are marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.css.query import NoMatches
+from textual.message import Message
+from textual.screen import Screen as TextualScreen
+from textual.widgets import Footer, Static
+
+from ptycassette import visible
+from ptycassette_viewer.comparing import differing_cells, matching_time
+from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen
+from ptycassette_viewer.playback import Playback, clock_text
+from ptycassette_viewer.seeker import Seeker, Shown
+from ptycassette_viewer.session import Session
+from ptycassette_viewer.widgets.screen_view import ScreenView
+from ptycassette_viewer.widgets.timeline import Timeline
+
+__all__ = ["CompareScreen"]
+
+_NARROW_COLS = 120
+_FRAMES_PER_S = 30
+_HELP = (
+    ("space", "play, pause"),
+    ("left right", "5 seconds back, forward"),
+    (", .", "one event of the first recording back, forward"),
+    ("E e", "last, next exchange"),
+    ("home end", "start, end"),
+    ("s", "same time, or same exchange"),
+    ("h j k l", "scroll both screens"),
+    ("q", "back, quit"),
+)
+
+
+class CompareScreen(TextualScreen[None]):
+    """Two recordings. The playhead is that of the first; the second follows.
+
+    Args:
+        first: taken over.
+        second: taken over.
+        clock: seconds that never go back.
+    """
+
+    AUTO_FOCUS = None
+    CSS = """
+    CompareScreen { layout: vertical; }
+    #pair { height: 1fr; layout: horizontal; }
+    #pair.narrow { layout: vertical; }
+    #pair > Vertical { width: 1fr; height: 1fr; }
+    #pair .name { height: 1; background: $panel; color: $text; padding: 0 1; }
+    #status { height: 1; background: $surface; color: $text; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "toggle_play", "Play"),
+        Binding("left", "jump(-5)", "-5s", show=False),
+        Binding("right", "jump(5)", "+5s", show=False),
+        Binding("full_stop", "step(1)", "Step", key_display=".,"),
+        Binding("comma", "step(-1)", "Step back", show=False),
+        Binding("e", "exchange(1)", "Exchange", key_display="eE"),
+        Binding("E", "exchange(-1)", "Last exchange", show=False),
+        Binding("home", "edge(0)", "Start", show=False),
+        Binding("end", "edge(1)", "End", show=False),
+        Binding("s", "sync", "Same time/exchange"),
+        Binding("h", "scroll(-8,0)", "Scroll left", show=False),
+        Binding("l", "scroll(8,0)", "Scroll right", show=False),
+        Binding("k", "scroll(0,-4)", "Scroll up", show=False),
+        Binding("j", "scroll(0,4)", "Scroll down", show=False),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("q,escape", "leave", "Quit"),
+    ]
+
+    class Arrived(Message):
+        """A seeker has a screen: that of recording 0 or 1."""
+
+        def __init__(self, which: int, shown: Shown) -> None:
+            super().__init__()
+            self.which = which
+            self.shown = shown
+
+    def __init__(
+        self, first: Session, second: Session, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self.sessions = (first, second)
+        self.playback = Playback(first.index)
+        self.by_exchange = True
+        self.shown: list[Shown | None] = [None, None]
+        self.differing: dict[int, frozenset[int]] = {}
+        self.seekers = (Seeker(first, self._sender(0)), Seeker(second, self._sender(1)))
+        self._clock = clock
+        self._last_tick = clock()
+        self._problem_told = False
+
+    def _sender(self, which: int) -> Callable[[Shown], None]:
+        def send(shown: Shown) -> None:
+            self.post_message(self.Arrived(which, shown))
+
+        return send
+
+    def compose(self) -> ComposeResult:
+        """Two screens, the timeline of the first, a status, the keys."""
+        with Container(id="pair"):
+            for which, session in enumerate(self.sessions):
+                with Vertical():
+                    yield Static(
+                        visible(session.source.name, limit=60), classes="name", markup=False
+                    )
+                    yield ScreenView(id=f"stage-{which}")
+        yield Timeline(self.sessions[0].index, id="timeline")
+        yield Static(id="status", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Start everything."""
+        self._arrange()
+        for session, seeker in zip(self.sessions, self.seekers, strict=True):
+            session.start()
+            seeker.start()
+        self.go_to(0)
+        self.set_interval(1 / _FRAMES_PER_S, self.tick)
+        self.set_interval(0.25, self.refresh_progress)
+        self.refresh_progress()
+
+    def on_unmount(self) -> None:
+        """Stop everything."""
+        for session, seeker in zip(self.sessions, self.seekers, strict=True):
+            seeker.close()
+            session.close()
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002 - the protocol
+        """Side by side, or one below the other."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        try:
+            self.query_one("#pair").set_class(self.app.size.width < _NARROW_COLS, "narrow")
+        except NoMatches:  # not composed yet
+            return
+
+    def go_to(self, t_us: int, seq: int | None = None) -> None:
+        """Put the first playhead somewhere; the second follows."""
+        self.playback.place(min(max(0, t_us), self.sessions[0].duration_us), seq)
+        self._request(seq)
+
+    def _request(self, seq: int | None) -> None:
+        first, second = self.sessions
+        t_us = self.playback.t_us
+        self.seekers[0].request(t_us, seq)
+        self.seekers[1].request(matching_time(t_us, first, second, by_exchange=self.by_exchange))
+        self._show_status()
+
+    def tick(self) -> None:
+        """Let time go by."""
+        now = self._clock()
+        elapsed, self._last_tick = now - self._last_tick, now
+        if self.playback.playing:
+            self.playback.tick(elapsed, end_us=self.sessions[0].duration_us)
+            self._request(None)
+
+    def refresh_progress(self) -> None:
+        """Show how far the background work is, and what went wrong."""
+        self.query_one(Timeline).set_duration(self.sessions[0].duration_us)
+        self._show_status()
+        problem = next((s.problem for s in self.sessions if s.problem is not None), None)
+        if problem is not None and not self._problem_told:
+            self._problem_told = True
+            self.app.push_screen(ErrorDialog(problem))
+
+    def on_compare_screen_arrived(self, message: Arrived) -> None:
+        """Show a screen, and where it differs from the other."""
+        self.shown[message.which] = message.shown
+        self.query_one(f"#stage-{message.which}", ScreenView).screen_shown = message.shown.screen
+        a, b = self.shown
+        if a is not None and b is not None:
+            self.differing = differing_cells(a.screen, b.screen)
+            for which in (0, 1):
+                self.query_one(f"#stage-{which}", ScreenView).different = self.differing
+        self._show_status()
+
+    def on_timeline_seek(self, message: Timeline.Seek) -> None:
+        """Go where the user clicked."""
+        self.go_to(message.t_us)
+
+    def _show_status(self) -> None:
+        self.query_one(Timeline).position_us = self.playback.t_us
+        cells = sum(map(len, self.differing.values()))
+        rows = len(self.differing)
+        same = f"{cells} cells in {rows} rows differ" if cells else "the same screen"
+        other = self.shown[1]
+        state = "\u25b6" if self.playback.playing else "\u2016"
+        parts = [
+            f"{state} {clock_text(self.playback.t_us)}",
+            f"beside {clock_text(other.t_us if other else 0)}",
+            "same exchange" if self.by_exchange else "same time",
+            same,
+        ]
+        self.query_one("#status", Static).update(Text("  ".join(parts), no_wrap=True))
+
+    def action_toggle_play(self) -> None:
+        """Play, or pause."""
+        self.playback.playing = not self.playback.playing
+        self._last_tick = self._clock()
+        self._show_status()
+
+    def action_jump(self, seconds: int) -> None:
+        """Forward or back by some seconds."""
+        self.go_to(self.playback.t_us + seconds * 1_000_000)
+
+    def action_step(self, by: int) -> None:
+        """The next or last event of the first recording."""
+        index = self.sessions[0].index
+        seq = min(max(0, self.playback.seq + by), index.count)
+        self.go_to(index.time_of(seq), seq)
+
+    def action_exchange(self, by: int) -> None:
+        """The start of the next or last exchange."""
+        session = self.sessions[0]
+        cuts = session.exchanges
+        target = min(max(0, cuts.place_of(self.playback.seq) + by), len(cuts) - 1)
+        if target >= 0:
+            self.go_to(session.index.time_of(cuts.starts[target]), cuts.starts[target])
+
+    def action_edge(self, share: int) -> None:
+        """The start or the end."""
+        self.go_to(self.sessions[0].duration_us * share)
+
+    def action_sync(self) -> None:
+        """Same time, or same exchange."""
+        self.by_exchange = not self.by_exchange
+        self._request(self.playback.seq)
+
+    def action_scroll(self, cols: int, rows: int) -> None:
+        """Scroll both screens."""
+        for view in self.query(ScreenView):
+            view.scroll_relative(x=cols, y=rows, animate=False)
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.app.push_screen(HelpScreen(_HELP, "Cells that differ are marked on both sides."))
+
+    def action_leave(self) -> None:
+        """Quit."""
+        self.app.exit()

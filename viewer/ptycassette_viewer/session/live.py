@@ -1,0 +1,89 @@
+"""A recording in progress as a source: its journal is read as it grows, and never touched.
+
+The output seen so far is kept in a temporary file without a name, because the
+journal holds it in pieces. The journal is not scrubbed yet; neither is this.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from ptycassette import CassetteError, Event, JournalFollower, Size
+
+__all__ = ["LiveSource"]
+
+_BLOCK = 1 << 20
+_POLL_S = 0.03
+_PATIENCE_POLLS = 10
+
+
+class LiveSource:
+    """The journal at ``path``.
+
+    Raises:
+        CassetteError: there is none, or it has no head yet.
+    """
+
+    live = True
+    duration_us = 0
+
+    def __init__(self, path: Path) -> None:
+        self._follower = JournalFollower(path)
+        self._first = list(self._follower.poll())
+        meta = self._follower.meta
+        if meta is None:
+            self._follower.close()
+            raise CassetteError(
+                "nothing was recorded yet", where=str(path), hint="try again in a moment"
+            )
+        self.name = Path(meta.target).name or path.name
+        self.argv = meta.argv
+        self.size = Size(max(1, meta.size.rows), max(1, meta.size.cols))
+        self._output = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed in close
+        self._stopping = threading.Event()
+
+    def events(self) -> Iterator[Event]:
+        """The events as they come, until the final one, or until the recorder is gone."""
+        quiet = 0
+        pending: list[Event] = self._first
+        while not self._stopping.is_set():
+            for event in pending:
+                if event.kind == "output":
+                    self._output.write(event.data)
+                yield event
+                if event.kind == "final":
+                    return
+            quiet = 0 if pending else quiet + 1
+            if quiet > _PATIENCE_POLLS and self._follower.gone:
+                return
+            pending = []
+            self._stopping.wait(_POLL_S)
+            pending = list(self._follower.poll())
+
+    def read(self, offset: int, length: int) -> Iterator[bytes]:
+        """Output seen so far."""
+        end = offset + length
+        while offset < end:
+            block = os.pread(self._output.fileno(), min(_BLOCK, end - offset), offset)
+            if not block:
+                return
+            yield block
+            offset += len(block)
+
+    def verify(self) -> bool | None:
+        """There is nothing to check yet."""
+        return None
+
+    def stop(self) -> None:
+        """End ``events``."""
+        self._stopping.set()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._stopping.set()
+        self._follower.close()
+        self._output.close()
