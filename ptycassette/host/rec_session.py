@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any, Self
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ptycassette.record.input_script import Step
 
 __all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
 
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
@@ -104,16 +106,63 @@ def record_headless(
         steps: what to do; None to wait for the end.
         in_fd: whose bytes the program gets as input, up to their end.
     """
-    with record(recorder.argv, recorder.target, **msgspec.structs.asdict(recorder.plan)) as session:
+    with (
+        _EndingSignals() as ending,
+        record(recorder.argv, recorder.target, **msgspec.structs.asdict(recorder.plan)) as session,
+    ):
+        ending.watch(session)
         if in_fd is not None:
             threading.Thread(target=_feed, args=(session, in_fd), daemon=True).start()
-        for step in steps or ():
-            perform(session, step)
+        try:
+            for step in steps or ():
+                perform(session, step)
+        except CassetteError:
+            if ending.number is None:
+                raise
         _wait_for_end(session)
     status = session.exit_status
     assert status is not None  # noqa: S101 - the session is closed
     assert session.manifest is not None  # noqa: S101 - and published
-    return Ended(status=status, manifest=session.manifest, duration_us=session.elapsed_us)
+    return Ended(
+        status=status,
+        manifest=session.manifest,
+        duration_us=session.elapsed_us,
+        signal=ending.number,
+    )
+
+
+class _EndingSignals:
+    """While entered, what would end the recorder ends the program instead, and is remembered.
+
+    A job that is cancelled has recorded something all the same; it is saved.
+    Entered before the program starts, because its output may be seen before
+    there is a session to ``watch``.
+    """
+
+    def __init__(self) -> None:
+        self._session: Recording | None = None
+        self._before: dict[int, Any] = {}
+        self.number: int | None = None
+
+    def watch(self, session: Recording) -> None:
+        """End this one; at once, if a signal came already."""
+        self._session = session
+        if self.number is not None:
+            session.request_end()
+
+    def __enter__(self) -> Self:
+        for number in _ENDING:
+            self._before[number] = signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _end(self, number: int, _: object) -> None:
+        self.number = number
+        if self._session is not None:
+            self._session.request_end()
 
 
 def _wait_for_end(session: Recording) -> None:

@@ -192,6 +192,14 @@ class Session(SessionFace):
         """End the program and all it started with SIGKILL. Idempotent."""
         return self.terminate(grace_s=0)
 
+    def request_end(self) -> None:
+        """Ask the program, and whoever it started, to end; return at once.
+
+        ``wait_exit`` tells when it has. May be called from a signal handler.
+        """
+        if not self._core.finished:
+            self._pty.request_end(CLOSE_GRACE_S)
+
     def close(self) -> None:
         """End whatever still runs and let everything go. Idempotent.
 
@@ -202,8 +210,7 @@ class Session(SessionFace):
             return
         self._closed = True
         try:
-            if not self._core.finished:
-                self._pty.request_end(CLOSE_GRACE_S)
+            self.request_end()
             self._pump.join()
         finally:
             self._pty.close()

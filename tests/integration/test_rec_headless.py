@@ -40,6 +40,17 @@ def run(
     )
 
 
+def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """A command in ``folder`` with nothing on its stdin; whoever calls waits for it."""
+    return subprocess.Popen(
+        [*CLI, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
 @pytest.mark.parametrize(
     ("code", "status"),
     [
@@ -210,6 +221,27 @@ def test_what_goes_wrong_is_told(
 
     assert (done.returncode, said in done.stderr) == (status, True), done.stderr
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("script", [None, "wait-text never\n"])
+def test_a_job_that_is_cancelled_saves_what_it_recorded(
+    tmp_path: Path, number: int, script: str | None
+) -> None:
+    """The program is ended, the recording saved, and the status is that of the signal."""
+    words = ["rec", "c", "--", "sh", "-c", "echo before; sleep 60"]
+    if script is not None:
+        (tmp_path / "script").write_text(script)
+        words[1:1] = ["--input", "script"]
+    job = start(tmp_path, *words)
+    assert job.stdout is not None
+    shown = job.stdout.readline()
+    job.send_signal(number)
+    job.communicate(timeout=60)
+
+    assert (shown.rstrip(), job.returncode) == (b"before", 128 + number)
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"".join(cassette.raw()) == b"before\r\n"
 
 
 def test_overwrite_replaces_what_is_there(tmp_path: Path) -> None:
