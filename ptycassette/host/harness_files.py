@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -82,7 +83,8 @@ def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
         profile: of the CLI.
         path: where to look, as in ``PATH``; this process's own when None.
     """
-    found = (shutil.which(name, path=path) for name in profile.binaries)
+    look = shutil.which if path is None else partial(shutil.which, path=path)
+    found = (look(name) for name in profile.binaries)
     return next((one for one in found if one is not None), None)
 
 

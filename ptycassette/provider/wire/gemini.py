@@ -170,8 +170,6 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
         yield _framed(
             _response([_part(part)], answer, ask, stamp, last=last), ask, first=index == 0
         )
-    if not parts:
-        yield _framed(_response([], answer, ask, stamp, last=True), ask, first=True)
     if not ask.sse:
         yield Piece(b"]\n")
 

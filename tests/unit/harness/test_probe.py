@@ -199,6 +199,22 @@ def test_durations(text: str, seconds: int) -> None:
     assert parse_window(text) == seconds
 
 
+def test_a_probe_may_ask_for_one_thing_alone() -> None:
+    """Quota without discovery, and the other way round; a window's length is told."""
+    quota, discovery = PROBE.split("[quota]")[1].split("[discovery]")
+    steps = PROBE.split("[quota]")[0]
+    plain = quota.replace("accounted", "# accounted").replace(
+        "[[quota.windows]]", "[[quota.windows]]\nwindow_minutes = 300"
+    )
+    one = walk(STATUS, probe=f"{steps}[quota]{plain}")
+    other = walk(STATUS, probe=f"{steps}[discovery]{discovery}")
+
+    assert one.quota.windows[0]["window_minutes"] == 300
+    assert one.discovery is None
+    assert other.discovery.models == ("a", "b")
+    assert other.quota is None
+
+
 def test_predicates_tell_what_does_not_hold() -> None:
     """Every part is told; rows are what ^ and $ match at."""
     wanted = Predicate(contains=("a", "b"), absent=("c",), regex="^x$")

@@ -62,7 +62,7 @@ def test_a_script_without_replies_says_so(talk: Any) -> None:
         ("result_contains = 'x'", False),
     ],
 )
-def test_conditions(talk: Any, when: str, fits: bool) -> None:  # noqa: FBT001 - a table
+def test_conditions(talk: Any, when: str, fits: bool) -> None:
     """Each condition on its own."""
     said = talk(f"[[replies]]\ntext = 'a'\nwhen = {{ {when} }}")
 

@@ -122,6 +122,28 @@ def test_an_empty_answer_still_ends(talk: Any) -> None:
     assert [event["error"]["status"] for event in events] == ["UNAVAILABLE"]
 
 
+def test_a_scripted_error_may_have_details(talk: Any) -> None:
+    """Clients tell a daily quota from a short one by them."""
+    said = talk("[[replies]]\nerror = { status = 429, details = [{ '@type' = 'x' }] }")
+    exchange = said.ask(f"{BASE}:generateContent", body())
+
+    assert said.json(exchange)["error"]["details"] == [{"@type": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "told"),
+    [({}, 403, "unregistered"), ({"x_goog_api_key": "k"}, 400, "not valid")],
+)
+def test_keys_are_refused_in_its_words(
+    talk: Any, headers: dict[str, str], status: int, told: str
+) -> None:
+    """A wrong key is a bad request here."""
+    exchange = talk("auth.require = 'impossible'").ask(f"{BASE}:generateContent", body(), **headers)
+
+    assert exchange.status == status
+    assert told in exchange.steps[0].data.decode()
+
+
 def test_free_input_does_not_exist_here(talk: Any) -> None:
     """A tool call with free text is a mistake of the script."""
     said = talk("[[replies]]\nparts = [{ tool = 'ls', input = 'free' }]")

@@ -158,6 +158,14 @@ def test_a_conversation_continues_by_id(talk: Any) -> None:
     assert done[-1]["response"]["output"][0]["content"][0]["text"] == "done"
 
 
+def test_a_continuation_needs_no_input(talk: Any) -> None:
+    """The provider has it all."""
+    said = talk("[[replies]]\ntimes = 0\ntext = 'a'")
+    first = said.json(said.ask(PATH, body()))["id"]
+
+    assert said.ask(PATH, body(input=None, previous_response_id=first)).status == 200
+
+
 def test_old_conversations_are_forgotten(talk: Any) -> None:
     """The provider remembers the last 64 answers."""
     said = talk("[[replies]]\ntimes = 0\ntext = 'a'")
