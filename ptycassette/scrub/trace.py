@@ -18,8 +18,8 @@ from typing import Any
 
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
+from ptycassette.screen.grammar import GROUND, SPLIT, STARTERS
 from ptycassette.screen.grid import BLANK, Row
-from ptycassette.screen.parser import _GROUND, _SPLIT, _STARTERS  # kin: the same grammar
 from ptycassette.screen.trace import TracedParser, TracedTerminal
 from ptycassette.screen.trace import _byte_length as byte_length
 from ptycassette.screen.widths import NO_JOIN, PLAIN, width_mode
@@ -200,7 +200,7 @@ class _Parser(TracedParser):
             stop = min(at + _BLOCK, length)
             slow = 0
             while at < stop:
-                if self._state == _GROUND and slow < _SLOW_LIMIT:
+                if self._state == GROUND and slow < _SLOW_LIMIT:
                     at += self._take(text[at:stop], at)
                     if at == stop:
                         break
@@ -213,7 +213,7 @@ class _Parser(TracedParser):
         """What ``Parser._fast`` does, with positions."""
         screen = self.screen
         known = self._actions.get
-        parts = iter(_SPLIT.split(block))
+        parts = iter(SPLIT.split(block))
         at = base
         for text in parts:
             if text:
@@ -231,7 +231,7 @@ class _Parser(TracedParser):
                 continue
             action = known(control)
             if action is None:
-                if control in _STARTERS:
+                if control in STARTERS:
                     return start - base
                 if control in "\x7f\x9c":
                     continue
