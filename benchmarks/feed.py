@@ -24,7 +24,23 @@ CHUNK = 4096
 SIZE = Size(rows=24, cols=80)
 MIN_BYTES = 1 << 20
 
-WORDS = ["the", "agent", "reads", "a", "file", "and", "writes", "a", "patch", "then", "runs", "make", "check", "while", "waiting"]
+WORDS = [
+    "the",
+    "agent",
+    "reads",
+    "a",
+    "file",
+    "and",
+    "writes",
+    "a",
+    "patch",
+    "then",
+    "runs",
+    "make",
+    "check",
+    "while",
+    "waiting",
+]
 CJK = "漢字仮名交じり文の端末記録再生試験用文字列中文字符終端錄製測試한국어터미널"
 EMOJI = ["👍", "🚀", "❤️", "👩‍💻", "✅", "⚠️", "🇯🇵", "👋🏽", "é", "ñ", "—"]
 
