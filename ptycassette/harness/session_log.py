@@ -17,6 +17,7 @@ Typed events, with the fields that each may have:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
@@ -136,8 +137,8 @@ def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Events of one type and id count once, as they were told last: logs rewrite their rows."""
     told: dict[Any, dict[str, Any]] = {}
     for index, event in enumerate(events):
-        name = event.get("id") or event.get("call_id")
-        told[(event["type"], name) if name else index] = event
+        name = event.get("id", event.get("call_id"))
+        told[(event["type"], name) if isinstance(name, str) and name else index] = event
     return list(told.values())
 
 
@@ -194,7 +195,7 @@ def to_number(value: Any) -> int | float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return value
+        return value if math.isfinite(value) else None
     found = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         return None

@@ -286,7 +286,7 @@ class FakeProvider:
 def _message_type(body: Any) -> str:
     """The type of a WebSocket message, one of the two that are known."""
     kind = body.get("type") if isinstance(body, dict) else None
-    if kind not in {"response.create", "response.processed"}:
+    if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
         raise WireError(f"unknown WebSocket message type {kind!r}")
     return str(kind)
 

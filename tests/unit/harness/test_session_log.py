@@ -98,6 +98,7 @@ def test_the_model_is_the_last_one_told() -> None:
         ("", None),
         (None, None),
         (True, None),
+        (float("inf"), None),
     ],
 )
 def test_numbers_as_clis_write_them(text: Any, number: Any) -> None:

@@ -231,6 +231,28 @@ def test_an_error_in_mid_stream_is_a_plain_error_without_a_stream(talk: Any) -> 
     assert said.ask(CHAT, chat()).status == 500
 
 
+def test_a_plain_text_ends_the_turn(talk: Any) -> None:
+    """Unless the script gives another reason to stop."""
+    said = talk(ANY)
+    plain = said.json(said.ask(CHAT, chat()))
+    message = said.json(said.ask("/v1/messages", chat(max_tokens=1)))
+
+    assert plain["choices"][0]["finish_reason"] == "stop"
+    assert message["stop_reason"] == "end_turn"
+
+
+def test_ids_are_spelled_as_each_api_spells_them(talk: Any) -> None:
+    """Of requests, in headers, and of tool calls."""
+    said = talk("[[replies]]\ntimes = 0\nparts = [{ tool = 'ls', unoffered = true }]")
+    one, two = said.ask("/v1/messages", chat(max_tokens=1)), said.ask(CHAT, chat())
+    call = said.json(two)["choices"][0]["message"]["tool_calls"][0]
+
+    assert one.headers["request-id"] == "req_fake_000001"
+    assert two.headers["x-request-id"] == "req_fake_000002"
+    assert said.json(one)["content"][0]["id"] == "toolu_fake_000001"
+    assert call["id"] == "call_fake_000002"
+
+
 def test_pace(talk: Any) -> None:
     """A delay before the first step, one before each piece of text."""
     said = talk("[pace]\nfirst_ms=50\neach_ms=7\nchunk_chars=2\n[[replies]]\ntext='abcd'")
