@@ -77,8 +77,7 @@ def command(
     if junit:
         write_whole(junit, [_junit(outcomes)])
     if as_json:
-        # DEL is the one control character that JSON leaves as it is.
-        click.echo(json.dumps(_object(outcomes), indent=2).replace("\x7f", "\\u007f"))
+        click.echo(json.dumps(_object(outcomes), indent=2))
     else:
         for outcome in outcomes:
             for line in outcome_lines(outcome):

@@ -112,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
     except click.Abort:
         return 130
     except click.ClickException as wrong:
+        wrong.message = _escaped(wrong.message)
         wrong.show()
         return wrong.exit_code
     except CassetteError as failed:
@@ -126,6 +127,15 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
         _report_bug(bug)
         return BUG_STATUS
     return result if isinstance(result, int) else 0
+
+
+def _escaped(message: str) -> str:
+    """A message of click's, which quotes arguments as they are: ``*`` may stand for any name."""
+    if all(char.isprintable() or char == "\n" for char in message):
+        return message
+    from ptycassette.model.visible import visible
+
+    return "\n".join(visible(line) for line in message.split("\n"))
 
 
 def _escape_unencodable() -> None:

@@ -10,6 +10,8 @@ what is no UTF-8 at all becomes U+FFFD. (The cassette stays the exact record.)
 from __future__ import annotations
 
 import codecs
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal
@@ -19,6 +21,11 @@ import msgspec
 from ptycassette.model import Event, FinalRecord, InputRecord, Manifest
 
 __all__ = ["AsciicastOptions", "asciicast"]
+
+# JSON leaves them as they are, and on a terminal the file itself would act.
+_ACTIVE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,4 +133,7 @@ def _tail(
 
 
 def _line(value: object) -> bytes:
-    return msgspec.json.encode(value) + b"\n"
+    text = msgspec.json.encode(value).decode()
+    if not text.isascii() or "\x7f" in text:
+        text = _ACTIVE.sub(lambda match: json.dumps(match.group())[1:-1], text)
+    return text.encode() + b"\n"

@@ -24,7 +24,11 @@ from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
 
 __all__ = ["SvgOptions", "animated_svg", "still_svg"]
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
+_FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
+# Bidirectional and other invisible controls: what is seen would not be what is there.
+_UNSEEN = re.compile(
+    "[\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 _FONT = (
     "ui-monospace,SFMono-Regular,'Cascadia Mono',Menlo,Consolas,'DejaVu Sans Mono',"
     "'Liberation Mono',monospace"
@@ -261,4 +265,4 @@ def _clusters(text: str) -> list[tuple[int, str]]:
 
 def _xml(text: str) -> str:
     """Text for XML 1.0: escaped, and forbidden characters replaced (XML 1.0, 2.2)."""
-    return escape(_FORBIDDEN.sub("\ufffd", text))
+    return escape(_UNSEEN.sub("", _FORBIDDEN.sub("\ufffd", text)))
