@@ -48,9 +48,24 @@ def viewer(name: str) -> Callable[..., Any]:
     metavar="MB",
     help="How much the index of a recording may take.",
 )
+@click.option("--serve", is_flag=True, help="Show it in a browser; prints the address to open.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where --serve listens.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where --serve listens; 0 is any that is free.  [default: 0]",
+)
 @allow_unscrubbed_option
 def command(
-    path: str, other: str | None, start: float | None, memory: int, allow_unscrubbed: bool
+    path: str,
+    other: str | None,
+    start: float | None,
+    memory: int,
+    serve: bool,
+    host: str,
+    port: int,
+    allow_unscrubbed: bool,
 ) -> int:
     """Scrub through a recording: PATH is a cassette, or a directory of cassettes.
 
@@ -59,6 +74,11 @@ def command(
 
     Example: ptycassette view hello.cassette
     """
+    if serve:
+        arguments = [path, *([other] if other else []), f"--memory={memory}"]
+        arguments += [f"--start={start}"] if start is not None else []
+        arguments += ["--allow-unscrubbed"] if allow_unscrubbed else []
+        return int(viewer("serve")(arguments, host=host, port=port))
     show = viewer("view")
     shown = show(
         path, other=other, memory_mb=memory, allow_unscrubbed=allow_unscrubbed, start=start

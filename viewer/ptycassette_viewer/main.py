@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
+from ptycassette import CassetteError
 from ptycassette_viewer.app import ViewerApp
 
-__all__ = ["main", "view", "watch"]
+__all__ = ["main", "serve", "view", "watch"]
 
 
 def view(
@@ -51,6 +53,50 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
     app = ViewerApp(Path(path), live=True, memory=memory_mb * 1_000_000)
     status = app.run()
     return status or app.return_code or 0
+
+
+def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> int:
+    """Show in a browser what ``ptycassette view`` with ``arguments`` shows, until ctrl-c.
+
+    Args:
+        arguments: of ``ptycassette view``.
+        host: the address to listen on.
+        port: the port; 0 is any that is free.
+
+    Raises:
+        CassetteError: the extra ``[serve]`` is not installed, or the port cannot be had.
+    """
+    try:
+        from ptycassette_viewer.serve import (  # noqa: PLC0415 - an extra
+            ViewerServer,
+            app_command,
+        )
+    except ImportError as exc:
+        raise CassetteError(
+            f"serving needs more: {exc}", hint="install it: pip install 'ptycassette[serve]'"
+        ) from exc
+    server = ViewerServer(app_command(arguments), host=host, port=port)
+
+    async def run() -> None:
+        def say(started: ViewerServer) -> None:
+            sys.stdout.write(f"open {started.url}\nctrl-c ends it\n")
+            sys.stdout.flush()
+
+        runner = await server.run(say)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        return 0
+    except OSError as exc:
+        raise CassetteError(
+            f"cannot listen: {exc.strerror}", where=f"{host}:{port}", hint="choose another --port"
+        ) from exc
+    return 0
 
 
 def main() -> int:

@@ -1,0 +1,196 @@
+"""The viewer in a browser: what the server lets through, and a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from ptycassette_viewer.serve import ViewerServer, app_command
+
+
+def served(check: Callable[[ViewerServer, aiohttp.ClientSession], Awaitable[None]]) -> None:
+    """Run a server on a free port, and ``check`` against it."""
+
+    async def run() -> None:
+        server = ViewerServer(app_command(["nothing"]))
+        runner = await server.run(lambda _: None)
+        try:
+            async with aiohttp.ClientSession() as client:
+                await check(server, client)
+        finally:
+            await runner.cleanup()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:{port}"}, 200),
+        ({"Host": "evil.example:{port}"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1:1"}, 403),
+        ({"Origin": "http://127.0.0.1:{port}"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_host_and_origin_are_checked(headers: dict[str, str], status: int) -> None:
+    """Only the address that is served, asked for by its own page."""
+
+    async def check(server: ViewerServer, client: aiohttp.ClientSession) -> None:
+        filled = {name: value.format(port=server.port) for name, value in headers.items()}
+        async with client.get(server.url, headers=filled) as answer:
+            assert answer.status == status
+
+    served(check)
+
+
+@pytest.mark.parametrize("path", ["/", "/ws", "/static/js/textual.js", "/wrong/", "/wrong/ws"])
+def test_without_the_token_there_is_nothing(path: str) -> None:
+    """Neither the page nor its files nor the websocket."""
+
+    async def check(server: ViewerServer, client: aiohttp.ClientSession) -> None:
+        async with client.get(server.public_url + path) as answer:
+            assert answer.status == 404
+
+    served(check)
+
+
+def test_a_websocket_without_an_origin_is_refused() -> None:
+    """Browsers always send one."""
+
+    async def check(server: ViewerServer, client: aiohttp.ClientSession) -> None:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await client.ws_connect(f"{server.url}ws")
+        assert refused.value.status == 403
+
+    served(check)
+
+
+def test_the_page_loads_nothing_from_elsewhere() -> None:
+    """No other host in the page, and a policy that would forbid it."""
+
+    async def check(server: ViewerServer, client: aiohttp.ClientSession) -> None:
+        async with client.get(server.url) as answer:
+            page = await answer.text()
+            policy = answer.headers["Content-Security-Policy"]
+        assert "https://" not in page
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        async with client.get(f"{server.url}static/js/textual.js") as answer:
+            assert answer.status == 200
+
+    served(check)
+
+
+def test_tokens_differ() -> None:
+    """256 bits each time."""
+    tokens = {ViewerServer("x").token for _ in range(10)}
+
+    assert len(tokens) == 10
+    assert min(map(len, tokens)) >= 43
+
+
+class Browser:
+    """A headless Chromium, spoken to through its DevTools protocol."""
+
+    def __init__(self, program: str, folder: Path) -> None:
+        self._folder = folder
+        self.process = subprocess.Popen(
+            [
+                program,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--remote-debugging-port=0",
+                f"--user-data-dir={folder}",
+                "--window-size=1200,800",
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    async def page(self, client: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
+        """The socket of its one page."""
+        active = self._folder / "DevToolsActivePort"
+        for _ in range(600):
+            if active.exists() and active.read_text(encoding="utf-8").strip():
+                break
+            await asyncio.sleep(0.05)
+        port = active.read_text(encoding="utf-8").splitlines()[0]
+        async with client.get(f"http://127.0.0.1:{port}/json") as answer:
+            pages = [page for page in await answer.json() if page["type"] == "page"]
+        return await client.ws_connect(pages[0]["webSocketDebuggerUrl"], max_msg_size=1 << 26)
+
+    def close(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.wait(timeout=20)
+
+
+async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str], bytes]:
+    """What the page's socket received until ``wanted`` was in it, complaints, and a picture."""
+    received, complaints = "", []
+    async with aiohttp.ClientSession() as client:
+        page = await browser.page(client)
+        for number, method in enumerate(("Network.enable", "Log.enable", "Page.enable"), 1):
+            await page.send_json({"id": number, "method": method})
+        await page.send_json({"id": 4, "method": "Page.navigate", "params": {"url": url}})
+        async with asyncio.timeout(90):
+            while wanted not in received:
+                message = await page.receive_json()
+                if message.get("method") == "Network.webSocketFrameReceived":
+                    frame = message["params"]["response"]
+                    data = frame["payloadData"]
+                    received += (
+                        base64.b64decode(data).decode("utf-8", "replace")
+                        if frame["opcode"] == 2
+                        else data
+                    )
+                elif message.get("method") == "Log.entryAdded":
+                    complaints.append(message["params"]["entry"]["text"])
+            await asyncio.sleep(2)
+            await page.send_json({"id": 9, "method": "Page.captureScreenshot"})
+            while (message := await page.receive_json()).get("id") != 9:
+                continue
+    return received, complaints, base64.b64decode(message["result"]["data"])
+
+
+@pytest.mark.integration
+def test_a_browser_shows_the_recording(
+    agents: Path, tmp_path: Path, program: Callable[[str], str]
+) -> None:
+    """Headless Chromium opens the printed address, and gets the screen of the recording."""
+    browser = Browser(program("chromium"), tmp_path / "profile")
+    command = [sys.executable, "-m", "ptycassette", "view", "--serve", "--start", "3.3"]
+    server = subprocess.Popen(
+        [*command, str(agents / "codex-tui")], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        url = server.stdout.readline().split()[1]
+        received, complaints, picture = asyncio.run(look(browser, url, "walnuts"))
+    finally:
+        browser.close()
+        server.send_signal(signal.SIGINT)
+        status = server.wait(timeout=20)
+        if server.stdout is not None:
+            server.stdout.close()
+
+    (tmp_path / "page.png").write_bytes(picture)
+
+    assert "OpenAI Codex" in received
+    assert [text for text in complaints if "Content Security Policy" in text] == []
+    assert status == 0
+    assert len(picture) > 20_000  # painted: an empty page is much smaller
