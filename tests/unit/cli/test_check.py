@@ -167,7 +167,7 @@ def test_a_directory_is_no_scenario_file(
     odd.mkdir()
 
     assert main(["check", str(scenario.parent)]) == 1
-    assert "cannot be read" in capsys.readouterr().out
+    assert "no regular file" in capsys.readouterr().out
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

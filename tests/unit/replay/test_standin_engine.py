@@ -503,6 +503,16 @@ def test_a_signal_that_is_recorded_later_waits_for_its_place() -> None:
     assert not rig.engine.diverged
 
 
+def test_a_signal_with_a_key_of_its_own_waits_while_another_key_is_recorded() -> None:
+    """The line comes first, then the Ctrl-C that the signal stands for."""
+    rig = Rig(Typed(0, b"a\r"), Typed(1, b"\x03"), Finished(t_us=3, exit=EXIT))
+    rig.engine.signalled("int", 0)
+    assert isinstance(rig.run(), Listen)
+
+    assert rig.send(b"a\r") == Over(EXIT)
+    assert not rig.engine.diverged
+
+
 def test_exact_tells_a_signal_from_a_key() -> None:
     """Bytes are bytes."""
     rig = Rig(Typed(1, b"\x03"), Finished(t_us=3, exit=EXIT), strategy="exact")

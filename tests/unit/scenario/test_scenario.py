@@ -272,6 +272,43 @@ def test_cells_of_the_reference_are_compared_as_they_are() -> None:
         assert check_scenario(scenario, evidence).passed is passed
 
 
+def test_cells_with_other_text_are_no_match() -> None:
+    """The text must stand there, whatever its colours."""
+    events = events_of(frame(0, "ho", cells=[[{"Char": 104}, {"Char": 111}, {"Char": 0}]]))
+    scenario = parse_scenario(
+        f"{PINS}groups: {{g: [{{type: style, text: hi}}]}}".encode(), where="t"
+    )
+
+    assert not check_scenario(scenario, Evidence(manifest_of(), lambda: events)).passed
+
+
+def test_a_clipboard_that_is_no_base64_is_left_out() -> None:
+    """Terminals ignore it as well."""
+    events = events_of(Output(0, b"\x1b]52;c;abc\x07" + CLIP))
+    evidence = Evidence(manifest_of(), lambda: events)
+
+    assert evidence.clipboard == ["copied text"]
+
+
+def test_no_event_may_be_missing_behind_a_resize() -> None:
+    """The kind that the scenario names."""
+    events = events_of(Output(0, b"x"), Resized(1, Size(rows=2, cols=2)))
+    scenario = parse_scenario(
+        f"{PINS}groups: {{g: [{{type: resize_order, after_kind: output}}]}}".encode(), where="t"
+    )
+    outcome = check_scenario(scenario, Evidence(manifest_of(), lambda: events))
+
+    assert outcome.failures[0].message == "no output behind the resize"
+
+
+def test_a_draft_of_a_silent_recording_checks_its_end_alone() -> None:
+    """No screen, no input, no exit status: the order of output is left."""
+    events = events_of(Typed(0, b"***\r", masked=True))
+    text = draft_scenario(Evidence(manifest_of(), lambda: events), name="s", cassette_path="c")
+
+    assert yaml.safe_load(text)["groups"] == {"streams": [{"type": "raw_output_order"}]}
+
+
 def test_the_reference_scenarios_load_and_hold(reference: Path) -> None:
     """``less.yaml`` on a recording that is made to its measure; on another it does not hold."""
     data = (reference / "scenarios" / "less.yaml").read_bytes()
@@ -327,6 +364,7 @@ def test_the_reference_scenarios_load_and_hold(reference: Path) -> None:
         ("1: 2", "is no text"),
         ("a: !!python/name:os.system x", "no YAML"),
         ("a: 1\n---\nb: 2", "no YAML"),
+        ("[" + "1," * 200_001 + "1]", "more than"),
         ("[1, 2", "no YAML"),
         ("just text", "no scenario"),
     ],
@@ -338,6 +376,13 @@ def test_a_file_that_is_no_scenario_is_refused_with_a_reason(text: str, message:
 
     assert message in str(caught.value)
     assert "t.yaml" in str(caught.value)
+
+
+def test_times_of_day_and_endless_digits_are_text() -> None:
+    """YAML 1.1 would make numbers of them."""
+    data = f"{PINS}groups: {{g: [{{type: frame_contains, text: 12:30}}]}}".encode()
+
+    assert parse_scenario(data, where="t").groups["g"][0].text == "12:30"  # type: ignore[union-attr]
 
 
 def test_a_file_that_is_too_long_is_refused() -> None:

@@ -50,6 +50,7 @@ def line_after(data: bytes) -> str:
         (b"ab\x15\x19", "ab"),
         (b"one two\x1b[1;5D\x1b[1;5D+", "+one two"),
         (b"one two\x01\x1b[1;5C+", "one+ two"),
+        (b"one two\x01\x1b[1;5C\x1b[1;5C+", "one two+"),
         (b"ab\x02x\x06y", "axby"),
         (b"\x1b[200~pasted\ntext\x1b[201~!", "pasted\ntext!"),
     ],
@@ -204,6 +205,14 @@ def test_typing_that_differs_on_the_way_satisfies_the_keys_in_effect() -> None:
     assert seen == [1, 2, 5]
     assert matcher.waiting is not None
     assert matcher.waiting.key.name == "enter"
+
+
+def test_typing_that_leads_nowhere_satisfies_nothing() -> None:
+    """Until it is corrected."""
+    matcher = Matching().matcher(entry_of(b"a", b"\r"))
+    matcher.feed(read_keys(b"x")[0])
+
+    assert (matcher.satisfied, matcher.state) == (0, "open")
 
 
 def test_exact_counts_the_keys_that_were_sent() -> None:
