@@ -263,6 +263,8 @@ class RecordingScreen(TextualScreen[None]):
     def on_recording_screen_arrived(self, message: Arrived) -> None:
         """Show what the seeker found."""
         shown = self.shown = message.shown
+        if shown.exact and shown.t_us == self.playback.t_us and not self.playback.playing:
+            self.playback.seq = shown.seq  # the index did not know it when it was asked for
         self.query_one(ScreenView).screen_shown = shown.screen
         self._show_panel(shown.seq)
         self._show_top()

@@ -1,0 +1,207 @@
+"""The panels: what each says about the moment at the playhead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import ContentSwitcher, Static, Tree
+
+from ptycassette import Size
+from ptycassette.model import Noted, Output, Resized, Signalled, Typed
+from ptycassette_viewer.panels import EventsPanel, document_lines
+from ptycassette_viewer.widgets.virtual_list import VirtualList
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from driving import drive, press, recording
+
+S = 1_000_000
+
+
+@pytest.fixture
+def path(make: Callable[..., Path]) -> Path:
+    """One event of each kind."""
+    return make(
+        Output(1 * S, b"\x1b[1;31m$ \x1b[0m"),
+        Typed(2 * S, b"ls\r", key="enter"),
+        Typed(2 * S, b"\x1b[0n", source="terminal"),
+        Output(3 * S, b"ls\r\nnote.txt\r\n"),
+        Noted(4 * S, {"type": "turn", "deep": {"list": [1, {"x": "evil\x1b]0;t\x07"}]}}),
+        Resized(5 * S, Size(30, 100)),
+        Signalled(6 * S, "int"),
+    )
+
+
+def text_of(widget: VirtualList) -> list[str]:
+    """The rows that are painted."""
+    lines = [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
+    return [line for line in lines if line]
+
+
+def panel_lines(path: Path, name: str, keys: str = "") -> list[str]:
+    """What the list of a panel shows after some keys, at the end of the recording."""
+    found: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "end", "p")
+        while recording(pilot).query_one(ContentSwitcher).current != name:
+            await press(pilot, "tab")
+        await press(pilot, *keys.split())
+        found.extend(text_of(recording(pilot).query_one(f"#{name} VirtualList", VirtualList)))
+
+    drive(path, scenario, size=(140, 40))
+    return found
+
+
+def test_events_are_listed_with_what_they_are(path: Path) -> None:
+    """Time, seq, kind and what it says, nothing of it active."""
+    lines = panel_lines(path, "events")
+    words = [line.split(maxsplit=3) for line in lines]
+
+    assert [word[1:3] for word in words] == [
+        ["1", "output"],
+        ["2", "input"],
+        ["3", "answer"],
+        ["4", "output"],
+        ["5", "service-event"],
+        ["6", "resize"],
+        ["7", "signal"],
+        ["8", "final"],
+    ]
+    assert "\\e[1;31m$ " in lines[0]
+    assert "<enter> ls\\r" in lines[1]
+
+
+def test_events_are_filtered_by_kind(path: Path) -> None:
+    """A goes from filter to filter."""
+    for keys, kinds in (("a", ["output", "output"]), ("a a", ["input"]), ("a a a a a", ["resize"])):
+        assert [line.split()[2] for line in panel_lines(path, "events", keys)] == kinds
+
+
+def test_choosing_an_event_goes_there(path: Path) -> None:
+    """Up, down, page keys and clicks move the playhead; w stops following."""
+    seqs: list[int] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "end", "p")
+        for key in ("up", "up", "down", "pageup", "pagedown", "enter"):
+            await press(pilot, key)
+            seqs.append(recording(pilot).playback.seq)
+        await pilot.click("#events-list", offset=(5, 1))
+        await press(pilot, "enter")
+        seqs.append(recording(pilot).playback.seq)
+        await press(pilot, "w", "end")
+        panel = recording(pilot).query_one(EventsPanel)
+        assert (panel.follow, panel.list.cursor) == (False, 1)
+
+    drive(path, scenario, size=(140, 40))
+
+    assert seqs == [7, 6, 7, 1, 8, 8, 2]
+
+
+def test_exchanges_are_listed(path: Path) -> None:
+    """Prompt and what came back."""
+    lines = panel_lines(path, "exchanges")
+
+    assert lines[0].split()[0] == "0"
+    assert "before any input" in lines[0]
+    assert "ls\\r" in lines[1]
+    assert "14 bytes came back" in lines[1]
+
+
+def test_inputs_are_listed_without_answers_of_the_terminal(path: Path) -> None:
+    """What was typed alone."""
+    lines = panel_lines(path, "input")
+
+    assert len(lines) == 1
+    assert "<enter>" in lines[0]
+
+
+def test_bytes_are_explained_in_words(path: Path) -> None:
+    """Escaped, in words, and in hex."""
+    texts: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "full_stop", "p", "tab", "tab")
+        texts.append(str(recording(pilot).query_one("#bytes-text", Static).render()))
+        await press(pilot, "home")
+        texts.append(str(recording(pilot).query_one("#bytes .panel-title", Static).render()))
+
+    drive(path, scenario, size=(140, 40))
+
+    assert "\\e[1;31m  SGR: bold, red" in texts[0]
+    assert "1b 5b 31 3b 33 31 6d" in texts[0]
+    assert texts[1] == "no output yet"
+
+
+def test_service_events_open_as_a_tree(path: Path) -> None:
+    """Down to the values, made visible."""
+    labels: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "p", "tab", "tab", "tab", "tab")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        tree = recording(pilot).query_one(Tree)
+        node = tree.root.children[0]
+        for _ in range(5):
+            labels.append(str(node.label))
+            node.expand()
+            await pilot.pause()
+            if not node.children:
+                break
+            node = node.children[-1]
+        assert tree.has_focus
+        await press(pilot, "down", "enter")
+        assert recording(pilot).playback.seq == 5
+
+    drive(path, scenario, size=(140, 40))
+
+    assert "turn" in labels[0]
+    assert labels[1:] == [
+        "deep: 1 entries",
+        "list: 2 entries",
+        "1: 1 entries",
+        'x: "evil\\\\u001b]0;t\\\\u0007"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("manifest", '"version": 1'),
+        ("probes", '"quota": null'),
+        ("scrub", '"status": "clean"'),
+        ("final", '"duration_ms"'),
+    ],
+)
+def test_documents_are_shown(path: Path, name: str, wanted: str) -> None:
+    """Each as JSON."""
+    texts: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "p", "shift+tab")
+        while recording(pilot).query_one(ContentSwitcher).current != name:
+            await press(pilot, "shift+tab")
+        body = recording(pilot).query(f"#{name} Static").last(Static)
+        texts.append(str(body.render()))
+
+    drive(path, scenario, size=(140, 40))
+
+    assert wanted in texts[0]
+
+
+def test_documents_are_made_visible() -> None:
+    """Nothing in a manifest reaches the terminal as it is."""
+    lines = document_lines({"a": "x\x1b[2J\u202e"})
+
+    assert lines == ["{", '  "a": "x\\u001b[2J\\u202e"', "}"]
+
+
+def test_nothing_recorded_is_said() -> None:
+    """No empty panel."""
+    assert document_lines(None) == ["nothing was recorded"]
