@@ -101,29 +101,41 @@ def squeezed_stretches(text: str, spans: Sequence[tuple[int, int]]) -> list[list
         if first == len(spans):
             break
         squeezed_end = squeezed_at + len(squeeze(line))
-        for number in range(first, len(spans)):
-            start, end = spans[number]
-            if start >= squeezed_end:
-                break
-            if end > squeezed_at:
-                inside = max(start, squeezed_at) - squeezed_at, min(end, squeezed_end) - squeezed_at
-                result[number] += [
-                    (text_at + at, text_at + stop) for at, stop in _in_line(line, *inside)
-                ]
-        while first < len(spans) and spans[first][1] <= squeezed_end:
-            first += 1
+        if spans[first][0] < squeezed_end:
+            first = _in_line(line, spans, result, first=first, at=(squeezed_at, text_at))
         squeezed_at = squeezed_end
         text_at += len(line) + 1
     return result
 
 
-def _in_line(line: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The stretches of a line that are characters ``start`` to ``end`` of its squeezed form."""
-    squeezed_at = text_at = 0
+def _in_line(
+    line: str,
+    spans: Sequence[tuple[int, int]],
+    result: list[list[tuple[int, int]]],
+    *,
+    first: int,
+    at: tuple[int, int],
+) -> int:
+    """Add the stretches of one line; returns the first span that does not end in it.
+
+    ``at`` says where the line begins in the squeezed form and in the text.
+    """
+    squeezed_at, text_at = at
+    base = text_at
     for match in (*SQUEEZED_AWAY.finditer(line), None):
         gap_start, gap_end = match.span() if match else (len(line), len(line))
         shift = text_at - squeezed_at
-        stop = gap_start - shift
-        if start < stop and end > squeezed_at:
-            yield max(start, squeezed_at) + shift, min(end, stop) + shift
-        squeezed_at, text_at = stop, gap_end
+        stop = base + gap_start - shift
+        number = first
+        while number < len(spans) and spans[number][0] < stop:
+            start, end = max(spans[number][0], squeezed_at), min(spans[number][1], stop)
+            if end > start:
+                result[number].append((start + shift, end + shift))
+            if spans[number][1] > stop:
+                break
+            number += 1
+        first = number
+        if first == len(spans):
+            break
+        squeezed_at, text_at = stop, base + gap_end
+    return first

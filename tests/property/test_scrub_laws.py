@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import random
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.trace import FastTrace
+from ptycassette.scrub.views import squeezed_stretches
 from ptycassette.testing import scrub_chunks
 
 
@@ -168,3 +171,17 @@ def test_the_libraries_change_no_byte(kind: str, form: str, seed: int) -> None:
     )
 
     assert fast == slow
+
+
+@given(st.text("ab |\n│", max_size=30), st.lists(st.integers(0, 30), max_size=6, unique=True))
+def test_stretches_hold_the_squeezed_characters(text: str, cuts: list[int]) -> None:
+    """Joined, the stretches of a span are the span; squeezed text leads back to text."""
+    raw = canonical(text)
+    squeezed = squeeze(raw)
+    marks = sorted(cut for cut in cuts if cut <= len(squeezed))
+    spans = [(start, end) for start, end in pairwise(marks) if end > start]
+    stretches = squeezed_stretches(raw, spans)
+
+    assert [squeeze("".join(raw[a:b] for a, b in parts)) for parts in stretches] == [
+        squeezed[start:end] for start, end in spans
+    ]
