@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     rb"|\x1b\](?P<osc>[^\x07\x1b]{0,4096})(?:\x07|\x1b\\)"
     rb"|\x1b(?P<string>[PX^_])(?P<body>[^\x1b]{0,4096})\x1b\\"
     rb"|\x1b(?P<set>[()*+])(?P<charset>.)"
-    rb"|\x1b(?P<esc>[\x20-\x2f]*[\x30-\x7e])"
+    rb"|\x1b(?P<esc>[\x20-\x2f]+[\x30-\x7e]|[\x30-\x4f\x51-\x57\x59\x5a\x5c\x60-\x7e])"
     rb"|(?P<c0>[\x00-\x1f\x7f])"
     rb"|(?P<text>[^\x00-\x1f\x7f]+)",
     re.DOTALL,
