@@ -20,6 +20,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -42,6 +43,7 @@ __all__ = [
     "Durability",
     "JournalFile",
     "JournalSource",
+    "delete_journal",
     "lock_left_behind",
 ]
 
@@ -160,19 +162,26 @@ class JournalFile:
 
     def discard(self) -> None:
         """Delete the file: what it held is durable elsewhere, or not wanted."""
-        self.path.unlink(missing_ok=True)
-        self.close()
+        try:
+            delete_journal(self.path)
+        finally:
+            self.close()
 
     def _open(self, directory: Path) -> None:
         self._hidden = directory / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self._fd = os.open(self._hidden, flags, 0o600)
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BaseException:
+                os.close(self._fd)
+                self._hidden.unlink()
+                raise
         except OSError as exc:
             raise StorageError(
                 f"cannot create a journal: {exc.strerror}", where=str(directory)
             ) from exc
-        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _appear(self, directory: Path, name: str) -> None:
         """Take the visible name; another one if a crash left a journal of the same id."""
@@ -187,7 +196,8 @@ class JournalFile:
                 raise StorageError(
                     f"cannot create a journal: {exc.strerror}", where=str(self.path)
                 ) from exc
-            self._hidden.unlink(missing_ok=True)
+            with suppress(OSError):  # a second name does no harm, and is swept up
+                self._hidden.unlink(missing_ok=True)
             return
         raise StorageError("a thousand journals of one id", where=str(directory))
 
@@ -365,6 +375,22 @@ class JournalSource:
             raise JournalError(f"cannot be read: {exc.strerror}") from exc
 
 
+def delete_journal(path: Path) -> None:
+    """Delete a journal.
+
+    Raises:
+        StorageError: the disk refuses, and what is not scrubbed lies there still.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise StorageError(
+            f"the journal cannot be deleted: {exc.strerror}",
+            where=str(path),
+            hint="delete it yourself: it is not scrubbed, and not needed any more",
+        ) from exc
+
+
 def _opened(path: Path) -> int:
     """A descriptor of a regular file that is no link; see ``lock_left_behind`` for the errors."""
     try:
@@ -391,7 +417,10 @@ def lock_left_behind(path: Path) -> int:
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
+        except OSError as exc:
+            if not isinstance(exc, BlockingIOError):
+                os.close(fd)
+                raise JournalError(f"cannot be locked: {exc.strerror}", where=str(path)) from exc
             if time.monotonic() < deadline:
                 time.sleep(_PATIENCE_S / 20)
                 continue

@@ -51,8 +51,10 @@ class Lock:
     def __enter__(self) -> Self:
         while not self._take():
             pass
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, msgspec.json.encode(self._holder), 0)
+        # Who holds it is told to others; a disk that does not take it does not matter to the lock.
+        with suppress(OSError):
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, msgspec.json.encode(self._holder), 0)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,6 +84,9 @@ class Lock:
                 f"{self._name} is being recorded by {_describe(told)}",
                 hint="wait until it ends, or end it",
             ) from exc
+        except OSError as exc:
+            os.close(fd)
+            raise StorageError(f"cannot lock: {exc.strerror}", where=str(self.path)) from exc
         self._fd = fd
         return True
 

@@ -26,10 +26,17 @@ from ptycassette.errors import (
 )
 from ptycassette.format.layout import MANIFEST
 from ptycassette.format.manifest import decode_manifest
+from ptycassette.host.cassette_staging import disk_errors
 from ptycassette.host.diagnostic_writer import diagnostic_path
 from ptycassette.host.directory_handle import DirectoryHandle
 from ptycassette.host.finalising import Finaliser
-from ptycassette.host.journal_file import HIDDEN_SUFFIX, SUFFIX, JournalSource, lock_left_behind
+from ptycassette.host.journal_file import (
+    HIDDEN_SUFFIX,
+    SUFFIX,
+    JournalSource,
+    delete_journal,
+    lock_left_behind,
+)
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.record.journal import EmptyJournalError
 
@@ -149,14 +156,14 @@ def recover(
         try:
             source = JournalSource(path, salvage=salvage)
         except EmptyJournalError:
-            path.unlink()
+            delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
         told = _told(source, output or Path(source.meta.target))
         if told.target and _has_id(Path(told.target), source.meta.id):
-            path.unlink()
+            delete_journal(path)
             return msgspec.structs.replace(told, outcome="already")
         outcome = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
-        path.unlink()
+        delete_journal(path)
         return outcome
 
 
@@ -201,7 +208,8 @@ def _publish(
         options = {**meta.options, "recovered": True}
         meta = msgspec.structs.replace(meta, options=options)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        with disk_errors("making the directory", target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
         finaliser.publish(meta, lambda: _with_end(source), target, overwrite=overwrite)
     except RunFailedError:
         return msgspec.structs.replace(

@@ -1,0 +1,354 @@
+"""Every call to the system fails once, in every way that disks fail, in everything that writes.
+
+A run without faults counts the calls; then there is a run for each call and
+each fault. Whatever fails: the error is one of ours, no half cassette stands
+at the target, what was acknowledged is in the journal or in the cassette, no
+descriptor stays open, and a failed sync is never followed by success.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import CassetteError, NotFoundError, StorageError
+from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.finalising import Finaliser
+from ptycassette.host.journal_file import JournalFile, JournalSource
+from ptycassette.host.locks import Holder, target_lock
+from ptycassette.host.recovery import recover
+from ptycassette.host.scrub_cassette import scrub_cassette
+from ptycassette.host.staging import journal_dir
+from ptycassette.host.standin_report_file import write_report
+from ptycassette.host.whole_file import write_whole
+from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
+from ptycassette.replay.standin_report import StandinReport
+from ptycassette.scrub import default_scrubber
+from ptycassette.testing import write_cassette
+
+CALLS = (
+    "open", "write", "writev", "fsync", "fdatasync", "rename", "replace", "link", "unlink", "mkdir",
+    "rmdir", "fchmod", "ftruncate", "pwrite", "scandir", "pread",
+)  # fmt: skip
+SYNCS = {"fsync", "fdatasync"}
+FAULTS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EINTR": errno.EINTR, "short": None}
+LINES = [b"line %d\r\n" % number for number in range(4)]
+EVENTS = [*(Output(number, line) for number, line in enumerate(LINES)), Noted(9, {"a": 1})]
+
+
+class Disk:
+    """Stands between us and the system; the call of number ``at`` fails, once."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, inside: Path) -> None:
+        self.count = 0
+        self.at = 0
+        self.fault: int | None = None
+        self.failed = ""
+        self.synced_after: list[str] = []
+        self._inside = str(inside)
+        for name in CALLS:
+            if hasattr(os, name):
+                patch.setattr(os, name, self._standing_for(name, getattr(os, name)))
+        patch.setattr(fcntl, "flock", self._standing_for("flock", fcntl.flock))
+
+    def _standing_for(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not self._counts(args):
+                return real(*args, **kwargs)
+            self.count += 1
+            if self.failed and name in SYNCS:
+                self.synced_after.append(name)
+            if self.count != self.at:
+                return real(*args, **kwargs)
+            self.failed = name
+            if self.fault is not None:
+                raise OSError(self.fault, os.strerror(self.fault))
+            if name == "write":
+                return real(args[0], bytes(args[1])[: max(1, len(args[1]) // 2)])
+            if name == "writev":
+                data = b"".join(args[1])
+                return real(args[0], [data[: max(1, len(data) // 2)]])
+            return real(*args, **kwargs)
+
+        return call
+
+    def _counts(self, args: tuple[Any, ...]) -> bool:
+        """Whether it is about a file of the test."""
+        if not args:
+            return False
+        if isinstance(args[0], int):
+            try:
+                place = str(Path(f"/proc/self/fd/{args[0]}").readlink())
+            except OSError:
+                return False
+        else:
+            place = os.fsdecode(args[0])
+        return place.startswith(self._inside) or not place.startswith("/")
+
+
+def meta(target: Path) -> SessionMeta:
+    """A head."""
+    return SessionMeta(
+        id="00000000-0000-4000-8000-000000000001",
+        argv=("sh",),
+        size=Size(4, 20),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="sh"),
+        target=str(target),
+    )
+
+
+def descriptors() -> set[str]:
+    """What is open, as names."""
+    names = set()
+    for fd in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        try:
+            names.add(f"{fd} {Path(f'/proc/self/fd/{fd}').readlink()}")
+        except OSError:
+            continue
+    return {name for name in names if "/proc/" not in name}
+
+
+class Work:
+    """One thing that writes: how it is prepared, done and looked at."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.target = place / "out" / "c"
+        self.acknowledged = 0
+        self.journal: Path | None = None
+        self.old: bytes | None = None
+
+    def prepare(self) -> None:
+        """Before faults."""
+
+    def run(self) -> None:
+        """With faults."""
+
+    def recorded(self) -> bytes | None:
+        """The output at the target; the test fails when half a cassette stands there."""
+        try:
+            with open_cassette(self.target) as cassette:
+                return b"".join(cassette.raw())
+        except NotFoundError:
+            return None
+
+    def check(self, *, failed: bool) -> None:
+        """After faults."""
+        kept = self.recorded()
+        assert kept in {None, self.old, b"".join(LINES)}
+        assert failed or kept == b"".join(LINES)
+
+
+class Journal(Work):
+    """Writing a journal."""
+
+    def run(self) -> None:
+        """Five events and the end."""
+        journal = JournalFile(
+            meta(self.target),
+            directory=journal_dir(),
+            durability="disk",
+            write=os.writev,  # the default was bound before the disk could fail
+            sync=os.fdatasync,
+        )
+        self.journal = journal.path
+        try:
+            for event in EVENTS:
+                if isinstance(event, Output):
+                    journal.on_output(event.t_us, event.data)
+                else:
+                    journal.on_event(event)
+                self.acknowledged += 1
+        finally:
+            journal.close()
+
+    def check(self, *, failed: bool) -> None:
+        """All that was acknowledged is there, and can be recovered."""
+        if self.journal is None:
+            return
+        events = list(JournalSource(self.journal)())
+
+        assert events[: self.acknowledged] == EVENTS[: self.acknowledged]
+        assert failed or events == EVENTS
+        # A run that printed nothing is no recording.
+        wanted = "published" if events else "diagnostic"
+        assert recover(self.journal).outcome == wanted
+
+
+class Publish(Work):
+    """Finalising into a cassette."""
+
+    def run(self) -> None:
+        """Where nothing was."""
+        events = [*EVENTS, Finished(t_us=10)]
+        finaliser = Finaliser(scrubber=default_scrubber)
+        finaliser.publish(
+            meta(self.target), lambda: iter(events), self.target, overwrite=self.old is not None
+        )
+
+
+class Overwrite(Publish):
+    """Finalising over a cassette."""
+
+    def prepare(self) -> None:
+        """Put an old one there."""
+        self.old = b"old"
+        write_cassette(self.target, Output(0, self.old))
+
+    def check(self, *, failed: bool) -> None:
+        """The old one is never lost before the new one is there."""
+        assert self.recorded() is not None
+        super().check(failed=failed)
+
+
+class Recover(Work):
+    """Recovering a journal."""
+
+    def prepare(self) -> None:
+        """Leave one behind."""
+        journal = JournalFile(meta(self.target), directory=journal_dir())
+        for event in EVENTS:
+            journal.on_event(event)
+        journal.close()
+        self.journal = journal.path
+
+    def run(self) -> None:
+        """Publish it."""
+        assert self.journal is not None
+        recover(self.journal)
+
+    def check(self, *, failed: bool) -> None:
+        """The journal stays until the cassette is durable; a second recovery brings it all."""
+        assert self.journal is not None
+        assert self.journal.exists() or self.recorded() is not None
+        if self.journal.exists():
+            recover(self.journal)
+        super().check(failed=False)
+
+
+class Scrub(Work):
+    """Scrubbing a cassette in its place."""
+
+    def prepare(self) -> None:
+        """One that has nothing to hide, so that what it should hold is known."""
+        write_cassette(self.target, *EVENTS)
+
+    def run(self) -> None:
+        """In its place."""
+        scrub_cassette(self.target, default_scrubber())
+
+    def check(self, *, failed: bool) -> None:
+        """It is there, whole."""
+        assert self.recorded() == b"".join(LINES)
+
+
+class Small(Work):
+    """Reports, exports and locks."""
+
+    def prepare(self) -> None:
+        """Make room."""
+        (self.place / "out").mkdir()
+
+    def run(self) -> None:
+        """Each of them."""
+        out = self.place / "out"
+        with target_lock(out, target=self.target, holder=Holder(pid=1, what="x")):
+            write_whole(out / "whole", [b"new", b"er"])
+            write_report(str(out / "report.json"), StandinReport(result="passed", cassette="c"))
+
+    def check(self, *, failed: bool) -> None:
+        """Whole, or as before; nothing is left beside them."""
+        out = self.place / "out"
+        names = {path.name for path in out.iterdir()} if out.exists() else set()
+        whole = out / "whole"
+        assert not whole.exists() or whole.read_bytes() == b"newer"
+        assert failed or {"whole", "report.json", "report.txt"} <= names
+
+
+WORKS = (Journal, Publish, Overwrite, Recover, Scrub, Small)
+
+
+@pytest.fixture
+def works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Work]:
+    """Make the same work again and again, each in a place of its own."""
+    made = []
+
+    def make(kind: type[Work]) -> Work:
+        place = tmp_path / str(len(made))
+        place.mkdir()
+        monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(place / "state"))
+        work = kind(place)
+        made.append(work)
+        work.prepare()
+        return work
+
+    return make
+
+
+def run(work: Work, at: int, fault: int | None) -> tuple[Disk, BaseException | None]:
+    """Do it with a fault at that call; what the disk saw, and what was raised."""
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, work.place)
+        disk.at, disk.fault = at, fault
+        try:
+            work.run()
+        except BaseException as exc:  # noqa: BLE001 - it is looked at
+            return disk, exc
+        return disk, None
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="/proc")  # noqa: PTH112
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", WORKS, ids=lambda kind: kind.__name__.lower())
+def test_whatever_call_fails_nothing_is_half_and_nothing_is_lost(
+    kind: type[Work], fault: str, works: Callable[..., Work]
+) -> None:
+    """One run for each call to the system."""
+    disk, raised = run(works(kind), 0, None)
+    assert raised is None
+    calls = disk.count
+    assert calls > 5
+    problems = []
+    for at in range(1, calls + 1):
+        work = works(kind)
+        before = descriptors()
+        disk, raised = run(work, at, FAULTS[fault])
+        after = descriptors()
+        told = f"call {at} of {calls}, {disk.failed}: {raised!r}"
+        if raised is not None and not isinstance(raised, CassetteError):
+            problems.append(f"no error of ours: {told}")
+        if fault == "short" and raised is not None:
+            problems.append(f"a short write is no failure: {told}")
+        if disk.failed in SYNCS and fault != "short" and raised is None:
+            problems.append(f"a failed sync was swallowed: {told}")
+        if not after <= before:
+            problems.append(f"left open: {after - before}: {told}")
+        try:
+            work.check(failed=raised is not None)
+        except (AssertionError, CassetteError) as exc:
+            problems.append(f"{exc}: {told}")
+
+    assert problems == []
+
+
+def test_a_failed_sync_of_the_journal_is_told_once_and_not_tried_again(
+    works: Callable[..., Work],
+) -> None:
+    """The kernel may have dropped the pages: a second sync that succeeds would be a lie."""
+    work = works(Journal)
+    calls = run(works(Journal), 0, None)[0].count
+    failing = [run(works(Journal), at, errno.EIO) for at in range(1, calls + 1)]
+    synced = [(disk, raised) for disk, raised in failing if disk.failed in SYNCS]
+
+    assert synced
+    assert all(isinstance(raised, StorageError) for _, raised in synced)
+    assert not any(disk.synced_after for disk, _ in synced)
+    assert stat.S_ISDIR(work.place.stat().st_mode)
