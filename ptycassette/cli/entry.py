@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
     except click.Abort:
         return 130
     except click.ClickException as wrong:
-        wrong.message = _escaped(wrong.message)
+        vars(wrong)["message"] = _escaped(wrong.message)  # final for type checkers alone
         wrong.show()
         return wrong.exit_code
     except CassetteError as failed:

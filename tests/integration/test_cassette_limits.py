@@ -140,7 +140,7 @@ for number in itertools.count():
 @pytest.mark.slow
 def test_a_writer_killed_at_any_moment_leaves_a_whole_cassette(tmp_path: Path) -> None:
     """The old one or the new one, and the next writer cleans up what is left beside it."""
-    moments = random.Random(7)  # noqa: S311 - moments, not secrets
+    moments = random.Random(7)
     target = tmp_path / "c"
     seen = set()
     for _ in range(25):

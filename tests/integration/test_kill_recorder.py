@@ -100,7 +100,7 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 def moments(length_s: float, count: int) -> list[float]:
     """Moments over the whole length of a run and a little more, at random in equal steps."""
-    chance = random.Random(7)  # noqa: S311 - no secret
+    chance = random.Random(7)
     return [(number + chance.random()) * 1.1 * length_s / count for number in range(count)]
 
 

@@ -202,7 +202,7 @@ def test_raw_input_without_echo_is_not_masked(stage: Stage) -> None:
 def test_lines_that_the_kernel_would_cut_are_refused(
     stage: Stage,
     sends: list[bytes],
-    refused: bool,  # noqa: FBT001
+    refused: bool,
 ) -> None:
     """Counted since the last end of a line, over all sends; the last of these decides."""
     stage.pty.mode(LineMode(canonical=True))

@@ -52,7 +52,7 @@ def test_what_asks_nothing_is_not_taken_for_a_query(data: bytes) -> None:
 
 
 @given(st.integers(0, 30), st.booleans())
-def test_modes_are_seen_wherever_they_are_split(cut: int, on: bool) -> None:  # noqa: FBT001
+def test_modes_are_seen_wherever_they_are_split(cut: int, on: bool) -> None:
     """Several in one sequence, too."""
     data = b"ab\x1b[?25;1;2004" + (b"h" if on else b"l") + b"cd"
     scan = OutputScan()
@@ -66,7 +66,7 @@ def test_modes_are_seen_wherever_they_are_split(cut: int, on: bool) -> None:  # 
 @pytest.mark.parametrize(
     ("reset", "cursor", "paste"), [(b"\x1bc", False, False), (b"\x1b[!p", False, True)]
 )
-def test_resets_reset(reset: bytes, cursor: bool, paste: bool) -> None:  # noqa: FBT001
+def test_resets_reset(reset: bytes, cursor: bool, paste: bool) -> None:
     """RIS everything, DECSTR all but bracketed paste."""
     scan = OutputScan()
     scan.feed(b"\x1b[?1;2004h\x1b[2;5r" + reset)

@@ -138,7 +138,7 @@ def test_a_key_has_one_spelling_on_record(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("bracketed", [False, True])
-def test_a_paste_sends_newlines_as_carriage_returns(bracketed: bool) -> None:  # noqa: FBT001
+def test_a_paste_sends_newlines_as_carriage_returns(bracketed: bool) -> None:
     """As xterm does; the bracket stands around it."""
     data = encode_paste("a\nb\r\nc", bracketed=bracketed)
 
