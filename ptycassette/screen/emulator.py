@@ -136,6 +136,10 @@ class PyteEmulator:
         """The text of the rows that scrolled off the top of the main screen, oldest first."""
         return tuple(row.text(len(row.chars)) for row in self.terminal.main.history)
 
+    def forget_scrollback(self) -> None:
+        """Drop the rows that scrolled off the top. They matter to later resizes alone."""
+        self.terminal.main.history.clear()
+
 
 def default_emulator(size: Size) -> PyteEmulator:
     """The emulator that renders frames unless another one is asked for."""

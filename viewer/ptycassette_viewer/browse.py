@@ -79,12 +79,19 @@ def entries(path: Path) -> Iterator[Entry]:
                     name=name,
                     bytes=cassette.output_size,
                     duration_us=final.t_us if final.t_us is not None else final.t_ms * 1000,
-                    harness=f"{harness.name} {harness.binary_version or ''}".strip(),
+                    harness=harness_text(harness.name, harness.binary_version),
                     recorded_at=manifest.provenance.recorded_at,
                     scrub=cassette.scrub_report.status,
                 )
         except CassetteError as problem:
             yield Entry(path=place, name=name, problem=problem.message)
+
+
+def harness_text(name: str, version: str | None) -> str:
+    """Name and version; many programs print their name with their version."""
+    if version and version.startswith(name):
+        return version
+    return f"{name} {version or ''}".strip()
 
 
 def age_text(recorded_at: str, now: datetime) -> str:

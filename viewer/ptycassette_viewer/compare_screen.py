@@ -50,7 +50,7 @@ class CompareScreen(TextualScreen[None]):
         clock: seconds that never go back.
     """
 
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""
     CSS = """
     CompareScreen { layout: vertical; }
     #pair { height: 1fr; layout: horizontal; }

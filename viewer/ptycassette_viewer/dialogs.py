@@ -7,7 +7,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
@@ -102,6 +102,10 @@ class HelpScreen(ModalScreen[None]):
     """All keys on one page."""
 
     DEFAULT_CSS = _CSS.format(name="HelpScreen")
+    CSS = """
+    HelpScreen > Vertical { height: 90%; padding: 0 2; }
+    HelpScreen VerticalScroll { height: 1fr; scrollbar-size: 1 1; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,enter", "close", "Close")
     ]
@@ -122,8 +126,7 @@ class HelpScreen(ModalScreen[None]):
             yield Label(Text("Keys", style="bold"))
             with VerticalScroll():
                 yield Static(text)
-            with Horizontal():
-                yield Label(Text("escape closes this; ctrl+p has all commands", style="dim"))
+            yield Label(Text("escape closes this; ctrl+p has all commands", style="dim"))
 
     def action_close(self) -> None:
         """Close."""

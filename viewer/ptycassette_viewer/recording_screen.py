@@ -19,6 +19,7 @@ from textual.widgets import ContentSwitcher, Footer, Static, Tab, Tabs
 
 from ptycassette import Cassette, CassetteError, render_text, visible
 from ptycassette_viewer.annotations import Annotations, Note
+from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.dialogs import AskDialog, ErrorDialog, HelpScreen
 from ptycassette_viewer.exports import write_export
 from ptycassette_viewer.keys import HELP, LEGEND, moment
@@ -54,7 +55,7 @@ class RecordingScreen(TextualScreen[None]):
         clock: seconds that never go back; tests give their own.
     """
 
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""
     CSS = """
     RecordingScreen { layout: vertical; }
     #top { height: 1; background: $panel; color: $text; }
@@ -313,8 +314,7 @@ class RecordingScreen(TextualScreen[None]):
         parts = [visible(self.session.source.name, limit=60)]
         if self.cassette is not None:
             harness = self.cassette.manifest.harness
-            version = f" {harness.binary_version}" if harness.binary_version else ""
-            parts.append(visible(f"{harness.name}{version}", limit=40))
+            parts.append(visible(harness_text(harness.name, harness.binary_version), limit=40))
         if self.shown is not None:
             screen = self.shown.screen
             parts.append(f"{screen.size.cols}x{screen.size.rows}")

@@ -94,7 +94,8 @@ def test_state_after_seek_is_state_after_playing(
         t_us, screen, state = truth[place]
         assert head.move(place + 1)
         assert head.screen == screen
-        assert save_emulator(head.emulator) == state
+        if session.index.next_resize(place + 1) is not None:  # else rows above may be forgotten
+            assert save_emulator(head.emulator) == state
         assert session.index.time_of(place + 1) == t_us
     session.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ptycassette import CassetteError, Event, JournalFollower, Size
@@ -74,7 +74,7 @@ class LiveSource:
             yield block
             offset += len(block)
 
-    def verify(self) -> bool | None:
+    def verify(self, aside: Callable[[], None]) -> bool | None:  # noqa: ARG002 - the protocol
         """There is nothing to check yet."""
         return None
 

@@ -191,6 +191,10 @@ class Session:
                 break
             spent += time.thread_time() - start
             if spent >= self.checkpoints.every_s:
+                if self.indexed.is_set() and self.index.next_resize(head.seq) is None:
+                    # Only a resize brings rows back from there; without them a state is
+                    # loaded much faster.
+                    head.emulator.forget_scrollback()
                 self.checkpoints.keep(head.seq, head.emulator)
                 spent = 0.0
             self._emulated_bytes = self.index.output_end(head.seq)
@@ -224,7 +228,7 @@ class Session:
         if self._closing.is_set() or self.problem is not None:
             return
         try:
-            self._verified = self.source.verify()
+            self._verified = self.source.verify(self._aside)
         except CassetteError as problem:
             self._verified = False
             self.problem = problem

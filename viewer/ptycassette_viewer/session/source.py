@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ptycassette import Cassette, Event, Size
@@ -30,8 +30,11 @@ class Source(Protocol):
         """Bytes of the output, in blocks."""
         ...
 
-    def verify(self) -> bool | None:
-        """Check every byte; None when there is nothing to check, or it was told to stop.
+    def verify(self, aside: Callable[[], None]) -> bool | None:
+        """Check every byte, calling ``aside`` now and then.
+
+        Returns:
+            None when there is nothing to check, or it was told to stop.
 
         Raises:
             CassetteError: what is wrong.
@@ -77,17 +80,19 @@ class CassetteSource:
         """Bytes of ``output.raw``."""
         return self.cassette.raw(offset, length)
 
-    def verify(self) -> bool | None:
+    def verify(self, aside: Callable[[], None]) -> bool | None:
         """Check every byte, as ``ptycassette verify`` does."""
+
+        def go_on(_bytes: int, _of: int) -> None:
+            aside()
+            if self._stopped:
+                raise _StoppedError
+
         try:
-            self.cassette.verify(self._go_on)
+            self.cassette.verify(go_on)
         except _StoppedError:
             return None
         return True
-
-    def _go_on(self, _bytes: int, _of: int) -> None:
-        if self._stopped:
-            raise _StoppedError
 
     def stop(self) -> None:
         """Stop verifying."""

@@ -1,0 +1,79 @@
+"""Make the pictures of the viewer that the documentation shows: ``python docs/make_screens.py``.
+
+Each is the real app on a recording of ``fixtures/agents``, driven by its own keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette_viewer.recording_screen import RecordingScreen
+
+DOCS = Path(__file__).resolve().parent
+AGENTS = Path("fixtures") / "agents"
+OUT = DOCS / "screens"
+
+# Name of the picture, recordings, size, keys.
+SCREENS = (
+    ("viewer", ("codex-tui",), (120, 36), "5"),
+    ("viewer-events", ("codex-tui",), (150, 38), "5 p"),
+    ("viewer-bytes", ("codex-tui",), (150, 38), "g # 7 6 enter p tab tab"),
+    ("viewer-search", ("codex-tui",), (120, 36), "slash w a l n u t s enter n"),
+    ("viewer-narrow", ("gemini-tui",), (80, 24), "7 p tab"),
+    ("viewer-compare", ("codex-tui", "codex-account"), (160, 38), "e e"),
+    ("viewer-browse", ("",), (110, 24), ""),
+)
+
+
+async def picture(
+    names: tuple[str, ...], size: tuple[int, int], keys: list[str], title: str
+) -> str:
+    """The app after some keys, as SVG."""
+    other = AGENTS / names[1] if len(names) > 1 else None
+    app = ViewerApp(AGENTS / names[0], other=other)
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await _rest(app)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.05)
+        await app.workers.wait_for_complete()
+        await _rest(app)
+        await pilot.pause(0.5)
+        return app.export_screenshot(title=title)
+
+
+async def _rest(app: ViewerApp) -> None:
+    """Until the background work is done and the screen asked for is shown."""
+    for _ in range(2_000):
+        await asyncio.sleep(0.01)
+        screen = app.screen
+        if isinstance(screen, RecordingScreen):
+            verified = screen.session.progress.verified is not None
+            if screen.seeker.idle and screen.shown is not None and verified:
+                return
+        elif isinstance(screen, CompareScreen):
+            done = all(session.emulated.is_set() for session in screen.sessions)
+            if done and all(seeker.idle for seeker in screen.seekers):
+                return
+        elif not app.workers:
+            return
+
+
+def main() -> None:
+    """Write all pictures."""
+    os.chdir(DOCS.parent)  # so that the pictures show short paths
+    OUT.mkdir(exist_ok=True)
+    for name, recordings, size, keys in SCREENS:
+        words = " ".join(str(Path("fixtures") / "agents" / word) for word in recordings)
+        title = f"ptycassette view {words}".rstrip("/")
+        svg = asyncio.run(picture(recordings, size, keys.split(), title))
+        (OUT / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
