@@ -13,6 +13,7 @@ import sys
 NAMES = {
     "recording": "what recording costs the program and the user, beside other recorders",
     "cassettes": "finalising, checking, replaying, and how that grows",
+    "safety": "kills, fuzz, hostile directories, escape vectors",
     "startup": "how long commands take to start",
     "feed": "how fast emulators take output",
     "scrub_speed": "how fast secrets are removed",

@@ -1,0 +1,113 @@
+"""The figures of safety: kills, fuzz, hostile directories, escape vectors, processes that stay.
+
+``python -m benchmarks safety`` takes about twenty minutes, ``--quick`` about one.
+The process ends with 1 when a figure is missed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import safety_fuzz, safety_kills
+
+__all__ = ["main"]
+
+ROOT = Path(__file__).resolve().parents[1]
+SUITES = {
+    "hostile directories": "tests/integration/test_safety_directories.py",
+    "hostile files": "tests/unit/safety/test_hostile_files.py",
+    "escape vectors, split": "tests/unit/safety/test_escape_vectors.py",
+    "escape vectors, commands": "tests/integration/test_safety_terminal.py",
+    "each call of the system failing": "tests/unit/safety/test_failing_disk.py",
+    "recorders in competition, daemons": "tests/integration/test_safety_recorders.py",
+}
+KILLS: dict[str, Callable[..., safety_kills.Outcome]] = {
+    "recording": safety_kills.kill_recordings,
+    "recovering": safety_kills.kill_recoveries,
+    "scrubbing": safety_kills.kill_scrubs,
+    "replacing": safety_kills.kill_writers,
+}
+# How many inputs, for how many seconds at most.
+FUZZ = {
+    "manifest": (1_000_000, 150.0),
+    "records": (300_000, 90.0),
+    "journal": (300_000, 90.0),
+    "emulator": (300_000, 90.0),
+    "text": (300_000, 60.0),
+    "scrubber": (100_000, 120.0),
+}
+
+
+def _kills(table: Table, *, quick: bool) -> bool:
+    good = True
+    for name, kill in KILLS.items():
+        with tempfile.TemporaryDirectory() as made:
+            place = Path(made)
+            os.environ["PTYCASSETTE_STATE_DIR"] = str(place / "state")
+            until = time.monotonic() + (10 if quick else 180)
+            outcome = kill(place / "targets", 30 if quick else 3000, until=until)
+        good = good and outcome.clean
+        said = (
+            f"{outcome.lost} lost, {outcome.not_recovered} not recovered, "
+            f"{outcome.half} half, {outcome.leaked} leaked"
+        )
+        table.add_row(f"kill -9 while {name}", f"{outcome.points} points", said)
+        for line in outcome.told[:5]:
+            table.add_row("", "", line)
+    return good
+
+
+def _fuzz(table: Table, *, quick: bool) -> bool:
+    good = True
+    for name, (inputs, seconds) in FUZZ.items():
+        result = safety_fuzz.fuzz(
+            name, inputs=2000 if quick else inputs, seconds=3 if quick else seconds, seed=1
+        )
+        good = good and not result.surprises and not result.slow
+        said = (
+            f"{result.refused} refused, {len(result.surprises)} surprises, "
+            f"{len(result.slow)} over 1 s, slowest {result.slowest_s * 1000:.0f} ms"
+        )
+        table.add_row(f"fuzz: {name}", f"{result.inputs} inputs", said)
+        for line in (*result.surprises[:3], *result.slow[:3]):
+            table.add_row("", "", line[:300])
+    return good
+
+
+def _suites(table: Table) -> bool:
+    good = True
+    for name, path in SUITES.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        good = good and done.returncode == 0
+        table.add_row(name, path, done.stdout.strip().split("\n")[-1])
+    return good
+
+
+def main(*, quick: bool = False) -> int:
+    """Measure and print; the exit status."""
+    table = Table("what", "how much", "outcome", title="Safety")
+    good = _kills(table, quick=quick)
+    good = _fuzz(table, quick=quick) and good
+    if not quick:
+        good = _suites(table) and good
+    Console(width=150).print(table)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(quick="--quick" in sys.argv[1:]))
