@@ -27,6 +27,7 @@ from ptycassette.host.session_pump import ScriptPump
 from ptycassette.host.waits import (
     CursorAt,
     Exited,
+    Idle,
     Satisfies,
     Stable,
     Wait,
@@ -143,6 +144,12 @@ class AsyncSession(SessionFace):
     ) -> Screen:
         """Wait until nothing on the screen has changed for ``quiet_ms``."""
         return await self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
+
+    async def wait_idle(
+        self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
+        """Wait until it is the driver's turn; see ``Session.wait_idle``."""
+        return await self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
 
     async def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
         """Wait for the end: of the program, of what it started, and of their output."""

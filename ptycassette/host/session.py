@@ -20,6 +20,7 @@ from ptycassette.host.session_face import (
 from ptycassette.host.waits import (
     CursorAt,
     Exited,
+    Idle,
     Satisfies,
     Stable,
     Wait,
@@ -151,6 +152,16 @@ class Session(SessionFace):
     def wait_stable(self, quiet_ms: float = 200, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait until nothing on the screen has changed for ``quiet_ms``."""
         return self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
+
+    def wait_idle(self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait until it is the driver's turn, as the program tells it, or by its silence.
+
+        Codex and others tell their terminal when they work and when they are
+        done (OSC 7501), shells with integration mark their prompts (OSC 133).
+        Of a program that tells nothing, a screen without a change for
+        ``quiet_ms`` after the last input counts.
+        """
+        return self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
 
     def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
         """Wait for the end: of the program, of what it started, and of their output."""

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -31,6 +31,8 @@ from ptycassette.model.geometry import Size
 from ptycassette.model.journal import JournalEvent, Resized, Signalled, Typed
 from ptycassette.model.ports import Clock, Emulator, SessionTap
 from ptycassette.model.screen import Screen
+from ptycassette.screen.signals import Signal
+from ptycassette.screen.turns import Turn, turn_after
 
 __all__ = ["Input", "SessionCore", "View"]
 
@@ -41,11 +43,27 @@ _WORTH_SHORTENING = 1 << 15
 T = TypeVar("T")
 
 
+@runtime_checkable
+class Telling(Protocol):
+    """An emulator that tells what programs say besides text; others need not."""
+
+    def signals(self) -> tuple[Signal, ...]:
+        """What was told since the last call."""
+        ...
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What a waiter looks at. Times are microseconds since the start of the session."""
+    """What a waiter looks at. Times are microseconds since the start of the session.
+
+    ``turn`` is what the program last told of whose turn it is, ``turn_us`` when;
+    ``input_us`` is when a driver or user last sent something.
+    """
 
     screen: Screen
     changed_us: int
+    turn: Turn = "unknown"
+    turn_us: int = 0
+    input_us: int = 0
     exit: ExitStatus | None = None
     finished: bool = False
 
@@ -127,6 +145,9 @@ class SessionCore:
         self._untold = False
         self._changed_us = 0
         self._output_us = 0
+        self._turn: Turn = "unknown"
+        self._turn_us = 0
+        self._input_us = 0
         self._rendering = threading.Lock()
         self._screen = emulator.snapshot()
         self._watchers: list[Callable[[], None]] = []
@@ -163,6 +184,9 @@ class SessionCore:
         return View(
             screen=self._screen,
             changed_us=self._changed_us,
+            turn=self._turn,
+            turn_us=self._turn_us,
+            input_us=self._input_us,
             exit=self.exit,
             finished=self.finished,
         )
@@ -292,9 +316,17 @@ class SessionCore:
                 if self._backlog and interrupted():
                     break
             answer = self._emulator.answers()
+            self._hear()
         if answer and not self.finished:
             self._sendings.append(_Sending(Input(data=answer, source="terminal")))
         return not self._backlog
+
+    def _hear(self) -> None:
+        """Take what the program told its terminal besides text."""
+        if isinstance(self._emulator, Telling):
+            turn = turn_after(self._emulator.signals())
+            if turn is not None:
+                self._turn, self._turn_us = turn, self._output_us
 
     def publish(self) -> None:
         """Take a snapshot and tell the waiters."""
@@ -399,6 +431,8 @@ class SessionCore:
             if not taken:
                 return False
             sending.sent += len(taken)
+            if what.source != "terminal":
+                self._input_us = self.now_us()
             self._count_line(taken, mode)
             self._tell(_typed(self.now_us(), taken, what, secret=mode.secret))
         return True

@@ -16,7 +16,17 @@ from ptycassette.model.geometry import Cursor
 from ptycassette.model.screen import Screen
 from ptycassette.model.visible import visible
 
-__all__ = ["CursorAt", "Exited", "Satisfies", "Stable", "Wait", "broken_off", "contains", "matches"]
+__all__ = [
+    "CursorAt",
+    "Exited",
+    "Idle",
+    "Satisfies",
+    "Stable",
+    "Wait",
+    "broken_off",
+    "contains",
+    "matches",
+]
 
 
 class Wait(Protocol):
@@ -101,6 +111,36 @@ class Stable:
     def due_us(self, view: View) -> int | None:
         """When it is long enough ago."""
         return view.changed_us + self._quiet_us
+
+
+class Idle:
+    """It is the driver's turn: the program says so, or has nothing more to show.
+
+    A program that tells its turns (OSC 7501, OSC 133) is believed: while it
+    says that it works, it is not idle, however quiet; once it says otherwise
+    after the last input, it is, at once. One that told nothing since the last
+    input is idle when neither screen nor input changed for ``quiet_ms``.
+    """
+
+    def __init__(self, quiet_ms: float) -> None:
+        self.what = f"an idle program (or a screen that is stable for {quiet_ms:g} ms)"
+        self._quiet_us = round(quiet_ms * 1000)
+
+    def met(self, view: View, now_us: int) -> bool:
+        """Whether it is idle; at once when it ended."""
+        if view.finished:
+            return True
+        if view.turn == "working":
+            return False
+        told = view.turn == "idle" and view.turn_us > view.input_us
+        return told or now_us >= self._quiet_at(view)
+
+    def due_us(self, view: View) -> int | None:
+        """When it has been quiet for long enough; None while it works."""
+        return None if view.turn == "working" else self._quiet_at(view)
+
+    def _quiet_at(self, view: View) -> int:
+        return max(view.changed_us, view.input_us) + self._quiet_us
 
 
 class Exited:

@@ -95,9 +95,12 @@ class Strings(Modes):
             self.signals.tell("notification", body=rest)
 
     def _turn(self, rest: str) -> None:
-        """OSC 7501: ``key=value`` pairs, or a bare state, between semicolons."""
+        """OSC 7501: ``key=value`` pairs, or a bare state, between semicolons or colons.
+
+        Codex writes ``state=working:app=codex``.
+        """
         data: dict[str, str] = {}
-        for item in rest.split(";")[:16]:
+        for item in rest.replace(":", ";").split(";")[:16]:
             key, separator, value = item.partition("=")
             data[key[:64] if separator else "state"] = value if separator else key
         self.signals.tell("turn", **{"state": "", **data})

@@ -33,6 +33,7 @@ def told(data: bytes) -> list[Signal]:
         (b"\x1b]133;D;1\x07", "prompt", {"mark": "D", "detail": "1"}),
         (b"\x1b]633;A\x07", "prompt", {"mark": "A", "detail": ""}),
         (b"\x1b]7501;state=idle;turn=3\x07", "turn", {"state": "idle", "turn": "3"}),
+        (b"\x1b]7501;state=working:app=x\x07", "turn", {"state": "working", "app": "x"}),
         (b"\x1b]7501;working\x07", "turn", {"state": "working"}),
         (b"\x07", "bell", {}),
         (b"\x1b[?2004h", "mode", {"mode": "?2004", "on": "1"}),
