@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from ptycassette import CassetteError, open_cassette
 from ptycassette_viewer.browse import BrowseScreen, is_library
@@ -58,6 +60,14 @@ class ViewerApp(App[int]):
         self._allow_unscrubbed = allow_unscrubbed
         self._start_us = start_us
         self._clock = clock
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """All that the screen has keys for, beside what every Textual app has."""
+        yield from super().get_system_commands(screen)
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if enabled and binding.description and not binding.action.startswith("app."):
+                act = partial(screen.run_action, binding.action)
+                yield SystemCommand(binding.description, f"key: {binding.key}", act)
 
     def on_mount(self) -> None:
         """Open what was asked for."""

@@ -289,7 +289,9 @@ class RecordingScreen(TextualScreen[None]):
     def _show_position(self) -> None:
         playback, session = self.playback, self.session
         self.query_one(Timeline).position_us = playback.t_us
-        state = "LIVE" if self._follow_live else "\u25b6" if playback.playing else "\u2016"
+        state = "\u25b6" if playback.playing else "\u2016"
+        if self._follow_live:
+            state = "LIVE"
         mode = "collapsed" if playback.collapsed else "realtime"
         parts = [
             f"{state} {clock_text(playback.t_us)} / {clock_text(session.duration_us)}",
@@ -323,9 +325,11 @@ class RecordingScreen(TextualScreen[None]):
             if screen.title:
                 parts.append(f"\u201c{visible(screen.title, limit=60)}\u201d")
         progress = self.session.progress
-        if progress.indexed < 1:
+        if self.session.source.live:
+            parts.append("ended" if progress.indexed >= 1 else "in progress, not scrubbed yet")
+        elif progress.indexed < 1:
             parts.append(f"reading {progress.indexed:.0%}")
-        elif progress.emulated < 1 and not self.session.source.live:
+        elif progress.emulated < 1:
             parts.append(f"indexing {progress.emulated:.0%}")
         elif progress.verified:
             parts.append("verified")
@@ -512,7 +516,10 @@ class RecordingScreen(TextualScreen[None]):
         )
 
     def _search(self, answer: str | None) -> None:
-        if not answer or self.cassette is None:
+        if not answer:
+            return
+        if self.cassette is None:
+            self.say("finished cassettes alone can be searched")
             return
         case = answer.startswith("\\C")
         text = answer[2:] if case else answer

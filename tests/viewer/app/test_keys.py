@@ -356,3 +356,20 @@ def test_the_text_on_screen_is_copied(path: Path) -> None:
     app = drive(path, lambda pilot: press(pilot, "end", "y"))
 
     assert "walnuts again" in app.clipboard
+
+
+def test_the_command_palette_has_what_keys_do(path: Path) -> None:
+    """Its commands are those of the screen, and they work."""
+    seqs: list[int] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        screen = recording(pilot)
+        commands = {item.title: item for item in pilot.app.get_system_commands(screen)}
+        assert {"Play", "Next input", "Search", "Mark", "Export", "Theme"} <= set(commands)
+        await commands["Next input"].callback()
+        await settled(pilot)
+        seqs.append(screen.playback.seq)
+
+    drive(path, scenario)
+
+    assert seqs == [2]

@@ -1,0 +1,139 @@
+"""``ptycassette view`` and ``watch``: what they hand to the viewer, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.cli import main, view, watch
+from ptycassette.host.journal_file import JournalFile
+from ptycassette.host.staging import journal_dir
+from ptycassette.model import Harness, Output, SessionMeta, Size
+from ptycassette.testing import fixed_id
+from ptycassette_viewer.keys import moment
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the viewer was called with; it shows nothing and ends with status 3."""
+    seen: list[Any] = []
+
+    def viewer(name: str) -> Callable[..., int]:
+        def show(*arguments: object, **options: object) -> int:
+            seen.append((name, arguments, options))
+            return 3
+
+        return show
+
+    monkeypatch.setattr(view, "viewer", viewer)
+    monkeypatch.setattr(watch, "viewer", viewer)
+    return seen
+
+
+def test_view_hands_over_its_options(calls: list[Any]) -> None:
+    """And ends with the status of the viewer."""
+    status = main(["view", "a", "b", "--start", "1:02", "--memory", "50", "--allow-unscrubbed"])
+
+    assert status == 3
+    assert calls == [
+        (
+            "view",
+            ("a",),
+            {"other": "b", "memory_mb": 50, "allow_unscrubbed": True, "start": 62.0},
+        )
+    ]
+
+
+def test_serve_hands_over_the_same_command(calls: list[Any]) -> None:
+    """What the browser shows is what the terminal would."""
+    assert main(["view", "a", "--serve", "--port", "8000", "--start", "2"]) == 3
+    assert calls == [
+        (
+            "serve",
+            (["a", "--memory=300", "--start=2.0"],),
+            {"host": "127.0.0.1", "port": 8000},
+        )
+    ]
+
+
+def test_a_viewer_that_is_not_installed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what to do."""
+    with pytest.raises(Exception, match="no viewer is installed"):
+        view.viewer("no-such")
+
+
+def test_the_viewers_are_found_through_their_entry_points() -> None:
+    """The library imports none of them itself."""
+    assert {view.viewer(name).__name__ for name in ("view", "serve", "watch")} == {
+        "view",
+        "serve",
+        "watch",
+    }
+
+
+def test_watch_without_a_recording_says_how_to_start_one(
+    calls: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 3: nothing is there."""
+    assert main(["watch"]) == 3
+    assert "ptycassette rec" in capsys.readouterr().err
+    assert calls == []
+
+
+def test_watch_finds_the_recording_by_its_target(calls: list[Any], tmp_path: Path) -> None:
+    """The newest, that of a target, or a journal by its own name."""
+    target = tmp_path / "to-be.cassette"
+    meta = SessionMeta(
+        id=fixed_id(),
+        argv=("sh",),
+        size=Size(5, 30),
+        recorded_at="2026-01-01T00:00:00Z",
+        harness=Harness(name="sh"),
+        target=str(target),
+    )
+    place = journal_dir()
+    place.mkdir(parents=True, exist_ok=True)
+    journal = JournalFile(meta, directory=place)
+    for arguments in ([], [str(target)], [str(journal.path)]):
+        main(["watch", *arguments])
+    status = main(["watch", str(tmp_path / "other")])
+    journal.close()
+
+    assert [call[1] for call in calls] == [(str(journal.path),)] * 3
+    assert status == 3
+
+
+def test_watch_of_a_finished_recording_points_to_view(
+    calls: list[Any], make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is a cassette now."""
+    path = make(Output(0, b"x"))
+
+    assert main(["watch", str(path)]) == 2
+    assert "ptycassette view" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("#12", ("seq", 12)),
+        ("12.5", ("us", 12_500_000)),
+        ("250ms", ("us", 250_000)),
+        ("1:02", ("us", 62_000_000)),
+        ("1:00:00", ("us", 3_600_000_000)),
+        (" 3s ", ("us", 3_000_000)),
+    ],
+)
+def test_moments_are_read(text: str, wanted: tuple[str, int]) -> None:
+    """Events and times as people write them."""
+    assert moment(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "abc", "#", "-1", "1:2:3:4", "9" * 40])
+def test_nonsense_is_no_moment(text: str) -> None:
+    """An error in words."""
+    with pytest.raises(ValueError, match="neither a time"):
+        moment(text)
