@@ -10,6 +10,7 @@ import msgspec
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.host.cassette_writer import CassetteWriter
 from ptycassette.host.diagnostic_writer import DiagnosticWriter
+from ptycassette.host.scrub_setup import session_scrubber
 from ptycassette.model import EmulatorFactory, EventSource, Manifest, Scrubber, SessionMeta
 from ptycassette.record.diagnostic import diagnostic_of
 from ptycassette.record.finalise import Progress, finalise, finalise_failed
@@ -110,7 +111,11 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             return Unscrubbed()
         if self.scrubber is not None:
             return self.scrubber()
-        return default_scrubber(known=_usable(self.known))
+        return session_scrubber(
+            known=_usable(self.known),
+            home=Path(meta.home) if meta.home else None,
+            cwd=Path(meta.cwd) if meta.cwd else None,
+        )
 
 
 def passwords_of(typed: Iterable[bytes]) -> tuple[str, ...]:
