@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from ptycassette.format.records import (
     INPUT_CODEC,
     OUTPUT_CODEC,
     SERVICE_EVENT_CODEC,
+    RecordCodec,
 )
 from ptycassette.model import Harness, Noted, Output, SessionMeta, Size, Typed
 from ptycassette.record.journal import JournalDecoder, JournalEncoder
@@ -68,7 +70,8 @@ def read_manifest(data: bytes) -> None:
 
 def read_streams(data: bytes) -> None:
     """Lines of all four kinds, in two blocks."""
-    for codec in (INPUT_CODEC, OUTPUT_CODEC, FRAME_CODEC, SERVICE_EVENT_CODEC):
+    codecs: list[RecordCodec[Any]] = [INPUT_CODEC, OUTPUT_CODEC, FRAME_CODEC, SERVICE_EVENT_CODEC]
+    for codec in codecs:
         reader = LineReader(codec)
         try:
             reader.feed(data[: len(data) // 2])

@@ -102,7 +102,8 @@ def _start(action: Callable[[], object]) -> tuple[int, int]:
     if pid == 0:
         status = 99
         with suppress(BaseException):
-            status = int(action() or 0)  # type: ignore[call-overload]
+            done = action()
+            status = done if isinstance(done, int) else 0
         os._exit(status)
     return pid, fd
 
@@ -172,7 +173,7 @@ def _same(shown: bytes, kept: bytes, secret: str) -> bool:
     if len(kept) < len(shown):
         return False
     plain, half = secret.encode(), len(secret) - 12
-    masked = set()
+    masked: set[int] = set()
     for piece in (plain, plain[:half], plain[half:]):
         at = shown.find(piece[:4])
         while at != -1:
@@ -258,7 +259,7 @@ def kill_recoveries(place: Path, points: int, *, until: float) -> Outcome:
         for left in left_behind(journal_dir()):
             journal = Path(left.path)
             began = time.monotonic()
-            killed(lambda journal=journal: recover(journal) and 0, share * length_s)  # type: ignore[misc]
+            killed(lambda journal=journal: recover(journal), share * length_s)  # type: ignore[misc]
             if _output(target) is not None:
                 length_s = 0.9 * length_s + 0.1 * (time.monotonic() - began)
         _judge(outcome, target, secret, shown, f"recover killed at {share:.3f} of its life")
@@ -272,7 +273,7 @@ def kill_scrubs(place: Path, points: int, *, until: float) -> Outcome:
     data = b"".join(b"line %d\r\n" % n for n in range(40)) + f"token {secret}\r\n".encode()
 
     def scrub(target: Path) -> Callable[[], object]:
-        return lambda: scrub_cassette(target, default_scrubber(known=[secret])) and 0
+        return lambda: scrub_cassette(target, default_scrubber(known=[secret]))
 
     folder = _folder(place, -1)
     write_cassette(folder / "c", Output(0, data))
@@ -313,7 +314,7 @@ def kill_writers(place: Path, points: int, *, until: float) -> Outcome:
     versions = [b"old " * 50_000, b"new " * 50_000]
 
     def write(data: bytes) -> Callable[[], object]:
-        return lambda: write_cassette(target, Output(0, data), overwrite=True) and 0
+        return lambda: write_cassette(target, Output(0, data), overwrite=True)
 
     write(versions[0])()
     length_s = length_of(write(versions[0]))
