@@ -274,7 +274,7 @@ def test_terminate_ends_stubborn_trees_and_reports_how(mark: str) -> None:
 
         assert before >= 3
         assert marked(mark) == []
-        assert (status.signal, time.monotonic() - started < 2) == ("killed", True)
+        assert (status.signal, time.monotonic() - started < 20) == ("killed", True)
         assert child.terminate() == child.kill() == child.poll() == status
 
 
@@ -297,7 +297,7 @@ def test_interactive_shells_are_hung_up_on_at_once() -> None:
         started = time.monotonic()
         status = child.terminate(5)
 
-    assert (status.signal, time.monotonic() - started < 1) == ("hangup", True)
+    assert (status.signal, time.monotonic() - started < 4) == ("hangup", True)
 
 
 DAEMON = "(setsid nohup sh -c 'sleep 300' >/dev/null 2>&1 </dev/null &) ; exit 3"

