@@ -168,7 +168,8 @@ def test_unscrubbed_is_only_on_demand_and_says_so(tmp_path: Path) -> None:
 def test_a_script_types_and_waits(tmp_path: Path) -> None:
     """Without a single sleep."""
     (tmp_path / "steps").write_text(
-        "timeout 60s\nwait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\nresize 90x20\n"
+        "timeout 60s\nwait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\n"
+        "resize 90x20\n"
         'submit stty size\nwait-text 20 90\nnote {"n": 1}\nkey ctrl-d\nwait-exit\n'
     )
     done = run(tmp_path, "rec", "--input", "steps", "c", "--", "bash", "--norc")
