@@ -5,7 +5,7 @@ WORKERS ?= auto
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: help setup demo test check bench fixtures format clean
+.PHONY: help setup demo test retest check bench fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
@@ -27,6 +27,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered $(TESTS)
+
+# What failed in the last run, once more, one test at a time.
+retest: setup
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none $(TESTS)
 
 check: setup
 	$(BIN)/ruff format --check .
