@@ -102,6 +102,10 @@ class _Run:
         size = self._port.size if compare else None
         self._inputs = tuple(cassette.inputs())
         self._signals = {record.signal for record in self._inputs if record.kind == "signal"}
+        # A driver may set its size after we started; who ignores sizes ignores that one too.
+        self._minds_sizes = not settings.ignore_size or any(
+            record.kind == "resize" for record in self._inputs
+        )
         self._engine = StandinEngine(
             cassette.events(),
             self._inputs,
@@ -152,7 +156,8 @@ class _Run:
                 case Ended(gone=gone):
                     engine.input_ended(of_pipe=not gone and not port.is_terminal)
                 case Resized(size=size):
-                    engine.resized(size, at_us)
+                    if self._minds_sizes:
+                        engine.resized(size, at_us)
                 case _:
                     # A terminal that is closed sends HUP as well; that is no signal of the driver.
                     if happening.name == "hup" and "hup" not in self._signals and port.hung_up:

@@ -266,6 +266,17 @@ def test_a_size_can_be_ignored(stage: Stage) -> None:
     assert stage.report()["result"] == "passed"
 
 
+def test_a_size_that_comes_late_can_be_ignored_too(stage: Stage) -> None:
+    """Drivers fork first and set the size then; how late that is, is the machine's affair."""
+    child = stage.start(*HELLO, options=("--ignore-size",))
+    child.expect("> ")
+    child.setwinsize(10, 40)
+    child.send("hi\r")
+    ended(child)
+
+    assert stage.report()["result"] == "passed"
+
+
 def test_a_driver_that_closes_the_terminal_leaves_input_missing(stage: Stage) -> None:
     """Closing is no signal of the driver's, though the system sends one."""
     child = stage.start(*HELLO)

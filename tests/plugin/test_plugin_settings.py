@@ -130,9 +130,10 @@ def test_help_lists_every_option_and_the_marker(pytester: pytest.Pytester) -> No
 
 
 def test_recording_with_two_workers_records_a_shared_cassette_once(
-    pytester: pytest.Pytester,
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other waits and replays; orphans are judged over all workers."""
+    monkeypatch.delenv("CI", raising=False)  # auto never records there
     pytester.makepyfile(
         test_one="""
         import pytest

@@ -63,7 +63,7 @@ COLOUR = st.none() | st.integers(0, 255) | st.just("#a0b1c2")
 RUN = st.builds(
     StyleRun,
     col=UINT16,
-    length=UINT16,
+    length=st.integers(1, 2**16 - 1),
     style=st.builds(Style, fg=COLOUR, bg=COLOUR, bold=st.booleans(), link=st.none() | TEXT),
 )
 INPUTS: st.SearchStrategy[InputRecord] = st.one_of(
