@@ -7,6 +7,7 @@ secret does, most of what merely looks like base64 does not.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ _APART = 4
 _MOST_DIGITS = 1 << 20
 
 
-class Decoded:
+class Decoded(ABC):
     """Decoded text, and from which characters of its source each stretch came.
 
     ``start``/``end`` delimit the source stretch; ``form`` says how it is masked.
@@ -48,9 +49,9 @@ class Decoded:
         self.text = text
         self.form = form
 
+    @abstractmethod
     def source(self, start: int, end: int) -> tuple[int, int]:
         """The characters of the source that hold characters ``start`` to ``end``."""
-        raise NotImplementedError
 
     def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
         """The same in stretches, where something else stands in between."""
