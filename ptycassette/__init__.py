@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ptycassette.host.recorder import AsyncRecording, Recording, arecord, record
     from ptycassette.host.replayer import areplay, replay
     from ptycassette.host.session import Session
+    from ptycassette.host.standin_report_file import read_reports
     from ptycassette.host.use import Use, UseResult, use
     from ptycassette.model import (
         Cursor,
@@ -98,6 +99,7 @@ _HOMES = {
     "live_journals": "ptycassette.host.journal_follow",
     "load_emulator": "ptycassette.screen",
     "open_cassette": "ptycassette.host.cassette_reader",
+    "read_reports": "ptycassette.host.standin_report_file",
     "record": "ptycassette.host.recorder",
     "render_ansi": "ptycassette.screen",
     "render_text": "ptycassette.screen",
@@ -153,6 +155,7 @@ __all__ = [
     "live_journals",
     "load_emulator",
     "open_cassette",
+    "read_reports",
     "record",
     "render_ansi",
     "render_text",

@@ -21,6 +21,7 @@ from ptycassette.format.chunks import check_output_range
 from ptycassette.format.layout import (
     DISCOVERY,
     FINAL,
+    FRAMES,
     MANIFEST,
     OUTPUT,
     OUTPUT_RAW,
@@ -39,6 +40,7 @@ from ptycassette.format.records import (
     RecordCodec,
 )
 from ptycassette.host.cassette_events import merged_events, record_batches
+from ptycassette.host.cassette_frame_at import frame_at
 from ptycassette.host.cassette_opening import OpenedFiles, open_checked
 from ptycassette.host.cassette_verify import (
     Progress,
@@ -167,6 +169,17 @@ class Cassette:
     def frames(self) -> Iterator[FrameRecord]:
         """The records of ``frames.jsonl``, in order. Raises as ``inputs`` does."""
         return self._records(FRAME_CODEC)
+
+    def frame_at(self, t_us: int) -> FrameRecord | None:
+        """The last stored frame at or before a moment; quick whatever the size.
+
+        Args:
+            t_us: microseconds since the start.
+
+        Raises:
+            InvalidCassetteError: at a line on the way that is not valid.
+        """
+        return frame_at(self._files[FRAMES], t_us, limits=self._limits)
 
     def service_events(self) -> Iterator[ServiceEventRecord]:
         """The records of ``service-events.jsonl``, in order. Raises as ``inputs`` does."""

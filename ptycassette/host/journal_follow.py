@@ -45,16 +45,35 @@ class JournalFollower:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._decoder = JournalDecoder()
-        self._seq = 0
-        self._offset = 0
+        self._begin(path)
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError as exc:
             raise NotFoundError("no such journal", where=str(path)) from exc
         except OSError as exc:
             raise JournalError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+
+    def _begin(self, path: Path) -> None:
+        self.path = path
+        self._decoder = JournalDecoder()
+        self._position = 0
+        self._seq = 0
+        self._offset = 0
+
+    def again(self) -> JournalFollower:
+        """Another follower of the same journal, from its start, also when it has lost its name.
+
+        Raises:
+            JournalError: this one is closed.
+        """
+        other = object.__new__(JournalFollower)
+        other._begin(self.path)
+        other._fd = -1
+        try:
+            other._fd = os.dup(self._fd)
+        except OSError as exc:
+            raise JournalError(f"cannot be read: {exc.strerror}", where=str(self.path)) from exc
+        return other
 
     @property
     def meta(self) -> SessionMeta | None:
@@ -88,11 +107,12 @@ class JournalFollower:
     def _items(self) -> Iterator[JournalEvent]:
         while self._fd >= 0:
             try:
-                block = os.read(self._fd, _BLOCK)
+                block = os.pread(self._fd, _BLOCK, self._position)
             except OSError as exc:
                 raise JournalError(f"cannot be read: {exc.strerror}", where=str(self.path)) from exc
             if not block:
                 return
+            self._position += len(block)
             yield from self._decoder.feed(block)
 
     def close(self) -> None:

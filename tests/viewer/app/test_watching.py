@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from ptycassette import CassetteError, Size, live_journals
+from ptycassette import CassetteError, JournalFollower, Size, live_journals
 from ptycassette.host.journal_file import JournalFile
 from ptycassette.model import Finished, Harness, Noted, Resized, SessionMeta, Signalled, Typed
 from ptycassette.testing import fixed_id
@@ -122,3 +122,17 @@ def test_what_is_no_journal_is_refused(tmp_path: Path) -> None:
     empty.write_bytes(b"")
     with pytest.raises(CassetteError, match="nothing was recorded yet"):
         LiveSource(empty)
+
+
+def test_a_follower_can_begin_again(journal: JournalFile) -> None:
+    """From the start, also when the journal has lost its name."""
+    journal.on_output(1_000, b"hello")
+    with JournalFollower(journal.path) as follower:
+        first = [event.data for event in follower.poll()]
+        journal.discard()
+        with follower.again() as other:
+            second = [event.data for event in other.poll()]
+    with pytest.raises(CassetteError):
+        follower.again()
+
+    assert first == second == [b"hello"]
