@@ -88,8 +88,9 @@ def command(
                 probe,
                 load_profile(harness),
                 target=target,
-                account=account,
-                overwrite=overwrite,
+                # --watch holds the account's lock itself, around all of this.
+                account=account if snapshot is None else None,
+                overwrite=overwrite or snapshot is not None,
                 clock=clock,
             )
         except ProbeFailedError as failed:
@@ -130,13 +131,19 @@ def _seconds(text: str, option: str) -> int:
 def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
 ) -> None:
-    """Refresh the snapshot until SIGINT or SIGTERM."""
+    """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
     from ptycassette.host.clock import MonotonicClock
     from ptycassette.host.probe_watch import refresh, watch
 
     stop = threading.Event()
+
+    def leave(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, leave)
 
     def once() -> None:
         result = refresh(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -49,11 +50,13 @@ def refresh(
         StorageError: the file cannot be written.
     """
     holder = Holder(pid=os.getpid(), what=f"probe of {harness}", since=timestamp(clock.wall()))
-    try:
-        with account_lock(lock_dir(os.environ), harness=harness, account=account, holder=holder):
-            result = ask()
-    except LockedError:
-        return None
+    lock = account_lock(lock_dir(os.environ), harness=harness, account=account, holder=holder)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock)
+        except LockedError:
+            return None
+        result = ask()
     good = result if result.status == "ok" else _last_ok(path)
     snapshot = Snapshot(
         written_at=timestamp(clock.wall()),

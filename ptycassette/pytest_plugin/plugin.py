@@ -29,6 +29,7 @@ from ptycassette.pytest_plugin.fixtures import (
 )
 from ptycassette.pytest_plugin.ledger import Ledger
 from ptycassette.pytest_plugin.network import LEVEL, blocked_network
+from ptycassette.pytest_plugin.provider import ptycassette_provider
 from ptycassette.pytest_plugin.settings import MARKER, add_options, config_value, settings_of
 from ptycassette.pytest_plugin.state import TestState
 
@@ -40,6 +41,7 @@ __all__ = [
     "ptycassette_clock",
     "ptycassette_config",
     "ptycassette_path",
+    "ptycassette_provider",
     "ptycassette_scenario",
     "ptycassette_session",
     "ptycassette_settings",

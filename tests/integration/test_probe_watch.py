@@ -1,0 +1,223 @@
+"""``probe --watch`` as a command, on a small program that a user's own profile knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.host.cassette_reader import open_cassette
+
+pytestmark = pytest.mark.integration
+
+COMMAND = str(Path(sys.executable).with_name("ptycassette"))
+PATIENCE_S = 40.0
+# Counts how often it was started; says 42 % the first time, 43 % the second time, and so on.
+CLI = """#!{python}
+import os, pathlib, sys, time, tty
+tty.setraw(0)
+starts = pathlib.Path(os.environ["HOME"], "starts")
+with starts.open("a") as file:
+    file.write("x")
+time.sleep({slow_s})
+count = len(starts.read_text())
+limits = "Limits\\r\\n5h: %d%% used\\r\\n" % (41 + count)
+sys.stdout.write("sign in" if count == {logged_out_at} else limits)
+sys.stdout.flush()
+sys.stdin.read(1)
+"""
+PROFILE = """
+version = 1
+name = "small"
+title = "a small CLI"
+binaries = ["small"]
+screens.ready = { contains = ["Limits"] }
+"""
+PROBE = """
+version = 1
+name = "small-status"
+harness = "small"
+source = "small /status"
+timeout_s = 20.0
+[[steps]]
+wait = { contains = ["Limits"], stable_ms = 50 }
+capture = "status"
+[[markers]]
+status = "unauthenticated"
+when = { contains = ["sign in"] }
+message = "nobody is signed in"
+[quota]
+[[quota.windows]]
+screen = "status"
+name = "5h"
+regex = '5h: (?P<used_percent>\\d+)% used'
+"""
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start ``probe small --watch snapshot.json``; what still runs at the end is ended."""
+    running: list[subprocess.Popen[str]] = []
+    own = tmp_path / "home" / ".config" / "ptycassette"
+    for folder, name, text in (("harnesses", "small", PROFILE), ("probes", "small-status", PROBE)):
+        (own / folder).mkdir(parents=True)
+        (own / folder / f"{name}.toml").write_text(text)
+    (tmp_path / "bin").mkdir()
+
+    def begin(*words: str, slow_s: float = 0.0, logged_out_at: int = 0) -> subprocess.Popen[str]:
+        program = tmp_path / "bin" / "small"
+        program.write_text(
+            CLI.format(python=sys.executable, slow_s=slow_s, logged_out_at=logged_out_at)
+        )
+        program.chmod(0o755)
+        started = subprocess.Popen(
+            [COMMAND, "probe", "small", "--probe", "small-status", *words],
+            cwd=tmp_path,
+            env={
+                "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+                "HOME": str(tmp_path / "home"),
+                "PTYCASSETTE_STATE_DIR": str(tmp_path / "state"),
+                "PYTHONUNBUFFERED": "1",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        running.append(started)
+        return started
+
+    yield begin
+    for one in running:
+        if one.poll() is None:
+            one.kill()
+        one.communicate()
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that it prints."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def stop(process: subprocess.Popen[str]) -> int:
+    """End it as a service manager would; its status."""
+    process.send_signal(signal.SIGTERM)
+    return process.wait(timeout=PATIENCE_S)
+
+
+def snapshot(folder: Path) -> dict[str, Any]:
+    """The file that dashboards read."""
+    told: dict[str, Any] = json.loads((folder / "snapshot.json").read_text())
+    return told
+
+
+def test_it_asks_again_and_keeps_the_file_fresh(start: Start, tmp_path: Path) -> None:
+    """Each time with what is true then; SIGTERM ends it with 0."""
+    watching = start("--watch", "snapshot.json", "--every", "1s")
+    lines = [line_of(watching)]
+    first = snapshot(tmp_path)
+    lines.append(line_of(watching))
+    second = snapshot(tmp_path)
+
+    assert lines == ["small: ok", "small: ok"]
+    assert [one["last"]["quota"]["windows"][0]["used_percent"] for one in (first, second)] == [
+        42,
+        43,
+    ]
+    assert stop(watching) == 0
+
+
+def test_the_last_good_answer_is_kept(start: Start, tmp_path: Path) -> None:
+    """A dashboard then shows it beside why there is no newer one."""
+    watching = start("--watch", "snapshot.json", "--every", "1s", logged_out_at=2)
+    lines = [line_of(watching), line_of(watching)]
+    told = snapshot(tmp_path)
+
+    assert lines == ["small: ok", "small: unauthenticated"]
+    assert told["last"]["diagnostic"]["screen"] == ["sign in"]
+    assert told["last_ok"]["quota"]["windows"][0]["used_percent"] == 42
+
+
+def test_of_two_for_one_account_one_asks(start: Start, tmp_path: Path) -> None:
+    """The second says so, starts no program, and asks when it is its turn."""
+    one = start("--watch", "snapshot.json", "--every", "1h", slow_s=3.0)
+    starts = tmp_path / "home" / "starts"
+    deadline = time.monotonic() + PATIENCE_S
+    while not starts.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    two = start("--watch", "snapshot.json", "--every", "1s", slow_s=3.0)
+    refused = line_of(two)
+    while_refused = starts.read_text()
+    asked = line_of(one)
+    turn = line_of(two)
+    while turn == refused:
+        turn = line_of(two)
+
+    assert refused == "small: somebody else is asking for this account"
+    assert while_refused == "x"
+    assert (asked, turn, starts.read_text()) == ("small: ok", "small: ok", "xx")
+
+
+def test_two_accounts_are_asked_at_once(start: Start, tmp_path: Path) -> None:
+    """They have nothing to do with each other."""
+    one = start("--watch", "one.json", "--account", "one", "--every", "1h", slow_s=2.0)
+    two = start("--watch", "two.json", "--account", "two", "--every", "1h", slow_s=2.0)
+
+    assert {line_of(one), line_of(two)} == {"small: ok"}
+
+
+def test_what_it_asks_can_be_recorded(start: Start, tmp_path: Path) -> None:
+    """The cassette is the last good run."""
+    watching = start("--watch", "snapshot.json", "--every", "1s", "--record", "c")
+    lines = [line_of(watching), line_of(watching)]
+    stop(watching)
+    with open_cassette(tmp_path / "c") as cassette:
+        quota = cassette.quota
+
+    assert lines == ["small: ok", "small: ok"]
+    assert quota is not None
+    assert (quota.windows or ())[0]["used_percent"] >= 43
+
+
+def test_two_that_record_one_account_do_not_both_run(start: Start, tmp_path: Path) -> None:
+    """Also without --watch: the second is refused, and told who is at it."""
+    one = start("--record", "c", slow_s=3.0)
+    starts = tmp_path / "home" / "starts"
+    deadline = time.monotonic() + PATIENCE_S
+    while not starts.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    two = start("--record", "d", slow_s=3.0)
+    told, _ = two.communicate(timeout=PATIENCE_S)
+    first, _ = one.communicate(timeout=PATIENCE_S)
+
+    assert "account default of small is being recorded by" in told
+    assert (one.returncode, "42 % used" in first) == (0, True)
+    assert starts.read_text() == "x"
+
+
+def test_a_second_signal_does_not_wait_for_the_answer(start: Start, tmp_path: Path) -> None:
+    """The first lets the probe finish; the second ends it, and the program with it."""
+    watching = start("--watch", "snapshot.json", slow_s=PATIENCE_S)
+    starts = tmp_path / "home" / "starts"
+    deadline = time.monotonic() + PATIENCE_S
+    while not starts.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    began = time.monotonic()
+    watching.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    watching.send_signal(signal.SIGTERM)
+    status = watching.wait(timeout=PATIENCE_S)
+
+    assert status == 130
+    assert time.monotonic() - began < PATIENCE_S / 2
+    assert not (tmp_path / "snapshot.json").exists()
