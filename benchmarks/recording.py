@@ -5,7 +5,10 @@
 - echo: from a key to its echo on the screen.
 - kill: the recorder is killed while a program writes 1000 lines a second; how many of
   the lines that were on the screen are not in what is left.
-- accuracy: how far the recorded moment of a line is from when the program wrote it.
+- accuracy: how far the recorded moment of a line is from when the program wrote it; and how
+  far a loop is that does nothing but wait, read and look at the clock.
+
+``relay`` is the least that a relay in Python does (``relay.py``): what we are built on costs that.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import sys
 import tempfile
 import time
@@ -114,6 +118,20 @@ def accuracy(folder: Path, lines: int) -> list[float]:
     return found[50:]
 
 
+def bare_accuracy(folder: Path, lines: int) -> list[float]:
+    """Microseconds from a line's writing to when a loop that only reads has it."""
+    found: list[float] = []
+    poll = select.poll()
+    with terminal([*PROGRAM, "stream"], folder) as inside:
+        poll.register(inside.fd, select.POLLIN)
+        while len(found) < lines:
+            poll.poll()
+            data = inside.read()
+            now_us = time.monotonic_ns() // 1000
+            found += [float(now_us - int(moment)) for moment, _ in LINE.findall(data)]
+    return found[50:]
+
+
 def measure(*, quick: bool = False) -> Report:
     """Everything above, alternating."""
     count, keys, runs = (20_000_000, 200, 2) if quick else (100_000_000, 700, 5)
@@ -139,16 +157,20 @@ def measure(*, quick: bool = False) -> Report:
                 name: [percentile(run, share) for run in runs] for name, runs in echoes.items()
             }
             report.add(f"echo, p{share * 100:g}", "us", times, base="bare")
-        recorders = {name: wrap for name, wrap in who.items() if name != "bare"}
+        recorders = {name: who[name] for name in who if name not in {"bare", "relay"}}
         lost = {
             name: [lost_lines(name, wrap, folder) for _ in range(runs)]
             for name, wrap in recorders.items()
         }
         report.add("kill -9 at 1000 lines/s: lines lost", "lines", lost)
-        late = [accuracy(folder, 1500) for _ in range(runs)]
+        late: dict[str, list[list[float]]] = {"bare": [], "ptycassette": []}
+        for _ in range(runs):
+            late["bare"].append(bare_accuracy(folder, 1500))
+            late["ptycassette"].append(accuracy(folder, 1500))
         for share in (0.5, 0.99):
-            values = {"ptycassette": [percentile(run, share) for run in late]}
-            report.add(f"recorded moment after the real one, p{share * 100:g}", "us", values)
+            values = {name: [percentile(run, share) for run in runs] for name, runs in late.items()}
+            what = f"recorded moment after the real one, p{share * 100:g}"
+            report.add(what, "us", values, base="bare")
         disk = ptycassette_rec(folder, "--durability", "disk")
         durable = {"ptycassette --durability disk": [burst(disk, folder, count)[0]]}
         report.add(f"{size}: time of the program", "s", durable)

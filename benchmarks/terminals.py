@@ -41,6 +41,8 @@ def contenders(folder: Path) -> dict[str, Wrap]:
             "asciinema", "rec", "-q", "--overwrite", "-c", shlex.join(argv), cast,
         ],
     }  # fmt: skip
+    relay = [sys.executable, "-I", "-S", str(Path(__file__).with_name("relay.py")), tty]
+    found["relay"] = lambda argv: [*relay, *argv]
     return found | {name: wrap for name, wrap in others.items() if shutil.which(name)}
 
 

@@ -30,7 +30,7 @@ from ptycassette.host.journal_file import JournalFile
 from ptycassette.host.polling import new_poll
 from ptycassette.host.pty_process import PtyChild
 from ptycassette.host.side_channel import SideChannel
-from ptycassette.host.terminal import SignalPipe, UserTerminal, suspend
+from ptycassette.host.terminal import SignalPipe, UserTerminal, local_modes, suspend
 from ptycassette.model import Clock, ExitStatus, Noted, Resized, Size, Typed
 
 __all__ = ["PassThrough", "Streams"]
@@ -41,6 +41,7 @@ _BATCH_BYTES = 16 << 10
 _READ_BYTES = 32 << 10
 # A read this small has emptied the PTY; asking again would only delay an echo.
 _SMALL_BYTES = 512
+_INPUT_BYTES = 4 << 10
 _HUNG_UP_MS = 20
 _UNSHOWN_BYTES = 64 << 10
 _CAUGHT = (
@@ -115,6 +116,7 @@ class PassThrough:
         self._poll = new_poll()
         self._over = False
         self._hung_up = False
+        self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
         self._wanted = select.POLLIN
         self._unshown = bytearray()
         self.passwords: list[bytes] = []
@@ -142,7 +144,7 @@ class PassThrough:
             if self._follows_size:
                 self._resize()  # it may have changed since the program was started
             while not self._over or self._unshown:
-                self._turn(poll.poll(self._timeout_ms()), signals)
+                self._turn(self._wait(), signals)
         self._child.release_slave()
         status = self._child.wait()
         self.ended_us = self.elapsed_us
@@ -153,12 +155,23 @@ class PassThrough:
             self._clean_screen()
         return status
 
+    def _wait(self) -> list[tuple[int, int]]:
+        """What is ready, as soon as something is, and the moment at which it was."""
+        ready = self._poll.poll(self._timeout_ms())
+        self._woke_us = self._now_us() - self._start_us
+        return ready
+
     def _timeout_ms(self) -> int | None:
         if self._hung_up:
             return _HUNG_UP_MS
         if self._deadline_us is None:
             return None
         return max(0, (self._deadline_us - self._now_us()) // 1000 + 1)
+
+    def _moment_us(self) -> int:
+        """When it happened what is served now: as we woke, if that is why we did."""
+        woke_us, self._woke_us = self._woke_us, 0
+        return woke_us or self._now_us() - self._start_us
 
     def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
         """Serve everything that is ready."""
@@ -179,6 +192,7 @@ class PassThrough:
                 self._note(self._channel.read())
             else:
                 self._look_for_end()
+            self._woke_us = 0
         if self._hung_up and not self._over:
             self._look_again()
         if self._deadline_us is not None and self._now_us() >= self._deadline_us:
@@ -186,7 +200,7 @@ class PassThrough:
 
     def _relay(self) -> None:
         """Drain the PTY into one batch: journal, then screen."""
-        view, master, now_us, start_us = self._view, self._master, self._now_us, self._start_us
+        view, master = self._view, self._master
         reads: list[tuple[int, int]] = []
         at = 0
         try:
@@ -195,7 +209,7 @@ class PassThrough:
                 if count == 0:
                     self._hang_up()
                     break
-                reads.append((now_us() - start_us, count))
+                reads.append((self._moment_us(), count))
                 at += count
                 if count < _SMALL_BYTES:
                     break
@@ -269,7 +283,7 @@ class PassThrough:
 
     def _take_input(self) -> None:
         try:
-            data = os.read(self._in_fd, 64 << 10)
+            data = os.read(self._in_fd, _INPUT_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -281,7 +295,7 @@ class PassThrough:
         self._type(data)
 
     def _type(self, data: bytes) -> None:
-        t_us = self._now_us() - self._start_us
+        t_us = self._moment_us()
         secret = self._reads_secret()
         if self._queue:
             self._queue.append(data)
@@ -294,10 +308,7 @@ class PassThrough:
 
     def _reads_secret(self) -> bool:
         """Whether the program reads a line and does not show it: a password prompt."""
-        try:
-            flags = termios.tcgetattr(self._master)[3]
-        except termios.error:
-            return False
+        flags = local_modes(self._master)
         return bool(flags & termios.ICANON) and not flags & termios.ECHO
 
     def _write(self, data: bytes) -> None:

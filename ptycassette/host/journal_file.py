@@ -106,7 +106,8 @@ class JournalFile:
         self._open(directory)
         self._syncer = _Syncer(self._fd, self._sync) if durability == "disk" else None
         try:
-            self._put([self._encoder.begin(meta)])
+            head = self._encoder.begin(meta)
+            self._put((head,), len(head))
             self._appear(directory, meta.id)
         except BaseException:
             self._hidden.unlink(missing_ok=True)
@@ -130,16 +131,19 @@ class JournalFile:
             reads: per read its ``t_us`` and its length.
             data: their bytes, one after the other; at most ``MAX_BATCH_BYTES``.
         """
-        self._put(self._encoder.batch(reads, data))
+        head, data = self._encoder.batch(reads, data)
+        self._put((head, data), len(head) + len(data))
 
     def on_event(self, event: JournalEvent) -> None:
         """Append anything else."""
         if isinstance(event, Typed) and len(event.data) > MAX_BATCH_BYTES:
             for at in range(0, len(event.data), MAX_BATCH_BYTES):
                 part = event.data[at : at + MAX_BATCH_BYTES]
-                self._put([self._encoder.event(msgspec.structs.replace(event, data=part))])
+                record = self._encoder.event(msgspec.structs.replace(event, data=part))
+                self._put((record,), len(record))
         else:
-            self._put([self._encoder.event(event)])
+            record = self._encoder.event(event)
+            self._put((record,), len(record))
 
     def on_idle(self) -> None:
         """Nothing to do: every call above has already handed its bytes to the kernel."""
@@ -212,10 +216,9 @@ class JournalFile:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
             self._hidden.rename(self.path)
 
-    def _put(self, buffers: Sequence[Buffer]) -> None:
+    def _put(self, buffers: Sequence[Buffer], total: int) -> None:
         if self._failure is not None:
             raise self._failure
-        total = sum(map(len, buffers))
         try:
             done = self._write(self._fd, buffers)
             if done != total:

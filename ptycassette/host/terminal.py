@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import struct
+import sys
 import termios
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,11 +15,16 @@ from typing import Self
 
 from ptycassette.model import Size
 
-__all__ = ["DEFAULT_SIZE", "SignalPipe", "UserTerminal", "suspend", "window_size"]
+__all__ = ["DEFAULT_SIZE", "SignalPipe", "UserTerminal", "local_modes", "suspend", "window_size"]
 
 DEFAULT_SIZE = Size(24, 80)
 
 _SIZE = struct.Struct("HHHH")
+# Linux: asm-generic/termbits.h, struct termios.
+_GET_MODES: int | None = termios.TCGETS if sys.platform == "linux" else None
+_MODES = bytearray(64)
+_LOCAL_MODES = struct.Struct("I")
+_LOCAL_MODES_AT = 12
 
 # What a program that was killed leaves behind: mouse reports, focus reports, bracketed paste,
 # application keys, synchronized output, a hidden cursor, the alternate screen, colours.
@@ -36,6 +42,19 @@ def window_size(fd: int) -> Size | None:
     except OSError:
         return None
     return Size(rows, cols) if rows and cols else None
+
+
+def local_modes(fd: int) -> int:
+    """``c_lflag`` (termios(3)) of the terminal behind ``fd``; 0 when it is gone."""
+    try:
+        if _GET_MODES is None:
+            return int(termios.tcgetattr(fd)[3])
+        # As tcgetattr, without its forty objects: this is asked for each key.
+        fcntl.ioctl(fd, _GET_MODES, _MODES)
+    except (OSError, termios.error):
+        return 0
+    (flags,) = _LOCAL_MODES.unpack_from(_MODES, _LOCAL_MODES_AT)
+    return int(flags)
 
 
 class UserTerminal:

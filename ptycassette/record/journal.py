@@ -26,8 +26,8 @@ taken for one.
 from __future__ import annotations
 
 import struct
-import zlib
 from collections.abc import Iterator, Sequence
+from zlib import crc32
 
 import msgspec
 
@@ -54,6 +54,7 @@ _HEAD = struct.Struct("<4sIIQB")
 _CRC = struct.Struct("<I")
 _COUNT = struct.Struct("<I")
 _READ = struct.Struct("<II")
+_SINGLE = struct.Struct("<III")
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size
 _PREAMBLE = len(MAGIC) + _CRC.size
 
@@ -105,6 +106,8 @@ class JournalEncoder:
             reads: per read its moment in microseconds and its length; one or more.
             data: the bytes of all reads together, at most ``MAX_BATCH_BYTES``.
         """
+        if len(reads) == 1:  # an echo, most likely: somebody waits for it
+            return self._single(reads[0], data)
         t_us = reads[0][0]
         pack = _READ.pack
         table = _COUNT.pack(len(reads)) + b"".join(
@@ -112,13 +115,23 @@ class JournalEncoder:
         )
         head = _HEAD.pack(MARK, self._index, len(table) + len(data), t_us, _KIND_BATCH)
         self._index += 1
-        crc = zlib.crc32(data, zlib.crc32(table, zlib.crc32(head, self._salt)))
+        crc = crc32(data, crc32(table, crc32(head, self._salt)))
         return head + _CRC.pack(crc) + table, data
+
+    def _single(
+        self, read: tuple[int, int], data: bytes | memoryview
+    ) -> tuple[bytes, bytes | memoryview]:
+        """``batch`` for one read, with less work."""
+        t_us, length = read
+        table = _SINGLE.pack(1, 0, length)
+        head = _HEAD.pack(MARK, self._index, _SINGLE.size + length, t_us, _KIND_BATCH)
+        self._index += 1
+        return head + _CRC.pack(crc32(data, crc32(head + table, self._salt))) + table, data
 
     def _record(self, t_us: int, kind: int, body: bytes) -> bytes:
         head = _HEAD.pack(MARK, self._index, len(body), t_us, kind)
         self._index += 1
-        return head + _CRC.pack(zlib.crc32(body, zlib.crc32(head, self._salt))) + body
+        return head + _CRC.pack(crc32(body, crc32(head, self._salt))) + body
 
 
 class JournalDecoder:
@@ -220,8 +233,8 @@ class JournalDecoder:
             return length, False
         (crc,) = _CRC.unpack_from(self._buffer, at + _HEAD.size)
         with memoryview(self._buffer) as view:
-            head_crc = zlib.crc32(view[at : at + _HEAD.size], self._salt or 0)
-            fits = zlib.crc32(view[body : body + length], head_crc) == crc
+            head_crc = crc32(view[at : at + _HEAD.size], self._salt or 0)
+            fits = crc32(view[body : body + length], head_crc) == crc
         return (length, True) if fits else None
 
     def _events(self, at: int, length: int) -> Iterator[JournalEvent]:
@@ -240,8 +253,9 @@ class JournalDecoder:
                 yield self._event_decoder.decode(content)
             else:
                 raise JournalError(f"unknown kind {kind}", where=where)
-        except (msgspec.DecodeError, struct.error) as exc:
+        except (msgspec.DecodeError, ValueError, RecursionError, struct.error) as exc:
             # The checksum fits, so these bytes were written so: another version, or a forgery.
+            # (Text that is no UTF-8 is a ValueError, nesting without end a RecursionError.)
             raise JournalError(f"cannot be understood: {exc}", where=where) from exc
 
     def _look_for_later_record(self) -> None:
