@@ -56,7 +56,13 @@ if TYPE_CHECKING:
         render_text,
         save_emulator,
     )
-    from ptycassette.timeline import Exchange, exchanges
+    from ptycassette.timeline import (
+        Exchange,
+        ExchangeCutter,
+        TerminalSignal,
+        exchanges,
+        terminal_signals,
+    )
     from ptycassette.timeline.match import Matching
     from ptycassette.timeline.match_text import semantic_match
 
@@ -72,6 +78,7 @@ _HOMES = {
     "Drift": "ptycassette.replay.drift",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
+    "ExchangeCutter": "ptycassette.timeline",
     "FinalRecord": "ptycassette.model",
     "FrameRecord": "ptycassette.model",
     "InputRecord": "ptycassette.model",
@@ -87,6 +94,7 @@ _HOMES = {
     "Size": "ptycassette.model",
     "Style": "ptycassette.model",
     "StyleRun": "ptycassette.model",
+    "TerminalSignal": "ptycassette.timeline",
     "Use": "ptycassette.host.use",
     "UseResult": "ptycassette.host.use",
     "arecord": "ptycassette.host.recorder",
@@ -111,6 +119,7 @@ _HOMES = {
     "semantic_match": "ptycassette.timeline.match_text",
     "spawn": "ptycassette.host.pty_process",
     "still_svg": "ptycassette.export.svg",
+    "terminal_signals": "ptycassette.timeline",
     "use": "ptycassette.host.use",
     "visible": "ptycassette.model.visible",
     "visible_bytes": "ptycassette.model.visible",
@@ -127,6 +136,7 @@ __all__ = [
     "Drift",
     "Event",
     "Exchange",
+    "ExchangeCutter",
     "FinalRecord",
     "FrameRecord",
     "InputRecord",
@@ -142,6 +152,7 @@ __all__ = [
     "Size",
     "Style",
     "StyleRun",
+    "TerminalSignal",
     "Use",
     "UseResult",
     "__version__",
@@ -167,6 +178,7 @@ __all__ = [
     "semantic_match",
     "spawn",
     "still_svg",
+    "terminal_signals",
     "use",
     "visible",
     "visible_bytes",

@@ -21,10 +21,14 @@ from ptycassette.model.visible import visible, visible_bytes
 if TYPE_CHECKING:
     from ptycassette.cli.reports import EventLine
     from ptycassette.model import Event, InputRecord, Screen
+    from ptycassette.timeline import TerminalSignal
+
+    Listed = Event | TerminalSignal
 
 __all__ = ["command", "event_line", "kind_of"]
 
-KINDS = ("input", "resize", "signal", "output", "frame", "service-event", "final")
+TERMINAL_SIGNAL = "terminal-signal"
+KINDS = ("input", "resize", "signal", "output", "frame", "service-event", "final", TERMINAL_SIGNAL)
 DETAIL_LIMIT = 100
 
 
@@ -36,6 +40,11 @@ DETAIL_LIMIT = 100
 @click.option("--from", "start", type=TIME, metavar="TIME", help="Not before (12.5, 250ms, 1:02).")
 @click.option("--to", "end", type=TIME, metavar="TIME", help="Not after.")
 @click.option("--source", metavar="NAME", help="Only input of: user, driver or terminal.")
+@click.option(
+    "--signals",
+    is_flag=True,
+    help="Also what the program told its terminal: titles, notifications, turns, modes ...",
+)
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
 @click.option("--full", is_flag=True, help="Do not shorten long data.")
 @click.option(
@@ -48,6 +57,7 @@ def command(
     start: float | None,
     end: float | None,
     source: str | None,
+    signals: bool,
     limit: int | None,
     full: bool,
     as_json: bool,
@@ -56,25 +66,54 @@ def command(
     """List the events of CASSETTE in order: seq, time, kind and what it holds.
 
     Control and invisible characters are shown as escapes. With --json, each
-    line is one JSON object.
+    line is one JSON object. What the program told its terminal is found in the
+    output when it is asked for, and has the seq and the time of the output
+    that completed it.
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
     from ptycassette.host.replayer import micros
-    from ptycassette.timeline import between
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as opened_cassette:
-        events = between(micros(start), micros(end))(opened_cassette.events())
-        chosen = (event for event in events if _wanted(event, kinds, source))
+        told = signals or TERMINAL_SIGNAL in kinds
+        events = _with_signals(opened_cassette.events()) if told else opened_cassette.events()
+        inside = _between(events, micros(start), micros(end))
+        chosen = (event for event in inside if _wanted(event, kinds, source, signals=signals))
         write_lines(_lines(islice(chosen, limit), as_json=as_json, full=full))
 
 
-def _lines(events: Iterator[Event], *, as_json: bool, full: bool) -> Iterator[str]:
+def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
+    """The events, and behind each output what it told the terminal."""
+    from ptycassette.timeline import SignalFinder
+
+    finder = SignalFinder()
+    for event in events:
+        yield event
+        yield from finder.feed(event)
+
+
+def _between(
+    events: Iterator[Listed], start_us: int | None, end_us: int | None
+) -> Iterator[Listed]:
+    """Those in a stretch of time, both ends included."""
+    for event in events:
+        if end_us is not None and event.t_us > end_us:
+            return
+        if start_us is None or event.t_us >= start_us:
+            yield event
+
+
+def _lines(events: Iterator[Listed], *, as_json: bool, full: bool) -> Iterator[str]:
+    from ptycassette.model import Event
+
     limit = 10**9 if full else DETAIL_LIMIT
     for event in events:
-        yield json_text(event_line(event)) if as_json else _human(event, limit)
+        if isinstance(event, Event):
+            yield json_text(event_line(event)) if as_json else _human(event, limit)
+        else:
+            yield json_text(_signal_line(event)) if as_json else _human_signal(event, limit)
 
 
 def kind_of(event: Event) -> str:
@@ -83,7 +122,11 @@ def kind_of(event: Event) -> str:
     return kind if isinstance(kind, str) else event.kind
 
 
-def _wanted(event: Event, kinds: tuple[str, ...], source: str | None) -> bool:
+def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signals: bool) -> bool:
+    from ptycassette.model import Event
+
+    if not isinstance(event, Event):
+        return source is None and (signals or TERMINAL_SIGNAL in kinds)
     if kinds and kind_of(event) not in kinds:
         return False
     return source is None or getattr(event.record, "source", None) == source
@@ -136,9 +179,32 @@ def event_line(event: Event) -> EventLine:
     )
 
 
+def _signal_line(signal: TerminalSignal) -> EventLine:
+    """A terminal signal as ``--json`` prints it."""
+    from ptycassette.cli.reports import EventLine
+
+    return EventLine(
+        seq=signal.seq,
+        t_us=signal.t_us,
+        t_ms=signal.t_ms,
+        kind=TERMINAL_SIGNAL,
+        name=signal.name,
+        told=signal.data,
+    )
+
+
 def _human(event: Event, limit: int) -> str:
-    seconds, micros = divmod(event.t_us, 1_000_000)
-    return f"{event.seq:>7} {seconds:>6}.{micros:06} {kind_of(event):<13} {_detail(event, limit)}"
+    return _line(event.seq, event.t_us, kind_of(event), _detail(event, limit))
+
+
+def _human_signal(signal: TerminalSignal, limit: int) -> str:
+    said = "".join(f"  {key}={visible(value)}" for key, value in signal.data.items())
+    return _line(signal.seq, signal.t_us, TERMINAL_SIGNAL, visible(signal.name + said, limit=limit))
+
+
+def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
+    seconds, micros = divmod(t_us, 1_000_000)
+    return f"{seq:>7} {seconds:>6}.{micros:06} {kind:<13} {detail}"
 
 
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind

@@ -131,7 +131,7 @@ class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line of ``events --json``. What is null, or does not belong to the kind, is left out.
 
     ``kind`` is ``input``, ``resize``, ``signal``, ``output``, ``frame``,
-    ``service-event`` or ``final``.
+    ``service-event``, ``final``, or ``terminal-signal``, which has the ``seq`` of an output.
     """
 
     seq: int
@@ -151,6 +151,8 @@ class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str | None = None
     payload: Any = None
     exit: ExitStatus | None = None
+    name: str | None = None
+    told: dict[str, str] | None = None
 
 
 class FrameLine(msgspec.Struct, frozen=True, kw_only=True):

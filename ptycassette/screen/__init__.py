@@ -14,6 +14,8 @@ Start here:
     anything on screen is lost.
 ``save_emulator``, ``load_emulator``
     the whole state as bytes, and back: checkpoints for seeking.
+``SignalReader``
+    what output tells the terminal, without rendering it.
 ``backend(name)``, ``available_backends()``
     other emulators behind the same port.
 ``frame_policy(name)``
@@ -29,6 +31,7 @@ from ptycassette.screen.cells import ScreenCell, screen_cells
 from ptycassette.screen.diff import CellChange, ScreenDiff, diff
 from ptycassette.screen.digest import screen_hash
 from ptycassette.screen.emulator import PyteEmulator, default_emulator
+from ptycassette.screen.hearing import SignalReader
 from ptycassette.screen.normalise import Normaliser, Rule, normaliser
 from ptycassette.screen.policies import POLICY_NAMES, FramePolicy, frame_policy
 from ptycassette.screen.profiles import DUMB, PROFILES, XTERM, Profile
@@ -52,6 +55,7 @@ __all__ = [
     "ScreenCell",
     "ScreenDiff",
     "Signal",
+    "SignalReader",
     "TracedEmulator",
     "available_backends",
     "backend",

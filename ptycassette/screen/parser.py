@@ -73,6 +73,8 @@ class Parser(pyte.ByteStream):
         self._actions: dict[str, Action] = {}
         self._state = GROUND
         self._kept = ""
+        self._body: list[str] = []
+        self._body_length = 0
         self._overlong = False
         self._dcs_body = False
         self._sequence_bytes = 0
@@ -113,7 +115,7 @@ class Parser(pyte.ByteStream):
         """Where the parser stands, for a checkpoint."""
         return ParserState(
             self._state,
-            self._kept,
+            self._kept + "".join(self._body),
             self._overlong,
             self._dcs_body,
             self._sequence_bytes,
@@ -132,6 +134,8 @@ class Parser(pyte.ByteStream):
             raise ValueError("not the state of a parser")
         self._state = state.state
         self._kept = state.kept
+        self._body.clear()
+        self._body_length = 0
         self._overlong = state.overlong
         self._dcs_body = state.dcs_body
         self._sequence_bytes = state.sequence_bytes
@@ -256,6 +260,8 @@ class Parser(pyte.ByteStream):
     def _enter(self, state: int) -> None:
         self._state = state
         self._kept = ""
+        self._body.clear()
+        self._body_length = 0
         self._overlong = False
         self._dcs_body = False
 
@@ -370,17 +376,21 @@ class Parser(pyte.ByteStream):
             return
         if self._state == OSC:
             text = C0.sub("", text)
-        if len(self._kept) + len(text) > MAX_STRING:
+        if len(self._kept) + self._body_length + len(text) > MAX_STRING:
             self._overlong = True
             self._kept = ""
+            self._body.clear()
             return
-        self._kept += text
+        # In pieces until it is complete: a string that grows byte by byte must not be copied
+        # each time.
+        self._body.append(text)
+        self._body_length += len(text)
 
     def _finish(self) -> None:
         """The string is complete."""
         if self._overlong:
             return
-        kept = self._kept
+        kept = self._kept + "".join(self._body)
         if self._state == OSC:
             self.screen.operating_system_command(kept)
         elif self._state == DCS:

@@ -3,9 +3,9 @@
 A ``Signal`` is a fact for whoever drives or watches a session; nothing here is
 ever executed. The clipboard of OSC 52 is reported, never set.
 
-===================  =============================================================
+===================  ==================================================================
 name                 data
-===================  =============================================================
+===================  ==================================================================
 ``title``            ``text`` (OSC 0, OSC 2)
 ``icon``             ``text`` (OSC 0, OSC 1)
 ``cwd``              ``uri`` (OSC 7), or ``path`` (OSC 9;9, OSC 1337 CurrentDir)
@@ -20,8 +20,8 @@ name                 data
 ``synchronized``     ``on`` (DEC private mode 2026)
 ``alt-screen``       ``on``
 ``reset``            RIS
-``query``            ``sequence``: something that a terminal may answer
-===================  =============================================================
+``query``            ``query``: a question that a terminal may answer, by its name in profiles
+===================  ==================================================================
 
 Sources: xterm's ctlseqs; the iTerm2, kitty, VTE and ConEmu documents on OSC 7, 8,
 9, 99, 133, 777 and 1337; the synchronised output proposal for 2026.

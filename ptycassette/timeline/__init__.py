@@ -1,11 +1,18 @@
-"""Time over events: the index, exchanges, and transforms. Pure: event lists in, event lists out."""
+"""Time over events: the index, exchanges, the terminal's signals, and transforms.
 
-from ptycassette.timeline.exchanges import Exchange, exchanges
+Pure: event lists in, event lists out.
+"""
+
+from ptycassette.timeline.exchanges import Exchange, ExchangeCutter, exchanges
 from ptycassette.timeline.index import TimeIndex
+from ptycassette.timeline.terminal_signals import SignalFinder, TerminalSignal, terminal_signals
 from ptycassette.timeline.transforms import Transform, between, chain, limit_idle, speed
 
 __all__ = [
     "Exchange",
+    "ExchangeCutter",
+    "SignalFinder",
+    "TerminalSignal",
     "TimeIndex",
     "Transform",
     "between",
@@ -13,4 +20,5 @@ __all__ = [
     "exchanges",
     "limit_idle",
     "speed",
+    "terminal_signals",
 ]

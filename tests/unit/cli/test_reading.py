@@ -118,6 +118,11 @@ def test_cat_writes_the_bytes_and_nothing_else(run: Run, cassette: Path) -> None
         (("--from", "1.2", "--to", "1400ms"), [4, 5, 6]),
         (("--source", "user"), [3]),
         (("--source", "terminal"), []),
+        (("--signals",), [1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 9]),
+        (("--signals", "-k", "final"), [8, 8, 9]),
+        (("--kind", "terminal-signal"), [8, 8]),
+        (("--signals", "--to", "2"), [1, 2, 3, 4, 5, 6, 7]),
+        (("--signals", "--source", "user"), [3]),
     ],
 )
 def test_events_are_chosen(
@@ -127,6 +132,34 @@ def test_events_are_chosen(
     ran = run("events", cassette, "--json", *options)
 
     assert [json.loads(line)["seq"] for line in ran.text.splitlines()] == seqs
+
+
+def test_what_the_terminal_was_told_is_printed(run: Run, cassette: Path) -> None:
+    """With the place of its output, for people and for programs."""
+    text = run("events", cassette, "--kind", "terminal-signal", "-n", "1").text
+    line = json.loads(
+        run("events", cassette, "--kind", "terminal-signal", "-n", "1", "--json").text
+    )
+
+    assert text == "      8      2.100000 terminal-signal title  text=title\n"
+    assert line == {
+        "seq": 8,
+        "t_us": 2_100_000,
+        "t_ms": 2_100,
+        "kind": "terminal-signal",
+        "name": "title",
+        "told": {"text": "title"},
+    }
+
+
+def test_what_a_hostile_program_tells_its_terminal_is_shown_escaped(
+    run: Run, hostile: Path
+) -> None:
+    """A clipboard, a title: no byte of them acts."""
+    ran = run("events", "--signals", hostile)
+
+    assert "clipboard  selection=c  payload=ZXZpbA==" in ran.text
+    assert ACTIVE.search(ran.text) is None
 
 
 def test_long_data_is_shortened_unless_asked_for(run: Run, tmp_path: Path) -> None:

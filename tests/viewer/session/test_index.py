@@ -19,6 +19,8 @@ S = 1_000_000
 ITEM: st.SearchStrategy[JournalEvent] = st.sampled_from(
     [
         Output(0, b"out"),
+        Output(0, b"\x1b]7501;state=working\x07"),
+        Output(0, b"\x1b]7501;state=idle\x07"),
         Typed(0, b"in"),
         Typed(0, b"answer", source="terminal"),
         Resized(0, Size(5, 5)),
@@ -34,7 +36,7 @@ def test_exchanges_begin_where_the_library_says(items: list[JournalEvent]) -> No
     index, cuts = EventIndex(Size(5, 5)), ExchangeCuts()
     events = events_of(*items)
     for event in events:
-        cuts.add(event.seq, index.add(event))
+        cuts.add(event, index.add(event))
     truth = list(exchanges(events))
 
     assert list(cuts.starts) == [exchange.first_seq for exchange in truth]

@@ -1,7 +1,6 @@
 """Where exchanges begin, found while events go by; no event is kept.
 
-The rule is that of ``ptycassette.exchanges``: a stretch of input ends with the
-first output or the final event behind it; answers of the terminal are no input.
+The rule is that of ``ptycassette.exchanges``, whose ``ExchangeCutter`` decides.
 """
 
 from __future__ import annotations
@@ -9,12 +8,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 
+from ptycassette import Event, ExchangeCutter
 from ptycassette_viewer.session.index import Kind
 
 __all__ = ["ExchangeCuts"]
 
 _TYPED: frozenset[Kind] = frozenset({"input", "resize", "signal"})
-_ANSWERING: frozenset[Kind] = frozenset({"output", "final"})
 
 
 class ExchangeCuts:
@@ -22,20 +21,14 @@ class ExchangeCuts:
 
     def __init__(self) -> None:
         self.starts = array("L")
-        self._answered = True
+        self._cutter = ExchangeCutter()
         self._opens_with_input = False
 
-    def add(self, seq: int, kind: Kind) -> None:
+    def add(self, event: Event, kind: Kind) -> None:
         """Take the next event."""
-        if kind in _TYPED:
-            if self._answered:
-                self._opens_with_input = self._opens_with_input or not self.starts
-                self.starts.append(seq)
-            self._answered = False
-            return
-        if not self.starts:
-            self.starts.append(seq)
-        self._answered = self._answered or kind in _ANSWERING
+        if self._cutter.begins(event):
+            self._opens_with_input = self._opens_with_input or (not self.starts and kind in _TYPED)
+            self.starts.append(event.seq)
 
     def __len__(self) -> int:
         return len(self.starts)

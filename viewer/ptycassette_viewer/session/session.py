@@ -150,7 +150,7 @@ class Session:
         try:
             for event in self.source.events():
                 kind = self.index.add(event)
-                self.exchanges.add(event.seq, kind)
+                self.exchanges.add(event, kind)
                 self.summaries.add(event)
                 if isinstance(event.record, FrameRecord):
                     self.previews.add(event.t_us, event.record)
