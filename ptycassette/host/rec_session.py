@@ -203,6 +203,8 @@ def _perform(session: Recording, step: Step) -> None:
             session.wait_for_regex(step.text, timeout_s=step.timeout_s)
         case "wait-stable":
             session.wait_stable(step.seconds * 1000, timeout_s=step.timeout_s)
+        case "wait-idle":
+            session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
         case "wait-exit":
             session.wait_exit(timeout_s=step.timeout_s)
         case "resize":

@@ -7,7 +7,7 @@
     wait-text $
     submit echo hello
     wait-regex ^hello$
-    wait-stable 300ms
+    wait-idle
     key ctrl-d
     wait-exit
 
@@ -38,6 +38,7 @@ StepKind = Literal[
     "wait-text",
     "wait-regex",
     "wait-stable",
+    "wait-idle",
     "wait-exit",
     "resize",
     "signal",
@@ -52,6 +53,7 @@ STEPS = {
     "wait-text": "wait until the screen shows the text",
     "wait-regex": "wait until the regular expression is found in the rows of the screen",
     "wait-stable": "wait until the screen has not changed for that long (200ms)",
+    "wait-idle": "wait until it is your turn: the program says so, or was quiet for that long (500ms)",
     "wait-exit": "wait until the program has ended",
     "resize": "give the terminal another size, COLSxROWS",
     "signal": "send a signal to the foreground process group: int, term ...",
@@ -61,7 +63,7 @@ STEPS = {
 """Every step, and what it does."""
 
 DEFAULT_TIMEOUT_S = 10.0
-_DEFAULT_STABLE_S = 0.2
+_QUIET_S = {"wait-stable": 0.2, "wait-idle": 0.5}
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
@@ -128,8 +130,8 @@ def _step(line: int, word: str, argument: str, timeout_s: float) -> Step:
             if argument:
                 raise ValueError("wait-exit takes nothing")
             return step
-        case "wait-stable":
-            seconds = _seconds(argument) if argument else _DEFAULT_STABLE_S
+        case "wait-stable" | "wait-idle":
+            seconds = _seconds(argument) if argument else _QUIET_S[kind]
             return msgspec.structs.replace(step, seconds=seconds)
         case _ if not argument:
             raise ValueError(f"{kind} of what?")

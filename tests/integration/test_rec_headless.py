@@ -69,6 +69,37 @@ def test_it_ends_with_the_status_of_the_program(tmp_path: Path, code: str, statu
     assert run(tmp_path, "verify", "c").returncode == 0
 
 
+TAKING_TURNS = r"""
+import sys, time
+def tell(state): print(f"\x1b]7501;state={state}\x07", end="", flush=True)
+tell("idle")
+for line in sys.stdin:
+    tell("working")
+    print("thinking", flush=True)
+    time.sleep(1.2)
+    print("answer to", line.strip(), flush=True)
+    tell("done")
+"""
+
+
+def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
+    """Through a silence in which the screen looks settled, and no longer than it has to."""
+    (tmp_path / "turns.py").write_text(TAKING_TURNS)
+    (tmp_path / "script").write_text(
+        'wait-idle\ntype "one\\n"\nwait-idle 100ms\ntype "two\\n"\nwait-idle 60s\nkey ctrl-d\n'
+    )
+    began = time.monotonic()
+    done = run(
+        tmp_path, "rec", "c", "--headless", "--input", "script", "--", sys.executable, "turns.py"
+    )
+    with open_cassette(tmp_path / "c") as cassette:
+        text = [row for row in list(cassette.frames())[-1].text if row]
+
+    assert done.returncode == 0, done.stderr
+    assert text.index("answer to one") < text.index("two")
+    assert time.monotonic() - began < 40
+
+
 def test_output_goes_to_stdout_and_messages_to_stderr(tmp_path: Path) -> None:
     """So that a job can go on with what the program said."""
     done = run(tmp_path, "rec", "c", "--", "echo", "hi")

@@ -25,6 +25,8 @@ wait-exit
 resize 100x30
 signal term
 note {"a": [1]}
+wait-idle
+wait-idle 2s
 """
 
 
@@ -34,7 +36,7 @@ def test_every_step_is_understood() -> None:
 
     assert [step.kind for step in steps] == [
         "type", "type", "key", "paste", "submit", "wait-text", "wait-regex", "wait-stable",
-        "wait-stable", "wait-exit", "resize", "signal", "note",
+        "wait-stable", "wait-exit", "resize", "signal", "note", "wait-idle", "wait-idle",
     ]  # fmt: skip
     assert [step.text for step in steps[:4]] == [
         "echo  hi",
@@ -50,6 +52,7 @@ def test_values_are_parsed() -> None:
     steps = {step.line: step for step in parse_script(SCRIPT)}
 
     assert (steps[11].seconds, steps[12].seconds) == (0.2, 1.5)
+    assert (steps[18].seconds, steps[19].seconds) == (0.5, 2.0)
     assert (steps[12].timeout_s, steps[14].timeout_s) == (10.0, 120.0)
     assert (steps[15].size, steps[17].payload) == (Size(30, 100), {"a": [1]})
 
@@ -62,6 +65,7 @@ def test_values_are_parsed() -> None:
         ("key nosuchkey", "nosuchkey"),
         ("wait-regex [", "no regular expression"),
         ("wait-stable soon", "no time"),
+        ("wait-idle soon", "no time"),
         ("wait-exit now", "takes nothing"),
         ("resize 30", "no size"),
         ("resize 0x10", "no size"),
