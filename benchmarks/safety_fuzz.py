@@ -1,20 +1,30 @@
 """Arbitrary bytes into everything that reads bytes: only declared errors, and nothing slow.
 
-Inputs are made from valid ones (bits flipped, pieces cut, copied, swapped,
-numbers blown up) and from a vocabulary of what the readers know. Each reader
-is a function of bytes; what it may raise is declared.
+``python -m benchmarks.safety_fuzz [--inputs N] [--seed S] [--processes P] [NAME...]``
+
+Each reader is a function of bytes; what it may raise is declared. Inputs come in
+chunks, each with a seed of its own, so that any number of processes tries the same
+inputs, and one that was surprising can be made again. The process ends with 1 when
+anything was.
 """
 
 from __future__ import annotations
 
+import argparse
 import random
+import signal
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from benchmarks import safety_inputs
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.export.text import TextStream
 from ptycassette.format.lines import LineReader
@@ -26,16 +36,20 @@ from ptycassette.format.records import (
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
-from ptycassette.model import Harness, Noted, Output, SessionMeta, Size, Typed
-from ptycassette.record.journal import JournalDecoder, JournalEncoder
+from ptycassette.host.recovery import recover
+from ptycassette.model import Size
+from ptycassette.record.journal import JournalDecoder
 from ptycassette.replay.paint import paint
 from ptycassette.screen import default_emulator
 from ptycassette.testing import scrub_chunks
 
 __all__ = ["TARGETS", "Fuzzed", "fuzz"]
 
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "v1"
 SIZE = Size(rows=8, cols=40)
+CHUNK = 2000
+SLOW_S = 1.0
+HUNG_S = 20.0
+FAST = Path("/dev/shm")  # noqa: S108 - a directory of one's own is made in it
 
 
 class Fuzzed(msgspec.Struct, kw_only=True):
@@ -47,20 +61,22 @@ class Fuzzed(msgspec.Struct, kw_only=True):
     surprises: list[str] = []
     slow: list[str] = []
 
+    def add(self, other: Fuzzed) -> None:
+        """Count another one's in."""
+        self.inputs += other.inputs
+        self.refused += other.refused
+        self.slowest_s = max(self.slowest_s, other.slowest_s)
+        self.surprises += other.surprises
+        self.slow += other.slow
 
-def _sample(name: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(FIXTURES.glob(f"*/{name}"))]
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was surprising."""
+        return not (self.surprises or self.slow)
 
 
-def _journal() -> bytes:
-    meta = SessionMeta(id="x", argv=("sh",), size=SIZE, recorded_at="", harness=Harness(name="sh"))
-    encoder = JournalEncoder(7)
-    parts = [encoder.begin(meta)]
-    for number in range(6):
-        parts.append(encoder.event(Output(number, b"line %d\r\n" % number)))
-        parts.append(encoder.event(Typed(number, b"x")))
-        parts.append(encoder.event(Noted(number, {"a": [number]})))
-    return b"".join(parts)
+class HungError(BaseException):
+    """Far more time than anything may take; no ``Exception``, so that nobody handles it."""
 
 
 def read_manifest(data: bytes) -> None:
@@ -69,8 +85,9 @@ def read_manifest(data: bytes) -> None:
 
 
 def read_streams(data: bytes) -> None:
-    """Lines of all four kinds, in two blocks."""
+    """Lines as records of all four kinds, in two blocks."""
     codecs: list[RecordCodec[Any]] = [INPUT_CODEC, OUTPUT_CODEC, FRAME_CODEC, SERVICE_EVENT_CODEC]
+    refused = 0
     for codec in codecs:
         reader = LineReader(codec)
         try:
@@ -78,11 +95,9 @@ def read_streams(data: bytes) -> None:
             reader.feed(data[len(data) // 2 :])
             reader.finish()
         except InvalidCassetteError:
-            refused = True
-        else:
-            refused = False
-    if refused:
-        raise InvalidCassetteError("the last kind refused it")
+            refused += 1
+    if refused == len(codecs):
+        raise InvalidCassetteError("all kinds refused it")
 
 
 def read_journal(data: bytes) -> None:
@@ -117,93 +132,118 @@ def scrub(data: bytes) -> None:
     middle = len(data) // 2
     for channel in ("output", "input"):
         chunks = [data[:middle], data[middle:]]
-        done = scrub_chunks(
-            chunks, rows=8, cols=40, known=["correct-horse-battery"], channel=channel
-        )
+        done = scrub_chunks(chunks, rows=8, cols=40, known=[safety_inputs.KNOWN], channel=channel)
         if [len(one) for one in done] != [len(one) for one in chunks]:
             raise RuntimeError("the lengths have changed")
 
 
-_TERMINAL = [
-    b"\x1b[", b"\x1b]", b"\x1bP", b"\x1b_", b"\x1b\\", b"\x07", b"\x9b", b"\xc2\x9b", b";" * 40,
-    b"9" * 20, b"?1049h", b"?7l", b"?69h", b"5;2r", b"m", b"38:2::1:2:3m", b"H", b"@", b"P", b"L",
-    b"M", b"X", b"S", b"T", b"b", b"J", b"K", b"\r\n", b"\t", b"\b", b"\x0e", b"\x1b(0", b"\x1bc",
-    b"\x1b7", b"\x1b8", b"\x1bM", b"\x1bD", "\U0001f469\u200d\U0001f467".encode(),
-    "\u0301".encode() * 9, "\u4e2d".encode(), b"\xf0\x9f", b"\xff", b"correct-horse-battery",
-    b"\x1b[31mcorrect-horse",
-    b"-battery", b"52;c;", b"8;;http://x", b"0;title", b"$q", b"+q", b"text ", b"A" * 60,
-]  # fmt: skip
-_JSON = [
-    b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\u0000", b"\\ud800", b"null", b"true", b"-1",
-    b"1e999", b"9" * 30, b"NaN", b"\n", b"\xff", b'"seq"', b'"t_ms"', b'"Rows"', b'"version"',
-    b'"optional"',
-    b'"artifacts"', b"[" * 80, b'{"a":' * 80, b"\xef\xbb\xbf", b"\x00", b"0", b"65536", b'"../x"',
-]  # fmt: skip
-_BYTES = [
-    b"\x00",
-    b"\xff" * 4,
-    b"\xa7jr\xf1",
-    b"\x89PTYJ\r\n\x01",
-    b"\x01\x00\x00\x00",
-    b"\x80" * 9,
-]
+def recover_from(data: bytes) -> None:
+    """``recover``: a stranger's journal, up to the published cassette."""
+    with tempfile.TemporaryDirectory(dir=FAST if FAST.is_dir() else None) as made:
+        place = Path(made, "x.journal")
+        place.write_bytes(data)
+        recover(place, output=Path(made, "c"))
+
 
 Reader = Callable[[bytes], None]
-TARGETS: dict[str, tuple[Reader, list[bytes], list[bytes], type[Exception]]] = {
-    "manifest": (read_manifest, _sample("manifest.json"), _JSON, CassetteError),
-    "records": (
-        read_streams,
-        [data for data in _sample("*.jsonl") if data],
-        _JSON,
-        InvalidCassetteError,
-    ),
-    "journal": (read_journal, [_journal()], _BYTES, JournalError),
-    "emulator": (emulate, [b"", b"hello\r\n"], _TERMINAL, CassetteError),
-    "text": (to_text, [b"", b"hello\r\n"], _TERMINAL, CassetteError),
-    "scrubber": (scrub, [b"", b"token correct-horse-battery\r\n"], _TERMINAL, CassetteError),
+TARGETS: dict[str, tuple[Reader, Callable[[], safety_inputs.Maker], type[Exception]]] = {
+    "manifest": (read_manifest, safety_inputs.manifest, CassetteError),
+    "records": (read_streams, safety_inputs.records, InvalidCassetteError),
+    "journal": (read_journal, safety_inputs.journal, JournalError),
+    "recover": (recover_from, safety_inputs.good_journal, CassetteError),
+    "emulator": (emulate, safety_inputs.terminal, CassetteError),
+    "text": (to_text, safety_inputs.terminal, CassetteError),
+    "scrubber": (scrub, safety_inputs.terminal, CassetteError),
 }
 
 
-def mutated(data: bytes, words: Sequence[bytes], chance: random.Random) -> bytes:
-    """Another input."""
-    out = bytearray(data)
-    for _ in range(chance.randint(1, 12)):
-        at = chance.randint(0, len(out))
-        end = min(len(out), at + chance.randint(0, 30))
-        match chance.randint(0, 6):
-            case 0 if at < len(out):
-                out[at] ^= 1 << chance.randint(0, 7)
-            case 1:
-                del out[at:end]
-            case 2:
-                out[at:at] = out[at:end]
-            case 3:
-                out[at:end] = chance.randbytes(chance.randint(0, 8))
-            case 4:
-                del out[at:]
-            case _:
-                out[at:at] = chance.choice(words) * chance.choice((1, 1, 1, 2, 9))
-    return bytes(out[:20_000])
+@contextmanager
+def _alarm() -> Iterator[None]:
+    """Let a reader that never ends be interrupted."""
+
+    def ring(*_: object) -> None:
+        raise HungError
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
-def fuzz(name: str, *, inputs: int, seconds: float = 60.0, seed: int = 0) -> Fuzzed:
+def one_chunk(name: str, number: int, seed: int, inputs: int = CHUNK, until: float = 0) -> Fuzzed:
+    """Try one chunk of inputs, or as many as there is time for."""
+    reader, source, declared = TARGETS[name]
+    make = source()
+    chance = random.Random(f"{name} {seed} {number}")  # noqa: S311 - no secret
+    result = Fuzzed()
+    with _alarm():
+        for _ in range(inputs):
+            if until and time.monotonic() > until:
+                break
+            data = make(chance)
+            began = time.thread_time()
+            signal.setitimer(signal.ITIMER_VIRTUAL, HUNG_S)
+            try:
+                reader(data)
+            except declared:
+                result.refused += 1
+            except (Exception, HungError) as exc:  # noqa: BLE001 - that is what is looked for
+                result.surprises.append(f"{type(exc).__name__}: {exc}: {data!r}")
+            took = time.thread_time() - began
+            result.inputs += 1
+            result.slowest_s = max(result.slowest_s, took)
+            if took > SLOW_S:
+                result.slow.append(f"{took:.1f} s: {data!r}")
+    return result
+
+
+def fuzz(
+    name: str, *, inputs: int, seconds: float = 1e9, seed: int = 0, processes: int = 1
+) -> Fuzzed:
     """Try ``inputs`` of them, or as many as the time allows."""
-    reader, samples, words, declared = TARGETS[name]
-    chance = random.Random(seed)  # noqa: S311 - no secret
     result = Fuzzed()
     until = time.monotonic() + seconds
-    while result.inputs < inputs and time.monotonic() < until:
-        data = mutated(chance.choice(samples), words, chance)
-        began = time.thread_time()
-        try:
-            reader(data)
-        except declared:
-            result.refused += 1
-        except Exception as exc:  # noqa: BLE001 - that is what is looked for
-            result.surprises.append(f"{type(exc).__name__}: {exc}: {data!r}")
-        took = time.thread_time() - began
-        result.inputs += 1
-        result.slowest_s = max(result.slowest_s, took)
-        if took > 1.0:
-            result.slow.append(f"{took:.1f} s: {data!r}")
+    sizes = [min(CHUNK, inputs - at) for at in range(0, inputs, CHUNK)]
+    if processes == 1:
+        for number, size in enumerate(sizes):
+            result.add(one_chunk(name, number, seed, size, until))
+        return result
+    with ProcessPoolExecutor(processes) as pool:
+        for done in pool.map(
+            one_chunk, repeat(name), range(len(sizes)), repeat(seed), sizes, repeat(until)
+        ):
+            result.add(done)
     return result
+
+
+def main() -> int:
+    """Fuzz what is named, all when nothing is; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(TARGETS))
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="for each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    if unknown := sorted({*options.names} - {*TARGETS}):
+        parser.error(f"unknown: {', '.join(unknown)}")
+    clean = True
+    for name in options.names or TARGETS:
+        began = time.monotonic()
+        found = fuzz(name, inputs=options.inputs, seed=options.seed, processes=options.processes)
+        rate = found.inputs / (time.monotonic() - began)
+        print(
+            f"{name:10} {found.inputs} inputs, {found.refused} refused, "
+            f"{len(found.surprises)} surprises, {len(found.slow)} over {SLOW_S:.0f} s, "
+            f"slowest {found.slowest_s * 1000:.0f} ms, {rate:.0f}/s",
+            flush=True,
+        )
+        for line in (*found.surprises[:5], *found.slow[:5]):
+            print(f"    {line[:2000]}", flush=True)
+        clean = clean and found.clean
+    return 0 if clean else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -250,5 +250,6 @@ class CassetteWriter:
 def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
     raw = artifacts.pop(OUTPUT_RAW)
     digest = ContentDigest(sha256=raw.sha256)
-    manifest = msgspec.structs.replace(manifest, content_digest=digest)
-    return with_manifest_digest(with_artifacts(manifest, artifacts))
+    manifest = with_artifacts(msgspec.structs.replace(manifest, content_digest=digest), artifacts)
+    encode_manifest(manifest)  # says by a ManifestError what the digest would stumble over
+    return with_manifest_digest(manifest)

@@ -38,7 +38,9 @@ from ptycassette.host.journal_file import (
     lock_left_behind,
 )
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
+from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
+from ptycassette.screen.policies import POLICY_NAMES
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]
 
@@ -158,6 +160,7 @@ def recover(
         except EmptyJournalError:
             delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
+        _check_head(source)
         told = _told(source, output or Path(source.meta.target))
         if told.target and _has_id(Path(told.target), source.meta.id):
             delete_journal(path)
@@ -179,6 +182,22 @@ def _check_ours(path: Path) -> None:
             where=str(path),
             hint="say where, with --output",
         )
+
+
+def _check_head(source: JournalSource) -> None:
+    """Refuse a head that no recorder writes, before anything is made of it."""
+    meta = source.meta
+    policy = str(meta.options.get("frame_policy", POLICY_NAMES[0]))
+    paths = (meta.home, meta.cwd, meta.target)
+    if meta.resolution_ms < 1:
+        wrong = f"resolution_ms is {meta.resolution_ms}"
+    elif policy not in POLICY_NAMES:
+        wrong = f"there is no frame policy {visible(policy, limit=100)}"
+    elif any("\0" in path for path in paths):
+        wrong = "a path holds a zero byte"
+    else:
+        return
+    raise JournalError(f"the head is not that of a recorder: {wrong}", where=str(source.path))
 
 
 def _told(source: JournalSource, target: Path) -> Recovered:

@@ -55,6 +55,10 @@ _CRC = struct.Struct("<I")
 _COUNT = struct.Struct("<I")
 _READ = struct.Struct("<II")
 _SINGLE = struct.Struct("<III")
+# What looks like a record behind damage is hashed before it is believed. A file made of nothing
+# but such looks would take for ever: after so many bytes it is called damaged.
+_MAX_HASHED = 128 << 20
+
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size
 _PREAMBLE = len(MAGIC) + _CRC.size
 
@@ -151,6 +155,7 @@ class JournalDecoder:
         self._index = 0
         self._damaged = False
         self._skipped = 0  # bytes after good_bytes that were given up while damaged
+        self._hashed = 0  # bytes after good_bytes that were hashed and did not fit
         self._event_decoder = msgspec.msgpack.Decoder(JournalEvent)
 
     def feed(self, block: bytes) -> Iterator[JournalEvent]:
@@ -235,6 +240,7 @@ class JournalDecoder:
         with memoryview(self._buffer) as view:
             head_crc = crc32(view[at : at + _HEAD.size], self._salt or 0)
             fits = crc32(view[body : body + length], head_crc) == crc
+        self._hashed += 0 if fits else length
         return (length, True) if fits else None
 
     def _events(self, at: int, length: int) -> Iterator[JournalEvent]:
@@ -268,13 +274,11 @@ class JournalDecoder:
                 keep_from = at if keep_from is None else keep_from
                 break
             found = self._record_at(at, self._index + 1, self._index + (1 << 31))
+            if self._hashed > _MAX_HASHED:
+                raise self._damage("made to look like records")
             if found is not None:
                 if found[1]:
-                    raise JournalError(
-                        f"damaged at byte {self.good_bytes}, with whole records after it",
-                        where=f"record {self._index}",
-                        hint="recover --salvage keeps everything before the damage",
-                    )
+                    raise self._damage("with whole records after it")
                 keep_from = at if keep_from is None else keep_from
             at = buffer.find(MARK, at + 1)
         if keep_from is None:
@@ -282,6 +286,13 @@ class JournalDecoder:
             keep_from = max(0, len(buffer) - len(MARK) + 1)
         self._skipped += keep_from
         del buffer[:keep_from]
+
+    def _damage(self, how: str) -> JournalError:
+        return JournalError(
+            f"damaged at byte {self.good_bytes}, {how}",
+            where=f"record {self._index}",
+            hint="recover --salvage keeps everything before the damage",
+        )
 
 
 def _reads(t_us: int, content: bytes) -> Iterator[Output]:

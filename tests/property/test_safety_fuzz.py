@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import runpy
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-FUZZ: dict[str, Any] = runpy.run_path(
-    str(Path(__file__).resolve().parents[2] / "benchmarks" / "safety_fuzz.py")
-)
+from benchmarks import safety_fuzz
+
 INPUTS = {
     "manifest": 3000,
     "records": 2000,
     "journal": 2000,
+    "recover": 60,
     "emulator": 500,
     "text": 2000,
     "scrubber": 60,
 }
 
 
-@pytest.mark.parametrize("name", FUZZ["TARGETS"])
+@pytest.mark.parametrize("name", safety_fuzz.TARGETS)
 def test_only_declared_errors_and_nothing_slow(name: str) -> None:
-    """``python -m benchmarks safety`` runs many more."""
-    result = FUZZ["fuzz"](name, inputs=INPUTS[name], seconds=20, seed=7)
+    """``python -m benchmarks.safety_fuzz`` runs many more."""
+    result = safety_fuzz.fuzz(name, inputs=INPUTS[name], seconds=20, seed=7)
 
     assert result.surprises == []
     assert result.slow == []

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import struct
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from ptycassette.errors import (
@@ -28,6 +32,7 @@ from ptycassette.host.scrub_setup import load_config
 from ptycassette.host.standin_report_file import read_reports
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
+from ptycassette.record.journal import MARK, JournalDecoder, JournalEncoder
 from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 from ptycassette.scrub.config import parse_config
@@ -159,7 +164,7 @@ def test_a_scrub_configuration_that_cannot_be_read_is_no_missing_one(
         load_config()
 
 
-def _journal(directory: Path, target: Path) -> Path:
+def _journal(directory: Path, target: Path, **changes: Any) -> Path:
     meta = SessionMeta(
         id="00000000-0000-4000-8000-000000000001",
         argv=("sh",),
@@ -168,6 +173,7 @@ def _journal(directory: Path, target: Path) -> Path:
         harness=Harness(name="sh"),
         target=str(target),
     )
+    meta = msgspec.structs.replace(meta, **changes)
     journal = JournalFile(meta, directory=directory)
     journal.on_output(1, b"hello\r\n")
     journal.close()
@@ -195,6 +201,63 @@ def test_a_journal_behind_a_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(JournalError):
         recover(link)
     assert path.exists()
+
+
+def _forged(body: bytes, *, kind: int = 2) -> bytes:
+    """A journal whose second record has that body, and a checksum that fits."""
+    head = JournalEncoder(7).begin(
+        SessionMeta(
+            id="x", argv=("sh",), size=Size(4, 20), recorded_at="", harness=Harness(name="x")
+        )
+    )
+    front = struct.pack("<4sIIQB", MARK, 1, len(body), 0, kind)
+    return head + front + struct.pack("<I", zlib.crc32(body, zlib.crc32(front, 7))) + body
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"resolution_ms": 0},
+        {"options": {"frame_policy": "\x1b[2J"}},
+        {"home": "a\0b"},
+        {"cwd": "\0"},
+        {"options": {"meta": {"a": float("nan")}}},
+    ],
+    ids=str,
+)
+def test_a_head_that_no_recorder_writes_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    """By a typed error, and the journal stays."""
+    path = _journal(tmp_path, tmp_path / "c", **change)
+
+    with pytest.raises(CassetteError):
+        recover(path)
+    assert path.exists()
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"\x83\xa4type\xa6signal\xa4t_us\x01\xa6signal\xa1\xff", b"\x91" * 100_000, b"\xc1", b""],
+    ids=["no UTF-8", "deep", "no msgpack", "empty"],
+)
+def test_a_record_that_fits_and_says_nothing_is_refused(body: bytes) -> None:
+    """A checksum is no promise: who forges a record forges it too."""
+    decoder = JournalDecoder()
+
+    with pytest.raises(JournalError, match="cannot be understood"):
+        list(decoder.feed(_forged(body)))
+
+
+def test_looks_of_records_are_not_hashed_for_ever() -> None:
+    """Two megabytes in which each of 80 000 places promises a record of a megabyte."""
+    look = struct.pack("<4sIIQB", MARK, 5, 1_000_000, 0, 2) + bytes(4)
+    data = _forged(b"\xc0", kind=1)[:-1] + b"x" + look * 80_000
+    decoder = JournalDecoder()
+    began = time.thread_time()
+
+    with pytest.raises(JournalError, match="made to look like records"):
+        list(decoder.feed(data))
+    assert time.thread_time() - began < 1
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link", "huge"])
