@@ -197,6 +197,19 @@ def _perform(session: Recording, step: Step) -> None:
             session.paste(step.text)
         case "submit":
             session.submit(step.text)
+        case "resize":
+            assert step.size is not None  # noqa: S101 - the parser sees to it
+            session.resize(step.size)
+        case "signal":
+            session.signal(step.text)
+        case "note":
+            session.note(step.payload)
+        case _:
+            _wait(session, step)
+
+
+def _wait(session: Recording, step: Step) -> None:
+    match step.kind:
         case "wait-text":
             session.wait_for_text(step.text, timeout_s=step.timeout_s)
         case "wait-regex":
@@ -207,13 +220,6 @@ def _perform(session: Recording, step: Step) -> None:
             session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
         case "wait-exit":
             session.wait_exit(timeout_s=step.timeout_s)
-        case "resize":
-            assert step.size is not None  # noqa: S101 - the parser sees to it
-            session.resize(step.size)
-        case "signal":
-            session.signal(step.text)
-        case "note":
-            session.note(step.payload)
 
 
 def _feed(session: Recording, in_fd: int) -> None:
