@@ -261,7 +261,7 @@ def test_a_flood_that_moves_about_is_rendered_and_not_kept() -> None:
     core, emulator = core_with([chunk] * (3 * LIMIT_BYTES // len(chunk)))
 
     assert emulator.fed > 2 * LIMIT_BYTES
-    assert len(core._backlog) <= LIMIT_BYTES
+    assert len(core._screen._backlog) <= LIMIT_BYTES
 
 
 def test_a_flood_within_margins_is_rendered() -> None:
