@@ -26,7 +26,7 @@ class StagedFile:
     """
 
     def __init__(self, staging: Staging, name: str, *, max_bytes: int) -> None:
-        self._path: Path = staging.path / name
+        self._path: Path = staging.content / name
         self._name = name
         self._max_bytes = max_bytes
         self._parts: list[bytes] = []

@@ -5,7 +5,8 @@ owner holds an advisory lock on it, which the kernel drops when the owner dies.
 Whoever next writes to the same target removes the staging directories that
 nobody holds, so a crash leaves no litter for long.
 
-Nothing in it is secret: what is staged has been scrubbed.
+What is staged has been scrubbed. What it replaces may not have been: it comes to
+lie in the hidden directory, too, and is removed with it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ __all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race"]
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
 _IGNORE = ".gitignore"
+_CONTENT = "content"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _HINTS = {
     errno.ENOSPC: "the disk is full: free some space and try again",
     errno.EDQUOT: "the disk quota is used up: free some space and try again",
@@ -88,8 +91,11 @@ class Staging:
             self._make_parents()
             _remove_abandoned(target)
             self.path, self.fd = self._create()
+        self._content_fd = -1
         try:
             self._ignore()
+            with disk_errors("creating the staging directory", target):
+                self._content_fd = self._create_content()
         except BaseException:
             self.remove()
             raise
@@ -116,24 +122,33 @@ class Staging:
                 return path, fd
             os.close(fd)
 
+    def _create_content(self) -> int:
+        os.mkdir(_CONTENT, mode=0o700, dir_fd=self.fd)
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(_CONTENT, flags, dir_fd=self.fd)
+
     def _ignore(self) -> None:
         """Keep git away from it, in case that it is left behind in a work tree."""
-        fd = self.create(_IGNORE)
-        try:
-            with disk_errors("writing", self.path / _IGNORE):
+        with disk_errors("writing", self.path / _IGNORE):
+            fd = os.open(_IGNORE, _NEW_FILE, 0o600, dir_fd=self.fd)
+            try:
                 os.write(fd, b"*\n")
-        finally:
-            os.close(fd)
+            finally:
+                os.close(fd)
+
+    @property
+    def content(self) -> Path:
+        """The directory that will be published."""
+        return self.path / _CONTENT
 
     def create(self, name: str) -> int:
-        """Create a file in it and return its descriptor, open for writing.
+        """Create a file of the content and return its descriptor, open for writing.
 
         Raises:
             StorageError: it cannot be created.
         """
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with disk_errors("creating a file", self.path / name):
-            return os.open(name, flags, 0o600, dir_fd=self.fd)
+        with disk_errors("creating a file", self.content / name):
+            return os.open(name, _NEW_FILE, 0o600, dir_fd=self._content_fd)
 
     def publish(self, replaces: os.stat_result | None) -> None:
         """Make everything durable and give it the target's name.
@@ -147,27 +162,26 @@ class Staging:
             StorageError: the disk refused.
         """
         with disk_errors("publishing the cassette", self._target):
-            os.unlink(_IGNORE, dir_fd=self.fd)
-            os.fchmod(self.fd, 0o755)
-            os.fsync(self.fd)
+            os.fchmod(self._content_fd, 0o755)
+            os.fsync(self._content_fd)
             if replaces is None:
                 self._rename()
             else:
                 self._replace(replaces)
             fsync_directory(self._target.parent)
-        os.close(self.fd)
+        self._made_parents.clear()
+        self.remove()
 
     def _rename(self) -> None:
         try:
-            self.path.rename(self._target)
+            self.content.rename(self._target)
         except OSError as exc:
             if exc.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
                 raise lost_race(self._target) from exc
             raise
 
     def _replace(self, replaces: os.stat_result) -> None:
-        # Its lock keeps other writers from replacing it too, and, while it goes by the name of
-        # a staging directory, from removing it as abandoned.
+        # Its lock keeps other writers from replacing it too.
         fd = os.open(self._target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             same = os.path.samestat(os.fstat(fd), replaces)
@@ -178,16 +192,16 @@ class Staging:
             os.close(fd)
 
     def _swap(self, replaces: os.stat_result) -> None:
-        if not exchange(self.path, self._target):
+        if not exchange(self.content, self._target):
             self._rename_aside(replaces)
             return
-        old = self.path.stat(follow_symlinks=False)
+        old = self.content.stat(follow_symlinks=False)
         if not os.path.samestat(old, replaces):  # somebody who knows nothing of locks
-            exchange(self.path, self._target)
+            exchange(self.content, self._target)
             raise lost_race(self._target)
-        shutil.rmtree(self.path, ignore_errors=True)
 
     def _rename_aside(self, replaces: os.stat_result) -> None:
+        # Not into the hidden directory: after a crash it is all that there is.
         aside = self.path.with_name(f"{self.path.name}.old")
         self._target.rename(aside)
         if not os.path.samestat(aside.stat(follow_symlinks=False), replaces):
@@ -204,8 +218,9 @@ class Staging:
     def remove(self) -> None:
         """Remove it and the parents that were made for it, as far as they are empty."""
         shutil.rmtree(self.path, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            os.close(self.fd)
+        for fd in (self._content_fd, self.fd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
         for path in reversed(self._made_parents):
             with contextlib.suppress(OSError):
                 path.rmdir()

@@ -671,6 +671,23 @@ def test_a_file_system_without_locks_will_do(
     assert _names(tmp_path) == [".c.000000000000.staging", "c"]
 
 
+def test_what_was_replaced_never_stands_where_git_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold secrets; a kill may come before it is deleted, and the next writer deletes it."""
+    write_cassette(tmp_path / "c", Output(0, b"old and secret"))
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        write_cassette(tmp_path / "c", Output(0, b"new"), overwrite=True)
+    (left,) = tmp_path.glob(".c.*.staging")
+
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert (left / ".gitignore").read_text(encoding="ascii") == "*\n"
+    assert (left / "content" / "output.raw").read_bytes() == b"old and secret"
+    write_cassette(tmp_path / "c", Output(0, b"newer"), overwrite=True)
+    assert _names(tmp_path) == ["c"]
+
+
 def test_moving_aside_is_undone_when_the_new_one_cannot_be_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -680,7 +697,7 @@ def test_moving_aside_is_undone_when_the_new_one_cannot_be_renamed(
     real, failed = os.rename, []
 
     def rename(source: Any, target: Any) -> None:
-        if str(source).endswith(".staging") and not failed:
+        if str(source).endswith("content") and not failed:
             failed.append(source)
             raise OSError(errno.EIO, "Input/output error")
         real(source, target)
