@@ -46,7 +46,13 @@ def viewer(name: str) -> Callable[..., Any]:
     default=300,
     show_default=True,
     metavar="MB",
-    help="How much the index of a recording may take.",
+    help="How much memory the viewer may take.",
+)
+@click.option(
+    "--report",
+    type=click.Path(),
+    metavar="REPORT",
+    help="Show the divergences in this report of a stand-in, or in a directory of reports.",
 )
 @click.option("--serve", is_flag=True, help="Show it in a browser; prints the address to open.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where --serve listens.")
@@ -62,6 +68,7 @@ def command(
     other: str | None,
     start: float | None,
     memory: int,
+    report: str | None,
     serve: bool,
     host: str,
     port: int,
@@ -77,10 +84,16 @@ def command(
     if serve:
         arguments = [path, *([other] if other else []), f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
+        arguments += [f"--report={report}"] if report is not None else []
         arguments += ["--allow-unscrubbed"] if allow_unscrubbed else []
         return int(viewer("serve")(arguments, host=host, port=port))
     show = viewer("view")
     shown = show(
-        path, other=other, memory_mb=memory, allow_unscrubbed=allow_unscrubbed, start=start
+        path,
+        other=other,
+        memory_mb=memory,
+        allow_unscrubbed=allow_unscrubbed,
+        start=start,
+        report=report,
     )
     return int(shown)

@@ -20,7 +20,7 @@ __all__ = ["command"]
     default=300,
     show_default=True,
     metavar="MB",
-    help="How much the index of the recording may take.",
+    help="How much memory the viewer may take.",
 )
 def command(target: str | None, memory: int) -> int:
     """Follow a recording in progress, the newest one or that which will be TARGET.

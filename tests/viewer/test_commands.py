@@ -35,25 +35,34 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_view_hands_over_its_options(calls: list[Any]) -> None:
     """And ends with the status of the viewer."""
-    status = main(["view", "a", "b", "--start", "1:02", "--memory", "50", "--allow-unscrubbed"])
+    options = ["--start", "1:02", "--memory", "50", "--allow-unscrubbed", "--report", "r.json"]
+    status = main(["view", "a", "b", *options])
 
     assert status == 3
     assert calls == [
         (
             "view",
             ("a",),
-            {"other": "b", "memory_mb": 50, "allow_unscrubbed": True, "start": 62.0},
+            {
+                "other": "b",
+                "memory_mb": 50,
+                "allow_unscrubbed": True,
+                "start": 62.0,
+                "report": "r.json",
+            },
         )
     ]
 
 
 def test_serve_hands_over_the_same_command(calls: list[Any]) -> None:
     """What the browser shows is what the terminal would."""
-    assert main(["view", "a", "--serve", "--port", "8000", "--start", "2"]) == 3
+    options = ["--serve", "--port", "8000", "--start", "2", "--report", "r"]
+
+    assert main(["view", "a", *options]) == 3
     assert calls == [
         (
             "serve",
-            (["a", "--memory=300", "--start=2.0"],),
+            (["a", "--memory=300", "--start=2.0", "--report=r"],),
             {"host": "127.0.0.1", "port": 8000},
         )
     ]

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette import open_cassette
-from ptycassette.model import Noted, Output, Typed
-from ptycassette_viewer.search import Query, _Output, compiled, search
+from ptycassette import Size, open_cassette
+from ptycassette.model import Noted, Output, Resized, Typed
+from ptycassette_viewer.patterns import Query, TooSlowError, compiled, parsed
+from ptycassette_viewer.search import MAX_HITS, Search, _Output
+
+CATASTROPHE = "/(a|aa)+$/"
 
 
 def hits(path: Path, query: Query) -> list[tuple[str, int]]:
     """Where and at which event."""
     with open_cassette(path, check="manifest") as cassette:
-        return [(hit.where, hit.seq) for hit in search(cassette, compiled(query))]
+        found = Search(compiled(query), Size(24, 80)).hits(cassette.events())
+        return [(hit.where, hit.seq) for hit in found]
 
 
 def test_output_inputs_and_service_events_are_searched(make: Callable[..., Path]) -> None:
@@ -29,18 +33,38 @@ def test_output_inputs_and_service_events_are_searched(make: Callable[..., Path]
         Output(3, b"nothing"),
     )
 
-    assert hits(path, Query("walnuts")) == [("output", 1), ("input", 2), ("service-event", 3)]
-    assert hits(path, Query("Walnuts", case=True)) == [("service-event", 3)]
-    assert hits(path, Query("w.l+n", regex=True)) == [
+    assert hits(path, Query("walnuts")) == [
         ("output", 1),
+        ("screen", 1),
         ("input", 2),
         ("service-event", 3),
     ]
+    assert hits(path, Query("Walnuts", case=True)) == [("service-event", 3)]
+    assert hits(path, Query("w.l+n", regex=True)) == hits(path, Query("walnuts"))
     assert hits(path, Query("w.l+n")) == []
 
 
+def test_every_state_of_the_screen_is_searched(make: Callable[..., Path]) -> None:
+    """Also one that no stored frame holds, and text that was never printed in one piece."""
+    path = make(
+        Output(0, b"\x1b[2;1Hnuts\x1b[2;1H"),
+        Output(1, b"\x1b[4hwal"),
+        Output(2, b"\x1b[H\x1b[2J"),
+        Output(3, b"nothing"),
+    )
+
+    assert hits(path, Query("walnuts")) == [("screen", 2)]
+
+
+def test_a_resize_brings_text_to_the_screen(make: Callable[..., Path]) -> None:
+    """What was cut apart by the right edge comes together in a wider terminal."""
+    path = make(Output(0, b"wal\r\nx"), Output(1, b"\x1b[5;3Hcorn"), Resized(2, Size(24, 90)))
+
+    assert hits(path, Query("corn")) == [("output", 2), ("screen", 2)]
+
+
 def test_screens_are_searched_where_text_appears(agents: Path) -> None:
-    """Once where it appears, not in every frame in which it stands."""
+    """Once where it appears, not in every state in which it stands."""
     found = hits(agents / "codex-tui", Query("buy walnuts"))
     screens = [seq for where, seq in found if where == "screen"]
 
@@ -65,9 +89,63 @@ def test_output_is_found_however_it_is_cut(cuts: list[int]) -> None:
 def test_a_stopped_search_ends(agents: Path) -> None:
     """When nobody wants to know any more."""
     with open_cassette(agents / "codex-tui", check="manifest") as cassette:
-        found = list(search(cassette, compiled(Query("e")), lambda: True))
+        search = Search(compiled(Query("e")), Size(24, 80), lambda: True)
+        found = list(search.hits(cassette.events()))
 
-    assert all(hit.seq < 64 for hit in found)
+    assert {hit.seq for hit in found} <= {1}
+
+
+def test_hits_are_bounded(make: Callable[..., Path]) -> None:
+    """A search for what is everywhere ends."""
+    line = b"x\r\n" * 90
+    path = make(*(Output(number, line) for number in range(150)))
+
+    assert MAX_HITS <= len(hits(path, Query("x"))) < MAX_HITS + 200
+
+
+@pytest.mark.parametrize("expression", [CATASTROPHE, "/(a+)+$/"])
+def test_an_expression_that_never_ends_is_given_up(
+    make: Callable[..., Path], expression: str
+) -> None:
+    """It would take centuries; its time is up after a moment, and the search tells it."""
+    path = make(
+        *(Output(number, b"\x1b[H%04d" % number + b"a" * 60 + b"b") for number in range(40))
+    )
+    with open_cassette(path, check="manifest") as cassette:
+        search = Search(compiled(parsed(expression)), Size(24, 80))
+        found = list(search.hits(cassette.events()))
+
+    assert found == []
+    assert search.given_up is (expression == CATASTROPHE)
+
+
+def test_a_hurried_pattern_gives_up_sooner() -> None:
+    """For highlights, which are painted by the thread that answers keys."""
+    pattern = compiled(parsed(CATASTROPHE)).hurried(0.001)
+
+    with pytest.raises(TooSlowError):
+        pattern.found("a" * 70 + "b")
+
+
+@pytest.mark.parametrize(
+    ("answer", "query"),
+    [
+        ("a.b", Query("a.b")),
+        ("/a.b/", Query("a.b", regex=True)),
+        ("\\C/a.b/", Query("a.b", regex=True, case=True)),
+        ("\\CAb", Query("Ab", case=True)),
+        ("//", Query("//")),
+    ],
+)
+def test_queries_are_read_as_written(answer: str, query: Query) -> None:
+    r"""Slashes around an expression, \C for the case."""
+    assert parsed(answer) == query
+
+
+def test_a_query_has_an_end() -> None:
+    """A whole file is no query."""
+    with pytest.raises(ValueError, match="at most"):
+        compiled(Query("x" * 1_001))
 
 
 def test_a_wrong_expression_is_an_error() -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette import Cassette, CassetteError
+from ptycassette import Cassette, CassetteError, visible
 
-__all__ = ["Annotations", "Note", "sidecar"]
+__all__ = ["Annotations", "LiveNotes", "Note", "sidecar"]
 
 _MAX_BYTES = 16 << 20
 
@@ -56,6 +56,11 @@ class Annotations:
         self._id = cassette.manifest.id
         self._sha256 = cassette.manifest.content_digest.sha256
         self.notes: tuple[Note, ...] = self._read()
+
+    @property
+    def kept_where(self) -> str:
+        """In words, for whoever writes a note."""
+        return f"kept in {visible(self.path.name, limit=80)}, not in the cassette"
 
     def _read(self) -> tuple[Note, ...]:
         try:
@@ -112,3 +117,20 @@ class Annotations:
                 hint="copy the cassette to a folder that you may write to",
             ) from exc
         self.notes = notes
+
+
+class LiveNotes:
+    """Notes on a recording in progress: in memory alone, because watching writes nothing."""
+
+    kept_where = "kept until you leave: watching writes nothing"
+
+    def __init__(self) -> None:
+        self.notes: tuple[Note, ...] = ()
+
+    def add(self, note: Note) -> None:
+        """Add a note."""
+        self.notes = tuple(sorted((*self.notes, note)))
+
+    def remove(self, note: Note) -> None:
+        """Remove a note."""
+        self.notes = tuple(kept for kept in self.notes if kept != note)

@@ -16,6 +16,7 @@ from ptycassette import CassetteError, open_cassette
 from ptycassette_viewer.browse import BrowseScreen, is_library
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette_viewer.divergences import Divergence, divergences_of
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.session import CassetteSource, Session
 from ptycassette_viewer.session.live import LiveSource
@@ -31,9 +32,10 @@ class ViewerApp(App[int]):
         path: a cassette, or a directory of cassettes.
         other: a cassette to show beside it.
         live: ``path`` is the journal of a recording in progress.
-        memory: bytes that the index of a recording may take.
+        memory: bytes that the process may take.
         allow_unscrubbed: also open what was recorded without scrubbing.
         start_us: where to start, in the recording that was asked for.
+        report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
         clock: seconds that never go back, for playing.
     """
 
@@ -50,6 +52,7 @@ class ViewerApp(App[int]):
         memory: int = DEFAULT_MEMORY,
         allow_unscrubbed: bool = False,
         start_us: int | None = None,
+        report: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
@@ -59,6 +62,7 @@ class ViewerApp(App[int]):
         self._memory = memory
         self._allow_unscrubbed = allow_unscrubbed
         self._start_us = start_us
+        self._report = report
         self._clock = clock
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
@@ -83,9 +87,25 @@ class ViewerApp(App[int]):
     def open(self, path: Path, *, quit_after: bool = False) -> None:
         """Show a cassette; an error is a dialog, behind which the app ends or goes on."""
         session = self._session(path, quit_after=quit_after)
-        if session is not None:
-            start_us = self._start_us or 0
-            self.push_screen(RecordingScreen(session, start_us=start_us, clock=self._clock))
+        if session is None:
+            return
+        problem, divergences = self._divergences(session)
+        screen = RecordingScreen(
+            session, start_us=self._start_us or 0, divergences=divergences, clock=self._clock
+        )
+        self.push_screen(screen)
+        if problem is not None:
+            self.push_screen(ErrorDialog(problem, title="No divergences can be shown"))
+
+    def _divergences(self, session: Session) -> tuple[CassetteError | None, tuple[Divergence, ...]]:
+        """What the report tells of this recording, or why it tells nothing."""
+        source = session.source
+        if self._report is None or not isinstance(source, CassetteSource):
+            return None, ()
+        try:
+            return None, divergences_of(source.cassette.manifest.id, self._report)
+        except CassetteError as problem:
+            return problem, ()
 
     def watch_live(self, path: Path) -> None:
         """Follow a recording in progress."""
@@ -99,15 +119,18 @@ class ViewerApp(App[int]):
 
     def compare(self, path: Path, other: Path) -> None:
         """Show two cassettes side by side."""
-        first = self._session(path, quit_after=True)
-        second = self._session(other, quit_after=True) if first is not None else None
+        first = self._session(path, quit_after=True, share=2)
+        second = self._session(other, quit_after=True, share=2) if first is not None else None
         if first is not None and second is not None:
             self.push_screen(CompareScreen(first, second, clock=self._clock))
         elif first is not None:
             first.close()
 
-    def _session(self, path: Path, *, quit_after: bool) -> Session | None:
-        """A session on a cassette; None, and a dialog, when it cannot be opened."""
+    def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> Session | None:
+        """A session on a cassette; None, and a dialog, when it cannot be opened.
+
+        ``share`` is how many sessions share the memory.
+        """
         try:
             cassette = open_cassette(
                 path, check="manifest", allow_unscrubbed=self._allow_unscrubbed
@@ -117,4 +140,4 @@ class ViewerApp(App[int]):
             after = (lambda _: self.exit(status)) if quit_after else None
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
             return None
-        return Session(CassetteSource(cassette), memory=self._memory)
+        return Session(CassetteSource(cassette), memory=self._memory, sessions=share)

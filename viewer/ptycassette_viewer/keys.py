@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ptycassette_viewer.widgets.timeline import MARKS
+from ptycassette_viewer.widgets.timeline import EXTRA_MARKS, MARKS
 
 __all__ = ["HELP", "LEGEND", "moment"]
 
@@ -16,6 +16,7 @@ HELP = (
     ("F f", "last, next stored frame"),
     ("E e", "last, next exchange"),
     ("[ ]", "last, next input"),
+    ("D d", "last, next divergence (of the report given with --report)"),
     ("home end", "start, end (of a live recording: follow it)"),
     ("0 .. 9", "to 0 .. 90 percent"),
     ("g", "go to a time or an event"),
@@ -32,10 +33,10 @@ HELP = (
     ("ctrl+p", "all commands, themes"),
     ("q", "back, quit"),
 )
-LEGEND = (
-    "On the timeline: "
-    + ", ".join(f"{shape} {word}" for _, shape, word in MARKS)
-    + (", \u25c6 marker, / search hit")
+LEGEND = "On the timeline: " + ", ".join(
+    f"{shape} {word}"
+    for shape, word in (*(mark[1:] for mark in MARKS), *EXTRA_MARKS)
+    if word != "difference"
 )
 _MOMENT = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,12}(?:\.\d{0,6})?|\.\d{1,6})(ms|s)?")
 

@@ -19,15 +19,17 @@ def view(
     memory_mb: int = 300,
     allow_unscrubbed: bool = False,
     start: float | None = None,
+    report: str | None = None,
 ) -> int:
     """Show a cassette, or the cassettes of a directory, until the user quits.
 
     Args:
         path: the cassette or directory.
         other: a cassette to show beside it.
-        memory_mb: megabytes that the index of a recording may take.
+        memory_mb: megabytes that the process may take.
         allow_unscrubbed: also open what was recorded without scrubbing.
         start: seconds into the recording to start at.
+        report: of stand-ins, a file or a directory, whose divergences are shown.
 
     Returns:
         The exit status.
@@ -38,6 +40,7 @@ def view(
         memory=memory_mb * 1_000_000,
         allow_unscrubbed=allow_unscrubbed,
         start_us=None if start is None else round(start * 1_000_000),
+        report=None if report is None else Path(report),
     )
     status = app.run()
     return status or app.return_code or 0
@@ -48,7 +51,7 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
 
     Args:
         path: the journal.
-        memory_mb: megabytes that the index may take.
+        memory_mb: megabytes that the process may take.
     """
     app = ViewerApp(Path(path), live=True, memory=memory_mb * 1_000_000)
     status = app.run()

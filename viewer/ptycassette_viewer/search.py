@@ -1,25 +1,39 @@
 """Looking for text in screens, output, inputs and service events, a hit at a time.
 
-Screens are the stored frames: a hit counts where it appears, not in each frame
-in which it still stands. Output is searched without its control sequences, over
-the borders of chunks.
+Every state of the screen is looked at, as it was behind each event: the emulator
+is played from the start. A hit counts where it appears, not in each state in which
+it still stands. Output is searched without its control sequences, over the borders
+of chunks.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Literal
 
 import msgspec
 
-from ptycassette import Cassette, Event, FrameRecord, InputRecord, ServiceEventRecord, visible
+from ptycassette import (
+    Event,
+    InputRecord,
+    ServiceEventRecord,
+    Size,
+    default_emulator,
+    visible,
+)
+from ptycassette_viewer.patterns import Pattern, TooSlowError
 
-__all__ = ["MAX_HITS", "Hit", "Query", "compiled", "search"]
+__all__ = ["MAX_HITS", "Hit", "Search"]
 
 MAX_HITS = 10_000
 _CARRY = 400
+_FEED_BYTES = 16_384
+_MAX_SLOW = 20
+_MAX_REMEMBERED = 20_000
+_HITS_PER_CHUNK = 100
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\"
     r"|\x1b[ -/]*[0-~]|[\x00-\x09\x0b-\x1f\x7f]"
@@ -31,14 +45,6 @@ _OPEN = re.compile(
 Where = Literal["screen", "output", "input", "service-event"]
 
 
-class Query(msgspec.Struct, frozen=True):
-    """What is looked for. ``regex`` False takes the text as it is."""
-
-    text: str
-    regex: bool = False
-    case: bool = False
-
-
 class Hit(msgspec.Struct, frozen=True):
     """Found at event ``seq``; ``shown`` is a line about it, safe to show."""
 
@@ -48,88 +54,136 @@ class Hit(msgspec.Struct, frozen=True):
     shown: str
 
 
-def compiled(query: Query) -> re.Pattern[str]:
-    """The pattern of a query.
-
-    Raises:
-        ValueError: it is no regular expression.
-    """
-    try:
-        return re.compile(
-            query.text if query.regex else re.escape(query.text),
-            re.NOFLAG if query.case else re.IGNORECASE,
-        )
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-
-
-def search(
-    cassette: Cassette, pattern: re.Pattern[str], stop: Callable[[], bool] = lambda: False
-) -> Iterator[Hit]:
-    """All hits in order of time, at most ``MAX_HITS``.
+class Search:
+    """One search.
 
     Args:
-        cassette: where to look.
-        pattern: see ``compiled``.
+        pattern: what is looked for.
+        size: of the terminal at the start.
         stop: asked now and then; the search ends when it says so.
+
+    Attributes:
+        t_us: how far it is.
+        slow: how many texts the expression was given up on.
     """
-    count = 0
-    screens, output = _Screens(pattern), _Output(pattern)
-    for event in cassette.events():
-        if event.seq % 64 == 0 and stop():
-            return
-        for where, line in _hits(event, pattern, screens, output):
-            yield Hit(event.seq, event.t_us, where, visible(line, limit=100))
-            count += 1
-            if count >= MAX_HITS:
+
+    def __init__(
+        self, pattern: Pattern, size: Size, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.t_us = 0
+        self.slow = 0
+        self._stop = stop
+        self._pattern = pattern
+        self._screens = _Screens(pattern, size)
+        self._output = _Output(pattern)
+        self._left = MAX_HITS
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the expression took too long too often."""
+        return self.slow >= _MAX_SLOW
+
+    def hits(self, events: Iterable[Event]) -> Iterator[Hit]:
+        """All hits in order of time, at most ``MAX_HITS`` altogether."""
+        return (hit for hit in self.steps(events) if hit is not None)
+
+    def steps(self, events: Iterable[Event]) -> Iterator[Hit | None]:
+        """The same, and None behind each event, so that whoever asks can tell how far it is."""
+        for event in events:
+            self.t_us = event.t_us
+            looks = (self._in_record, self._in_output, self._in_screen)
+            for look in looks:
+                try:
+                    for where, line in look(event):
+                        yield Hit(event.seq, event.t_us, where, visible(line, limit=100))
+                        self._left -= 1
+                except TooSlowError:
+                    self.slow += 1
+            yield None
+            if self._left <= 0 or self.given_up or self._stop():
                 return
 
-
-def _hits(
-    event: Event, pattern: re.Pattern[str], screens: _Screens, output: _Output
-) -> Iterator[tuple[Where, str]]:
-    record = event.record
-    if isinstance(record, FrameRecord):
-        for line in screens.new(record):
+    def _in_screen(self, event: Event) -> Iterator[tuple[Where, str]]:
+        record = event.record
+        if event.kind == "output":
+            for at in range(0, len(event.data), _FEED_BYTES):
+                if self._stop():
+                    return
+                self._screens.feed(event.data[at : at + _FEED_BYTES])
+        elif isinstance(record, InputRecord) and record.size is not None:
+            self._screens.resize(record.size)
+        else:
+            return
+        for line in self._screens.new():
             yield "screen", line
-    elif event.kind == "output":
-        for line in output.new(event.data):
-            yield "output", line
-    elif isinstance(record, InputRecord):
-        text = event.data.decode("utf-8", "replace") + (f" {record.key}" if record.key else "")
-        if pattern.search(text):
-            yield "input", text
-    elif isinstance(record, ServiceEventRecord):
-        text = json.dumps(record.payload, ensure_ascii=False)
-        match = pattern.search(text)
-        if match:
-            yield "service-event", _around(text, match)
+
+    def _in_output(self, event: Event) -> Iterator[tuple[Where, str]]:
+        if event.kind == "output":
+            for line in self._output.new(event.data):
+                yield "output", line
+
+    def _in_record(self, event: Event) -> Iterator[tuple[Where, str]]:
+        record = event.record
+        if isinstance(record, InputRecord):
+            text = event.data.decode("utf-8", "replace") + (f" {record.key}" if record.key else "")
+            if self._pattern.found(text):
+                yield "input", text
+        elif isinstance(record, ServiceEventRecord):
+            text = json.dumps(record.payload, ensure_ascii=False)
+            for start, end in islice(self._pattern.spans(text), 1):
+                yield "service-event", _around(text, start, end)
 
 
 class _Screens:
-    """Frames: the rows with a hit that the frame before did not have."""
+    """The rows with a hit that the state before did not have."""
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+    def __init__(self, pattern: Pattern, size: Size) -> None:
         self._pattern = pattern
+        self._emulator = default_emulator(size)
+        self._known: dict[str, bool] = {}
         self._before: frozenset[str] = frozenset()
 
-    def new(self, frame: FrameRecord) -> list[str]:
-        rows = [row for row in frame.text if self._pattern.search(row)]
-        fresh = [row for row in rows if row not in self._before]
-        self._before = frozenset(rows)
+    def feed(self, data: bytes) -> None:
+        self._emulator.feed(data)
+        self._emulator.answers()
+        self._emulator.signals()
+
+    def resize(self, size: Size) -> None:
+        self._emulator.resize(size)
+
+    def new(self) -> list[str]:
+        found = frozenset(row for row in self._emulator.text() if self._has(row))
+        fresh = [row for row in found if row not in self._before]
+        self._before = found
         return fresh
+
+    def _has(self, row: str) -> bool:
+        found = self._known.get(row)
+        if found is None:
+            if len(self._known) >= _MAX_REMEMBERED:
+                self._known.clear()
+            self._known[row] = False  # also when it is given up
+            found = self._known[row] = self._pattern.found(row)
+        return found
 
 
 class _Output:
     """Output without control sequences, matched over the borders of chunks."""
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
+    def __init__(self, pattern: Pattern) -> None:
         self._pattern = pattern
         self._open = ""
         self._bytes = b""
         self._carry = ""
 
     def new(self, data: bytes) -> list[str]:
+        text = self._carry + self._fresh(data)
+        carried, self._carry = len(self._carry), text.rpartition("\n")[2][-_CARRY:]
+        spans = (span for span in self._pattern.spans(text) if span[1] > carried)
+        return [_around(text, *span) for span in islice(spans, _HITS_PER_CHUNK)]
+
+    def _fresh(self, data: bytes) -> str:
+        """The text in ``data``, as far as its characters and sequences are whole."""
         data = self._bytes + data
         end = len(data)
         while end and end > len(data) - 4 and data[end - 1] & 0xC0 == 0x80:
@@ -142,19 +196,11 @@ class _Output:
         raw = self._open + data[:end].decode("utf-8", "replace")
         cut = _OPEN.search(raw)
         self._open = raw[cut.start() :] if cut else ""
-        fresh = _CONTROL.sub("", raw[: cut.start()] if cut else raw)
-        text = self._carry + fresh
-        found = [
-            _around(text, match)
-            for match in self._pattern.finditer(text)
-            if match.end() > len(self._carry)
-        ]
-        self._carry = text.rpartition("\n")[2][-_CARRY:]
-        return found[:100]
+        return _CONTROL.sub("", raw[: cut.start()] if cut else raw)
 
 
-def _around(text: str, match: re.Match[str]) -> str:
+def _around(text: str, start: int, end: int) -> str:
     """The line of a match, cut to what is near."""
-    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 40)
-    end = text.find("\n", match.end())
-    return text[start : end if 0 <= end < match.end() + 60 else match.end() + 60]
+    first = max(text.rfind("\n", 0, start) + 1, start - 40)
+    last = text.find("\n", end)
+    return text[first : last if 0 <= last < end + 60 else end + 60]

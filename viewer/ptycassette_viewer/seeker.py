@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from ptycassette import CassetteError, Screen
+from ptycassette import CassetteError, Screen, screen_of
 from ptycassette_viewer.session import Session
 
 __all__ = ["Seeker", "Shown"]
@@ -130,12 +130,14 @@ class Seeker:
         return wanted.t_us < session.index.duration_us
 
     def _show_early(self, wanted: _Wanted) -> bool:
-        preview = self._session.previews.at(wanted.t_us)
-        if preview is None:
+        try:
+            frame = self._session.source.frame_at(wanted.t_us)
+        except CassetteError:  # the background comes to it, and says so
             return False
-        _, screen = preview
-        seq = self._session.index.at(wanted.t_us) if wanted.seq is None else wanted.seq
-        self._deliver(Shown(t_us=wanted.t_us, seq=seq, screen=screen, exact=False))
+        if frame is None:
+            return False
+        seq = frame.seq if wanted.seq is None else wanted.seq
+        self._deliver(Shown(t_us=wanted.t_us, seq=seq, screen=screen_of(frame), exact=False))
         return True
 
     def _waits(self) -> bool:

@@ -1,4 +1,4 @@
-"""What happened when: a growing index of events in flat arrays, some twenty bytes an event.
+"""What happened when: a growing index of events in flat arrays, under thirty bytes an event.
 
 One thread adds; any number of threads read at the same time. Readers see a
 prefix of the events: every array is only ever appended to, and ``count`` is
@@ -20,7 +20,7 @@ Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "servic
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-BYTES_PER_EVENT = 24
+BYTES_PER_EVENT = 28
 
 
 class EventIndex:

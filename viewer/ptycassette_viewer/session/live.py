@@ -12,13 +12,25 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ptycassette import CassetteError, Event, JournalFollower, Size
+import msgspec
+
+from ptycassette import (
+    CassetteError,
+    Event,
+    FrameRecord,
+    JournalFollower,
+    ServiceEventRecord,
+    SessionMeta,
+    Size,
+)
 
 __all__ = ["LiveSource"]
 
 _BLOCK = 1 << 20
 _POLL_S = 0.03
 _PATIENCE_POLLS = 10
+_MAX_SERVICE_EVENTS = 5_000
+_MAX_SERVICE_BYTES = 16 << 20
 
 
 class LiveSource:
@@ -41,19 +53,30 @@ class LiveSource:
                 "nothing was recorded yet", where=str(path), hint="try again in a moment"
             )
         self.name = Path(meta.target).name or path.name
-        self.argv = meta.argv
+        self.meta: SessionMeta = meta
         self.size = Size(max(1, meta.size.rows), max(1, meta.size.cols))
         self._output = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed in close
         self._stopping = threading.Event()
+        self._ended = threading.Event()
+        self._service: list[ServiceEventRecord] = []
+        self._service_bytes = 0
 
     def events(self) -> Iterator[Event]:
         """The events as they come, until the final one, or until the recorder is gone."""
+        try:
+            yield from self._events()
+        finally:
+            self._ended.set()
+
+    def _events(self) -> Iterator[Event]:
         quiet = 0
         pending: list[Event] = self._first
         while not self._stopping.is_set():
             for event in pending:
                 if event.kind == "output":
                     self._output.write(event.data)
+                elif isinstance(event.record, ServiceEventRecord):
+                    self._keep(event.record)
                 yield event
                 if event.kind == "final":
                     return
@@ -63,6 +86,29 @@ class LiveSource:
             pending = []
             self._stopping.wait(_POLL_S)
             pending = list(self._follower.poll())
+
+    def _keep(self, record: ServiceEventRecord) -> None:
+        self._service_bytes += len(msgspec.json.encode(record.payload))
+        if self._service_bytes <= _MAX_SERVICE_BYTES and len(self._service) < _MAX_SERVICE_EVENTS:
+            self._service.append(record)
+
+    def again(self, stop: Callable[[], bool]) -> Iterator[Event]:
+        """The events from the start, and then those that come, until the end or ``stop``."""
+        with self._follower.again() as follower:
+            while not stop() and not self._stopping.is_set():
+                ended = self._ended.is_set()
+                yield from follower.poll()
+                if ended:
+                    return
+                self._stopping.wait(_POLL_S)
+
+    def service_events(self) -> Iterator[ServiceEventRecord]:
+        """Those that came until now, up to some megabytes."""
+        return iter(tuple(self._service))
+
+    def frame_at(self, t_us: int) -> FrameRecord | None:  # noqa: ARG002 - the protocol
+        """A journal has no frames."""
+        return None
 
     def read(self, offset: int, length: int) -> Iterator[bytes]:
         """Output seen so far."""

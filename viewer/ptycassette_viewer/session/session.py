@@ -1,11 +1,12 @@
 """A recording being looked at: indexed and emulated in the background, at once usable.
 
-Two threads. The first reads the events and fills the index, the exchanges, the
-summaries and the previews. The second runs the emulator over the output and
+Two threads. The first reads the events and fills the index, the exchanges and the
+summaries. The second runs the emulator over the output and
 keeps its state now and then; it steps aside whenever somebody waits for a
 screen (``with session.foreground():``), and at the end it checks every byte.
 
-Memory: the budget is shared out, and everything that grows is held to its part.
+Memory: what is left of the budget beside the program itself is shared out, and
+everything that grows is held to its part.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ptycassette import CassetteError, FrameRecord
+from ptycassette import CassetteError
 from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import SLICE_BYTES, Head
 from ptycassette_viewer.session.index import BYTES_PER_EVENT, EventIndex
-from ptycassette_viewer.session.previews import Previews
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
 
 __all__ = ["DEFAULT_MEMORY", "Progress", "Session"]
 
 DEFAULT_MEMORY = 300_000_000
+_PROGRAM_BYTES = 110_000_000
+"""What Python, the libraries, two emulators and the blocks of files on their way take."""
 _ASIDE_S = 0.002
 _NOTIFY_EVENTS = 2_000
 
@@ -56,7 +58,8 @@ class Session:
 
     Args:
         source: taken over, and closed with the session.
-        memory: bytes that index and states may take together.
+        memory: bytes that the process may take; what is below the least that works is raised.
+        sessions: how many sessions there are in the process.
         on_change: called from the background threads when there is news.
     """
 
@@ -65,16 +68,17 @@ class Session:
         source: Source,
         *,
         memory: int = DEFAULT_MEMORY,
+        sessions: int = 1,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.source = source
         self.on_change = on_change
-        max_events = max(1_000, memory // 2 // BYTES_PER_EVENT)
+        share = max(memory - _PROGRAM_BYTES, memory // 10) // sessions
+        max_events = max(1_000, share * 5 // 8 // BYTES_PER_EVENT)
         self.index = EventIndex(source.size, max_events=max_events)
         self.exchanges = ExchangeCuts()
-        self.checkpoints = Checkpoints(max_bytes=memory // 4)
-        self.summaries = Summaries(memory // 8)
-        self.previews = Previews(memory // 8)
+        self.checkpoints = Checkpoints(max_bytes=share // 4)
+        self.summaries = Summaries(share // 8)
         self.problem: CassetteError | None = None
         self.indexed = threading.Event()
         self.emulated = threading.Event()
@@ -142,7 +146,8 @@ class Session:
             with self._lock:
                 self._waiting -= 1
 
-    def _aside(self) -> None:
+    def aside(self) -> None:
+        """Wait while somebody waits for a screen."""
         while self._waiting and not self._closing.is_set():
             time.sleep(_ASIDE_S)
 
@@ -152,11 +157,9 @@ class Session:
                 kind = self.index.add(event)
                 self.exchanges.add(event, kind)
                 self.summaries.add(event)
-                if isinstance(event.record, FrameRecord):
-                    self.previews.add(event.t_us, event.record)
                 if self.source.live or event.seq % _NOTIFY_EVENTS == 0:
                     self.on_change()
-                    self._aside()
+                    self.aside()
                 if self._closing.is_set():
                     return
         except CassetteError as problem:
@@ -217,7 +220,7 @@ class Session:
         return low
 
     def _stop_background(self) -> bool:
-        self._aside()
+        self.aside()
         return self._closing.is_set()
 
     def _until(self, event: threading.Event) -> None:
@@ -228,7 +231,7 @@ class Session:
         if self._closing.is_set() or self.problem is not None:
             return
         try:
-            self._verified = self.source.verify(self._aside)
+            self._verified = self.source.verify(self.aside)
         except CassetteError as problem:
             self._verified = False
             self.problem = problem

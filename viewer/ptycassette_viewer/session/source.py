@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from ptycassette import Cassette, Event, Size
+from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size
 
 __all__ = ["CassetteSource", "Source"]
 
@@ -24,6 +24,18 @@ class Source(Protocol):
 
     def events(self) -> Iterator[Event]:
         """The events in order; of a live source, until it ends or is closed."""
+        ...
+
+    def again(self, stop: Callable[[], bool]) -> Iterator[Event]:
+        """The events once more, for whoever searches; of a live source until ``stop`` says so."""
+        ...
+
+    def service_events(self) -> Iterator[ServiceEventRecord]:
+        """The service events that are known."""
+        ...
+
+    def frame_at(self, t_us: int) -> FrameRecord | None:
+        """The last stored frame at or before a moment, quickly."""
         ...
 
     def read(self, offset: int, length: int) -> Iterator[bytes]:
@@ -75,6 +87,18 @@ class CassetteSource:
     def events(self) -> Iterator[Event]:
         """The events in order."""
         return self.cassette.events()
+
+    def again(self, stop: Callable[[], bool]) -> Iterator[Event]:  # noqa: ARG002 - the protocol
+        """The events once more."""
+        return self.cassette.events()
+
+    def service_events(self) -> Iterator[ServiceEventRecord]:
+        """All of them."""
+        return self.cassette.service_events()
+
+    def frame_at(self, t_us: int) -> FrameRecord | None:
+        """From ``frames.jsonl``."""
+        return self.cassette.frame_at(t_us)
 
     def read(self, offset: int, length: int) -> Iterator[bytes]:
         """Bytes of ``output.raw``."""

@@ -81,7 +81,8 @@ def fitted(text: str, width: int) -> str:
 
 _NO_CURSOR = Cursor(0, 0, visible=False)
 _CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
-_FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True)
+# Told apart without colours as well: what was found is underlined.
+_FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True, underline=True)
 _DIFFERENT = RichStyle(color="#000000", bgcolor="#ff8787")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.geometry import Size as TextualSize
@@ -12,12 +10,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ptycassette import Screen
+from ptycassette_viewer.patterns import Pattern, TooSlowError
 from ptycassette_viewer.widgets.cells import BACKGROUND, FOREGROUND, row_segments, row_text
 
 __all__ = ["ScreenView"]
 
 _MAX_FOUND = 2_000
+_HURRY_S = 0.01
 _OUTSIDE = RichStyle(color=FOREGROUND, bgcolor=BACKGROUND)
+_EDGE = Segment("\u2502", _OUTSIDE + RichStyle(dim=True))
 
 
 class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
@@ -27,8 +28,13 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     ScreenView { background: #121212; color: #d8d8d8; scrollbar-size: 1 1; }
     """
     screen_shown: reactive[Screen | None] = reactive(None, layout=False)
-    pattern: reactive[re.Pattern[str] | None] = reactive(None)
+    pattern: reactive[Pattern | None] = reactive(None)
     different: reactive[dict[int, frozenset[int]]] = reactive(dict)
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+        super().__init__(id=id)
+        self._hurried: Pattern | None = None
+        self._painted: dict[int, tuple[object, object, object, Strip]] = {}
 
     def watch_screen_shown(self, before: Screen | None, after: Screen | None) -> None:
         """Repaint the rows that changed, or all of them."""
@@ -37,10 +43,11 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         size = TextualSize(after.size.cols, after.size.rows)
         if self.virtual_size != size:
             self.virtual_size = size
-        if before is None or before.size != after.size or self.pattern is not None:
+        if before is None or before.size != after.size:
+            self._painted.clear()
             self.refresh()
             return
-        changed = {row for row in range(after.size.rows) if _row(before, row) != _row(after, row)}
+        changed = {row for row in range(after.size.rows) if not _same(before, after, row)}
         if before.cursor != after.cursor:
             changed |= {before.cursor.row, after.cursor.row}
         self.refresh_rows(changed)
@@ -54,11 +61,14 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
 
     def watch_pattern(self) -> None:
         """Repaint."""
+        self._hurried = None if self.pattern is None else self.pattern.hurried(_HURRY_S)
+        self._painted.clear()
         self.refresh()
 
-    def watch_different(self) -> None:
+    def watch_different(self, before: object, after: object) -> None:
         """Repaint."""
-        self.refresh()
+        if before != after:
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """Paint one line of the window."""
@@ -66,30 +76,55 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         width = self.size.width
         row = y + scroll_y
         screen = self.screen_shown
-        outside = _OUTSIDE
         if screen is None or row >= screen.size.rows:
-            return Strip.blank(width, outside)
+            return Strip.blank(width, _OUTSIDE)
+        text, runs = _row(screen, row)
+        cursor = screen.cursor
+        has_cursor = cursor.visible and cursor.row == row
+        rest = (
+            screen.size.cols,
+            scroll_x,
+            width,
+            cursor.col if has_cursor else -1,
+            self.different.get(row),
+        )
+        known = self._painted.get(row)
+        if known is not None and known[0] is text and known[1] is runs and known[2] == rest:
+            return known[3]
+        strip = self._paint(screen, row).crop_extend(scroll_x, scroll_x + width, _OUTSIDE)
+        self._painted[row] = (text, runs, rest, strip)
+        return strip
+
+    def _paint(self, screen: Screen, row: int) -> Strip:
         segments = row_segments(
             screen, row, found=self._found(row), different=self.different.get(row, frozenset())
         )
-        strip = Strip(segments, screen.size.cols)
-        if screen.size.cols - scroll_x < width:  # a fine line shows where the recording ends
-            strip = Strip([*segments, Segment("\u2502", outside + RichStyle(dim=True))])
-        return strip.crop_extend(scroll_x, scroll_x + width, outside)
+        if screen.size.cols - self.scroll_offset.x < self.size.width:
+            # A fine line shows where the recording ends.
+            return Strip([*segments, _EDGE], screen.size.cols + 1)
+        return Strip(segments, screen.size.cols)
 
     def _found(self, row: int) -> list[tuple[int, int]]:
-        if self.pattern is None or self.screen_shown is None:
+        if self._hurried is None or self.screen_shown is None:
             return []
         text, cols = row_text(self.screen_shown, row)
         spans: list[tuple[int, int]] = []
-        for match in self.pattern.finditer(text):
-            if match.end() > match.start():
-                spans.append((cols[match.start()], cols[match.end() - 1] + 1))
-            if len(spans) >= _MAX_FOUND:
-                break
+        try:
+            for start, end in self._hurried.spans(text):
+                if end > start:
+                    spans.append((cols[start], cols[end - 1] + 1))
+                if len(spans) >= _MAX_FOUND:
+                    break
+        except TooSlowError:
+            self._hurried = None  # not again and again
         return spans
 
 
 def _row(screen: Screen, row: int) -> tuple[object, object]:
     text = screen.rows[row] if row < len(screen.rows) else ""
     return text, screen.styles[row] if row < len(screen.styles) else ()
+
+
+def _same(before: Screen, after: Screen, row: int) -> bool:
+    (text, runs), (old_text, old_runs) = _row(after, row), _row(before, row)
+    return (text is old_text or text == old_text) and (runs is old_runs or runs == old_runs)

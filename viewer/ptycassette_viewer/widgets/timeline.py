@@ -14,6 +14,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
@@ -21,7 +22,7 @@ from textual.widget import Widget
 
 from ptycassette_viewer.session import EventIndex, Kind
 
-__all__ = ["MARKS", "Timeline"]
+__all__ = ["EXTRA_MARKS", "MARKS", "Timeline"]
 
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 MARKS: tuple[tuple[Kind, str, str], ...] = (
@@ -32,7 +33,13 @@ MARKS: tuple[tuple[Kind, str, str], ...] = (
     ("service-event", "\u25cf", "service event"),
 )
 """Kind, shape, word: the first of a column wins."""
-_MARKER, _FOUND = "\u25c6", "/"
+EXTRA_MARKS: tuple[tuple[str, str], ...] = (
+    ("/", "search hit"),
+    ("\u2260", "difference"),
+    ("\u25c6", "marker"),
+    ("\u2717", "divergence"),
+)
+"""Shape, word: the last of a column wins, also over what was recorded there."""
 
 
 class Timeline(Widget):
@@ -47,7 +54,7 @@ class Timeline(Widget):
         "timeline--played",
         "timeline--rest",
     }
-    position_us: reactive[int] = reactive(0)
+    position_us: reactive[int] = reactive(0, repaint=False)
 
     class Seek(Message):
         """The user wants to be at ``t_us``."""
@@ -61,8 +68,7 @@ class Timeline(Widget):
         self._index = index
         self._duration_us = 0
         self._dragging = False
-        self._markers_us: tuple[int, ...] = ()
-        self._found_us: tuple[int, ...] = ()
+        self._extra_us: dict[str, tuple[int, ...]] = {}
         self._cache: tuple[object, list[str]] = (None, [])
 
     def set_duration(self, duration_us: int) -> None:
@@ -71,17 +77,16 @@ class Timeline(Widget):
             self._duration_us = duration_us
             self.refresh()
 
-    def set_markers(self, times_us: Iterable[int]) -> None:
-        """Where the user's own markers are."""
-        self._markers_us = tuple(times_us)
+    def set_extra(self, word: str, times_us: Iterable[int]) -> None:
+        """Where marks of ``EXTRA_MARKS`` are."""
+        self._extra_us[word] = tuple(times_us)
         self._cache = (None, [])
         self.refresh()
 
-    def set_found(self, times_us: Iterable[int]) -> None:
-        """Where the search found something."""
-        self._found_us = tuple(times_us)
-        self._cache = (None, [])
-        self.refresh()
+    def watch_position_us(self, before: int, after: int) -> None:
+        """Paint the bar anew when the playhead is in another column."""
+        if self.column_of(before) != self.column_of(after):
+            self.refresh(Region(0, 2, self.size.width, 1))
 
     def column_of(self, t_us: int) -> int:
         """The column of a moment."""
@@ -152,8 +157,8 @@ class Timeline(Widget):
                 if first <= last and self._index.between(kind, first, last):
                     line[column] = shape
                     break
-        for times, shape in ((self._found_us, _FOUND), (self._markers_us, _MARKER)):
-            for t_us in times:
+        for shape, word in EXTRA_MARKS:
+            for t_us in self._extra_us.get(word, ()):
                 line[self.column_of(t_us)] = shape
         return "".join(line)
 

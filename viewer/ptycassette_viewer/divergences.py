@@ -1,0 +1,82 @@
+"""What a driver did that was not recorded, from the reports of stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from ptycassette import CassetteError, read_reports, visible
+
+__all__ = ["Divergence", "divergences_of"]
+
+_MAX_DIVERGENCES = 10_000
+
+
+class _Said(msgspec.Struct, frozen=True):
+    text: str = ""
+
+
+class Divergence(msgspec.Struct, frozen=True):
+    """A divergence as a report holds it; ``seq`` is where the recording stood."""
+
+    kind: str
+    message: str
+    seq: int
+    t_ms: int
+    expected: _Said | None = None
+    got: _Said | None = None
+    hint: str = ""
+
+    @property
+    def line(self) -> str:
+        """In one line, safe to show."""
+        parts = [self.kind]
+        if self.expected is not None:
+            parts.append(f"expected {self.expected.text}")
+        if self.got is not None:
+            parts.append(f"got {self.got.text}")
+        return visible("  ".join(parts), limit=200)
+
+    def lines(self) -> Iterator[str]:
+        """In words, safe to show."""
+        yield f"{visible(self.kind)} at seq {self.seq}, {self.t_ms} ms: {visible(self.message)}"
+        for name, said in (("expected", self.expected), ("got", self.got)):
+            if said is not None:
+                yield f"  {name + ':':<10}{visible(said.text)}"
+        if self.hint:
+            yield f"  what to do: {visible(self.hint)}"
+
+
+class _Report(msgspec.Struct, frozen=True):
+    cassette_id: str = ""
+    divergences: tuple[Divergence, ...] = ()
+
+
+def divergences_of(cassette_id: str, path: Path) -> tuple[Divergence, ...]:
+    """The divergences from one cassette in a report, or in a directory of reports, by place.
+
+    Raises:
+        CassetteError: there is no report, what is there is none, or it is about other
+            recordings.
+    """
+    reports = []
+    for found in read_reports(path):
+        try:
+            reports.append(msgspec.convert(found, _Report))
+        except msgspec.ValidationError as exc:
+            raise CassetteError(
+                f"no report of a stand-in: {exc}", where=visible(str(path))
+            ) from exc
+    own = [report for report in reports if report.cassette_id == cassette_id]
+    if not own:
+        raise CassetteError(
+            "the report is about other recordings" if reports else "there is no report",
+            where=visible(str(path)),
+            hint="give the file that PTYCASSETTE_REPORT named when the stand-in ran",
+        )
+    merged = sorted(
+        (found for report in own for found in report.divergences), key=lambda found: found.seq
+    )
+    return tuple(merged[:_MAX_DIVERGENCES])

@@ -1,0 +1,20 @@
+"""Panels: what is known about the moment at the playhead, in lists and in words."""
+
+from ptycassette_viewer.panels.chunk import BytesPanel
+from ptycassette_viewer.panels.divergences import DivergencesPanel
+from ptycassette_viewer.panels.documents import DocumentPanel, document_lines
+from ptycassette_viewer.panels.lists import EventsPanel, ExchangesPanel, InputsPanel
+from ptycassette_viewer.panels.panel import Panel
+from ptycassette_viewer.panels.service import ServicePanel
+
+__all__ = [
+    "BytesPanel",
+    "DivergencesPanel",
+    "DocumentPanel",
+    "EventsPanel",
+    "ExchangesPanel",
+    "InputsPanel",
+    "Panel",
+    "ServicePanel",
+    "document_lines",
+]

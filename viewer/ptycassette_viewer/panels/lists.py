@@ -1,0 +1,183 @@
+"""Panels that are lists: events, inputs, exchanges. Choosing a row moves the playhead there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Static
+
+from ptycassette_viewer.panels.panel import Panel, event_line
+from ptycassette_viewer.playback import clock_text
+from ptycassette_viewer.session import EventIndex, Kind, Session
+from ptycassette_viewer.widgets.virtual_list import VirtualList
+
+__all__ = ["EventsPanel", "ExchangesPanel", "InputsPanel"]
+
+
+class EventsPanel(Panel):
+    """All events, or those of one kind; the one at the playhead is marked."""
+
+    label = "Events"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "next_filter", "Filter"),
+        Binding("w", "toggle_follow", "Follow"),
+    ]
+    FILTERS: ClassVar[tuple[tuple[str, tuple[Kind, ...]], ...]] = (
+        ("all", ()),
+        ("output", ("output",)),
+        ("input", ("input",)),
+        ("frames", ("frame",)),
+        ("service events", ("service-event",)),
+        ("resizes", ("resize",)),
+        ("signals", ("signal",)),
+        ("answers", ("answer",)),
+    )
+
+    def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._session = session
+        self._filter = 0
+        self.follow = True
+        self._seq = 0
+        self.list = VirtualList(self._count, self._row, id="events-list")
+
+    def compose(self) -> ComposeResult:
+        """A line that says what is shown, and the list."""
+        yield Static(classes="panel-title")
+        yield self.list
+
+    def on_mount(self) -> None:
+        """Say what is shown."""
+        self._say()
+
+    @property
+    def kind(self) -> Kind | None:
+        """The one kind that is listed; None for all."""
+        kinds = self.FILTERS[self._filter][1]
+        return kinds[0] if kinds else None
+
+    def _say(self) -> None:
+        name = self.FILTERS[self._filter][0]
+        follow = "following" if self.follow else "not following"
+        self.query_one(".panel-title", Static).update(f"{name} (a), {follow} (w)")
+
+    def _count(self) -> int:
+        index: EventIndex = self._session.index
+        return index.count if self.kind is None else len(index.of_kind(self.kind))
+
+    def seq_of(self, number: int) -> int:
+        """The event in row ``number``."""
+        return number + 1 if self.kind is None else self._session.index.of_kind(self.kind)[number]
+
+    def _row(self, number: int) -> Text:
+        return event_line(self._session, self.seq_of(number))
+
+    def show(self, seq: int) -> None:
+        """Bring the event at the playhead into view, when following."""
+        self._seq = seq
+        if not self.follow:
+            self.list.update()
+        elif self.kind is None:
+            self.list.update(seq - 1)
+        else:
+            self.list.update(bisect_right(self._session.index.of_kind(self.kind), seq) - 1)
+
+    def action_next_filter(self) -> None:
+        """List the next kind."""
+        self._filter = (self._filter + 1) % len(self.FILTERS)
+        self._say()
+        self.show(self._seq)
+
+    def action_toggle_follow(self) -> None:
+        """Follow the playhead, or stay."""
+        self.follow = not self.follow
+        self._say()
+        self.show(self._seq)
+
+    def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
+        """Go to the event."""
+        message.stop()
+        self.post_message(self.Go(self.seq_of(message.number)))
+
+
+class InputsPanel(Panel):
+    """What was typed, as keys, with resizes and signals."""
+
+    label = "Input"
+
+    def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._session = session
+        self.list = VirtualList(
+            lambda: len(session.index.of_kind("input")), self._row, id="inputs-list"
+        )
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        yield Static("what was typed, byte for byte and as keys", classes="panel-title")
+        yield self.list
+
+    def _row(self, number: int) -> Text:
+        return event_line(self._session, self._session.index.of_kind("input")[number])
+
+    def show(self, seq: int) -> None:
+        """Mark the last input."""
+        self.list.update(bisect_right(self._session.index.of_kind("input"), seq) - 1)
+
+    def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
+        """Go to the input."""
+        message.stop()
+        self.post_message(self.Go(self._session.index.of_kind("input")[message.number]))
+
+
+class ExchangesPanel(Panel):
+    """Stretches of input, and what came back."""
+
+    label = "Exchanges"
+
+    def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._session = session
+        self.list = VirtualList(lambda: len(session.exchanges), self._row, id="exchanges-list")
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        yield Static("number, start, input, output that came back", classes="panel-title")
+        yield self.list
+
+    def _row(self, place: int) -> Text:
+        session, index = self._session, self._session.index
+        starts = session.exchanges.starts
+        first = starts[place]
+        last = starts[place + 1] - 1 if place + 1 < len(starts) else index.count
+        size = index.output_end(last) - index.output_start(first)
+        text = Text(f"{session.exchanges.number(place):>4} ", end="", no_wrap=True)
+        text.append(f"{clock_text(index.time_of(first)):>10} ", style="dim")
+        text.append(self._typed(first, last), style="bold yellow")
+        text.append(f"  {size} bytes came back", style="green")
+        return text
+
+    def _typed(self, first: int, last: int) -> str:
+        """The inputs of an exchange in some words."""
+        words: list[str] = []
+        seq: int | None = first
+        for _ in range(40):
+            if seq is None or seq > last:
+                break
+            if self._session.index.kind_of(seq) in {"input", "resize", "signal"}:
+                words.append(self._session.summaries.get(seq) or "?")
+            seq = self._session.index.after(seq, "input", "resize", "signal")
+        return "".join(words)[:80] if words else "(before any input)"
+
+    def show(self, seq: int) -> None:
+        """Mark the exchange at the playhead."""
+        self.list.update(self._session.exchanges.place_of(seq))
+
+    def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
+        """Go to its start."""
+        message.stop()
+        self.post_message(self.Go(self._session.exchanges.starts[message.number]))

@@ -1,0 +1,76 @@
+"""What every panel is: something about the moment where the playhead stands.
+
+Nothing here reads large files in the thread of the user interface.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.containers import Vertical
+from textual.message import Message
+
+from ptycassette import visible_bytes
+from ptycassette_viewer.playback import clock_text
+from ptycassette_viewer.session import Kind, Session
+
+__all__ = ["Panel", "bytes_of", "event_line"]
+
+_PREVIEW_BYTES = 96
+
+_COLORS: dict[Kind, str] = {
+    "output": "green",
+    "input": "bold yellow",
+    "resize": "magenta",
+    "signal": "bold red",
+    "answer": "cyan",
+    "frame": "dim",
+    "service-event": "blue",
+    "final": "bold",
+}
+
+
+class Panel(Vertical):
+    """Something about the moment where the playhead is."""
+
+    DEFAULT_CSS = """
+    Panel { height: 1fr; }
+    Panel > .panel-title { height: 1; color: $text-muted; padding: 0 1; }
+    """
+    label: ClassVar[str] = ""
+
+    class Go(Message):
+        """The user wants to be behind event ``seq``."""
+
+        def __init__(self, seq: int) -> None:
+            super().__init__()
+            self.seq = seq
+
+    def show(self, seq: int) -> None:
+        """The playhead stands behind event ``seq``."""
+
+
+def bytes_of(session: Session, seq: int, limit: int) -> bytes:
+    """The first bytes of an output event."""
+    start = session.index.output_start(seq)
+    length = min(limit, session.index.output_end(seq) - start)
+    return b"".join(session.source.read(start, length)) if length else b""
+
+
+def event_line(session: Session, seq: int) -> Text:
+    """An event in one line, safe to show."""
+    index = session.index
+    kind = index.kind_of(seq)
+    text = Text(f"{clock_text(index.time_of(seq)):>10} {seq:>6} ", end="", no_wrap=True)
+    text.append(f"{kind:<13} ", style=_COLORS[kind])
+    if kind == "output":
+        length = index.output_end(seq) - index.output_start(seq)
+        text.append(f"{length:>6} B  ", style="dim")
+        text.append(visible_bytes(bytes_of(session, seq, _PREVIEW_BYTES)))
+    elif kind == "frame":
+        size = index.size_at(seq)
+        text.append(f"stored screen {size.cols}x{size.rows}", style="dim")
+    else:
+        text.append(session.summaries.get(seq) or "(not kept: too many)")
+    return text

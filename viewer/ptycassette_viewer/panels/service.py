@@ -1,0 +1,111 @@
+"""Service events as a tree whose branches are made when they are opened."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import Any
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.widgets import Static, Tree
+from textual.widgets.tree import TreeNode
+
+from ptycassette import CassetteError, ServiceEventRecord, visible
+from ptycassette_viewer.panels.panel import Panel
+from ptycassette_viewer.playback import clock_text
+from ptycassette_viewer.session import Session
+from ptycassette_viewer.session.summaries import service_line
+
+__all__ = ["ServicePanel"]
+
+_MAX_SERVICE_EVENTS = 5_000
+_MAX_CHILDREN = 5_000
+
+
+class ServicePanel(Panel):
+    """Service events as a tree."""
+
+    label = "Service"
+
+    class Read(Message):
+        """The service events that are known by now."""
+
+        def __init__(self, records: list[ServiceEventRecord]) -> None:
+            super().__init__()
+            self.records = records
+
+    def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._session = session
+        self._filled = 0
+        self._asked = -1
+
+    def compose(self) -> ComposeResult:
+        """The tree."""
+        yield Static("service events: enter opens one", classes="panel-title")
+        tree: Tree[Any] = Tree("service events", id="service-tree")
+        tree.show_root = False
+        yield tree
+
+    def show(self, seq: int) -> None:  # noqa: ARG002 - the list is the same at any time
+        """Add the service events that have become known."""
+        known = len(self._session.index.of_kind("service-event"))
+        ready = self._session.source.live or self._session.indexed.is_set()
+        if ready and known != self._asked:
+            self._asked = known
+            self.run_worker(self._read, thread=True, name="service-events", exclusive=True)
+
+    def _read(self) -> None:
+        records = islice(self._session.source.service_events(), _MAX_SERVICE_EVENTS)
+        try:
+            found = list(records)
+        except (CassetteError, OSError, ValueError):  # told by whoever reads all events
+            found = []
+        self.post_message(self.Read(found))
+
+    def on_service_panel_read(self, message: Read) -> None:
+        """Add those that are new to the tree."""
+        records = message.records
+        tree = self.query_one("#service-tree", Tree)
+        fresh, self._filled = records[self._filled :], max(self._filled, len(records))
+        title = "service events: enter opens one"
+        if not records:
+            title = "no service events were recorded"
+        elif len(records) >= _MAX_SERVICE_EVENTS:
+            title = f"the first {len(records)} service events: enter opens one"
+        self.query_one(".panel-title", Static).update(title)
+        for record in fresh:
+            label = Text(f"{clock_text(record.t_ms * 1000):>10} {service_line(record.payload)}")
+            tree.root.add(label, data=("event", record.seq, record.payload))
+        tree.root.expand()
+
+    def on_tree_node_expanded(self, message: Tree.NodeExpanded[Any]) -> None:
+        """Make the children of a node when it is opened."""
+        node = message.node
+        if node.data is None or node.children:
+            return
+        _grow(node, node.data[-1])
+
+    def on_tree_node_selected(self, message: Tree.NodeSelected[Any]) -> None:
+        """Go to the service event."""
+        data = message.node.data
+        if isinstance(data, tuple) and data[0] == "event":
+            self.post_message(self.Go(data[1]))
+
+
+def _grow(node: TreeNode[Any], value: object) -> None:
+    items: list[tuple[str, object]]
+    if isinstance(value, dict):
+        items = [(str(key), item) for key, item in list(value.items())[:_MAX_CHILDREN]]
+    elif isinstance(value, list):
+        items = [(str(number), item) for number, item in enumerate(value[:_MAX_CHILDREN])]
+    else:
+        items = [("value", value)]
+    for key, item in items:
+        name = visible(key, limit=80)
+        if isinstance(item, dict | list) and item:
+            node.add(Text(f"{name}: {len(item)} entries"), data=("part", item))
+        else:
+            node.add_leaf(Text(f"{name}: {visible(json.dumps(item, ensure_ascii=False))}"))

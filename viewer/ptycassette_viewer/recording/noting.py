@@ -1,0 +1,110 @@
+"""Keys that set markers, and take what is on screen with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptycassette import CassetteError, render_text, visible
+from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
+from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
+from ptycassette_viewer.exports import write_export
+from ptycassette_viewer.recording.playhead import PlayheadScreen
+
+__all__ = ["Noting"]
+
+
+class Noting(PlayheadScreen):
+    """Markers with notes, exports, the clipboard. Nothing is written into a recording."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.annotations: Annotations | LiveNotes | None = None
+
+    def on_mount(self) -> None:
+        """Read the notes that are there."""
+        try:
+            self.annotations = LiveNotes() if self.cassette is None else Annotations(self.cassette)
+        except CassetteError as problem:
+            self.app.push_screen(ErrorDialog(problem))
+        self._show_markers()
+
+    def status_parts(self) -> list[str]:
+        """The note of the marker that is here."""
+        note = self._note_here()
+        if note is None:
+            return super().status_parts()
+        return [*super().status_parts(), f"\u25c6 {visible(note.text or 'marker', limit=60)}"]
+
+    def _note_here(self) -> Note | None:
+        if self.annotations is None:
+            return None
+        return next((n for n in self.annotations.notes if n.seq == self.playback.seq), None)
+
+    def _show_markers(self) -> None:
+        notes = self.annotations.notes if self.annotations is not None else ()
+        self.timeline.set_extra("marker", (note.t_us for note in notes))
+
+    def action_mark(self) -> None:
+        """Put a marker here, with a note."""
+        if self.annotations is None:
+            self.say("the notes cannot be read")
+            return
+        self._follow_live = False
+        self.app.push_screen(AskDialog("Note", hint=self.annotations.kept_where), self._mark)
+
+    def _mark(self, answer: str | None) -> None:
+        if answer is None:
+            return
+        note = Note(self.playback.t_us, self.playback.seq, answer)
+        self._change(lambda notes: notes.add(note))
+
+    def action_unmark(self) -> None:
+        """Remove the marker that is here."""
+        note = self._note_here()
+        if note is None:
+            self.say("no marker here")
+            return
+        self._change(lambda notes: notes.remove(note))
+
+    def _change(self, change: Callable[[Annotations | LiveNotes], None]) -> None:
+        if self.annotations is None:
+            return
+        try:
+            change(self.annotations)
+        except CassetteError as problem:
+            self.app.push_screen(ErrorDialog(problem))
+        self._show_markers()
+        self.show_position()
+
+    def action_marker(self, by: int) -> None:
+        """The next or last marker."""
+        notes = self.annotations.notes if self.annotations is not None else ()
+        seq = self.playback.seq
+        found = [note.seq for note in notes if (note.seq > seq if by > 0 else note.seq < seq)]
+        self.go_to_event((found[0] if by > 0 else found[-1]) if found else None)
+
+    def action_export(self) -> None:
+        """Write what is on screen to a file."""
+        if self.shown is not None:
+            hint = "the suffix says how: .txt .ansi .svg .html"
+            name = f"screen-{self.shown.seq}.svg"
+            self.app.push_screen(
+                AskDialog("Write this screen to", hint=hint, value=name), self._export
+            )
+
+    def _export(self, answer: str | None) -> None:
+        if not answer or self.shown is None:
+            return
+        try:
+            path = write_export(self.shown.screen, answer)
+        except CassetteError as problem:
+            self.app.push_screen(ErrorDialog(problem))
+            return
+        self.say(f"written: {visible(str(path), limit=60)}")
+
+    def action_copy(self) -> None:
+        """Copy the text on screen to the clipboard."""
+        if self.shown is not None:
+            self.app.copy_to_clipboard(render_text(self.shown.screen))
+            self.say("copied")

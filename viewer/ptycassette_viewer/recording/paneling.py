@@ -1,0 +1,48 @@
+"""Keys that open panels and lead from one to the next."""
+
+from __future__ import annotations
+
+from textual.widgets import ContentSwitcher, Tabs
+
+from ptycassette_viewer.recording.playhead import PlayheadScreen
+
+__all__ = ["Paneling"]
+
+
+class Paneling(PlayheadScreen):
+    """One panel at a time, beside the screen or below it."""
+
+    def action_panels(self) -> None:
+        """Open or close the panels."""
+        panels = self.query_one("#panels")
+        panels.toggle_class("open")
+        if panels.has_class("open"):
+            self._focus_panel()
+            self.call_after_refresh(self.show_panel, self.playback.seq)
+        else:
+            self.set_focus(None)
+
+    def action_panel(self, by: int) -> None:
+        """The next or last panel; opens them."""
+        if not self.query_one("#panels").has_class("open"):
+            self.action_panels()
+            return
+        tabs = self.query_one(Tabs)
+        tabs.action_next_tab() if by > 0 else tabs.action_previous_tab()
+
+    def on_tabs_tab_activated(self, message: Tabs.TabActivated) -> None:
+        """Show a panel."""
+        name = (message.tab.id or "").removeprefix("tab-")
+        self.query_one(ContentSwitcher).current = name
+        self._focus_panel()
+        self.call_after_refresh(self.show_panel, self.playback.seq)
+
+    def _focus_panel(self) -> None:
+        if not self.query_one("#panels").has_class("open"):
+            return
+        panel = self.panels[self.query_one(ContentSwitcher).current or "events"]
+        for widget in panel.query("*"):
+            if widget.focusable:
+                widget.focus()
+                return
+        self.set_focus(None)

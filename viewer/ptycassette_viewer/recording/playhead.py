@@ -1,0 +1,288 @@
+"""The playhead on screen: title, recorded terminal, timeline and status follow it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.css.query import NoMatches
+from textual.message import Message
+from textual.screen import Screen as TextualScreen
+from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
+
+from ptycassette import Cassette
+from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette_viewer.divergences import Divergence
+from ptycassette_viewer.panels import (
+    BytesPanel,
+    DivergencesPanel,
+    DocumentPanel,
+    EventsPanel,
+    ExchangesPanel,
+    InputsPanel,
+    Panel,
+    ServicePanel,
+)
+from ptycassette_viewer.playback import Playback
+from ptycassette_viewer.recording.status import playing_text, top_text
+from ptycassette_viewer.seeker import Seeker, Shown
+from ptycassette_viewer.session import Session
+from ptycassette_viewer.session.live import LiveSource
+from ptycassette_viewer.session.source import CassetteSource
+from ptycassette_viewer.widgets.line import Line
+from ptycassette_viewer.widgets.screen_view import ScreenView
+from ptycassette_viewer.widgets.timeline import Timeline
+
+__all__ = ["FRAMES_PER_S", "PlayheadScreen"]
+
+FRAMES_PER_S = 30
+_PANELS_PER_S = 4
+_NARROW_COLS = 120
+
+
+class PlayheadScreen(TextualScreen[None]):
+    """One recording and a playhead on it; keys belong to those who build on this.
+
+    Args:
+        session: taken over: started when mounted, closed when removed.
+        start_us: where to start.
+        divergences: what drivers did that was not recorded.
+        clock: seconds that never go back; tests give their own.
+    """
+
+    AUTO_FOCUS = ""
+    CSS = """
+    PlayheadScreen { layout: vertical; }
+    #top { height: 1; background: $panel; color: $text; }
+    #body { height: 1fr; layout: horizontal; }
+    #body.narrow { layout: vertical; }
+    #stage { width: 1fr; height: 1fr; }
+    #panels { width: 45%; min-width: 40; height: 1fr; display: none; border-left: solid $panel; }
+    #body.narrow #panels {
+        width: 1fr; height: 50%; min-height: 8; border-left: none; border-top: solid $panel;
+    }
+    #panels.open { display: block; }
+    #status { height: 1; background: $surface; color: $text; }
+    Tabs { height: 2; }
+    """
+
+    class Arrived(Message):
+        """The seeker has a screen."""
+
+        def __init__(self, shown: Shown) -> None:
+            super().__init__()
+            self.shown = shown
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        start_us: int = 0,
+        divergences: tuple[Divergence, ...] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.playback = Playback(session.index)
+        self.seeker = Seeker(session, self._deliver)
+        self.shown: Shown | None = None
+        self.divergences = divergences
+        source = session.source
+        self.cassette: Cassette | None = (
+            source.cassette if isinstance(source, CassetteSource) else None
+        )
+        self._start_us = start_us
+        self._clock = clock
+        self._last_tick = clock()
+        self._panel_shown_at = 0.0
+        self._follow_live = source.live
+        self._said: str | None = None
+        self._problem_told = False
+        self.panels = self._make_panels()
+        self.stage = ScreenView(id="stage")
+        self.timeline = Timeline(session.index, id="timeline")
+        self._top, self._status = Line(id="top"), Line(id="status")
+
+    def _deliver(self, shown: Shown) -> None:
+        self.post_message(self.Arrived(shown))
+
+    def _make_panels(self) -> dict[str, Panel]:
+        session, source = self.session, self.session.source
+        panels: dict[str, Panel] = {
+            "events": EventsPanel(session, id="events"),
+            "exchanges": ExchangesPanel(session, id="exchanges"),
+            "bytes": BytesPanel(session, id="bytes"),
+            "input": InputsPanel(session, id="input"),
+            "service": ServicePanel(session, id="service"),
+        }
+        if self.divergences:
+            panels["divergences"] = DivergencesPanel(self.divergences, id="divergences")
+        documents: dict[str, object] = {}
+        if self.cassette is not None:
+            documents = {
+                "manifest": self.cassette.document,
+                "probes": {"quota": self.cassette.quota, "discovery": self.cassette.discovery},
+                "scrub": self.cassette.scrub_report,
+                "final": self.cassette.final,
+            }
+        elif isinstance(source, LiveSource):
+            documents = {"session": source.meta}
+        for name, document in documents.items():
+            panels[name] = DocumentPanel(name, document, id=name)
+        return panels
+
+    def compose(self) -> ComposeResult:
+        """Title, screen and panels, timeline, status, keys."""
+        yield self._top
+        with Container(id="body"):
+            yield self.stage
+            with Vertical(id="panels"):
+                tabs = Tabs(*(Tab(name.capitalize(), id=f"tab-{name}") for name in self.panels))
+                tabs.can_focus = False
+                yield tabs
+                with ContentSwitcher(initial="events"):
+                    yield from self.panels.values()
+        yield self.timeline
+        yield self._status
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Start everything."""
+        self._arrange()
+        self.session.start()
+        self.seeker.start()
+        self.timeline.set_extra("divergence", (found.t_ms * 1000 for found in self.divergences))
+        if self._follow_live:
+            self.tick()
+        else:
+            self.go_to(self._start_us)
+        self.set_interval(1 / FRAMES_PER_S, self.tick)
+        self.set_interval(0.25, self.refresh_progress)
+        self.refresh_progress()
+
+    def on_unmount(self) -> None:
+        """Stop everything."""
+        self.seeker.close()
+        self.session.close()
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002 - the protocol
+        """Put the panels beside the screen or below it."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        try:
+            self.query_one("#body").set_class(self.app.size.width < _NARROW_COLS, "narrow")
+        except NoMatches:  # not composed yet
+            return
+
+    # -- moving ----------------------------------------------------------------------
+
+    def go_to(self, t_us: int, seq: int | None = None) -> None:
+        """Put the playhead at a moment, or behind an event."""
+        self._follow_live = False
+        self._place(t_us, seq)
+
+    def _place(self, t_us: int, seq: int | None = None) -> None:
+        self.playback.place(min(max(0, t_us), self.session.duration_us), seq)
+        self.seeker.request(self.playback.t_us, seq)
+        self.show_position()
+
+    def go_to_event(self, seq: int | None) -> None:
+        """Put the playhead behind an event; None is nowhere, and says so."""
+        if seq is None or not 0 <= seq <= self.session.index.count:
+            self.say("there is none")
+            return
+        self.playback.playing = False
+        self.go_to(self.session.index.time_of(seq), seq)
+
+    def tick(self) -> None:
+        """Let time go by."""
+        now = self._clock()
+        elapsed, self._last_tick = now - self._last_tick, now
+        if self._follow_live:
+            if self.session.index.count != self.playback.seq:
+                self._place(self.session.index.duration_us, self.session.index.count)
+            return
+        playback = self.playback
+        if not playback.playing:
+            return
+        before = playback.seq
+        playback.tick(elapsed, end_us=self.session.duration_us)
+        if playback.seq != before or not playback.playing:
+            self.seeker.request(playback.t_us, playback.seq)
+        self.show_position()
+
+    def on_playhead_screen_arrived(self, message: Arrived) -> None:
+        """Show what the seeker found."""
+        shown = self.shown = message.shown
+        if shown.exact and shown.t_us == self.playback.t_us and not self.playback.playing:
+            self.playback.seq = shown.seq  # the index did not know it when it was asked for
+        self.stage.screen_shown = shown.screen
+        now = self._clock()
+        if not self.playback.playing or now - self._panel_shown_at >= 1 / _PANELS_PER_S:
+            self._panel_shown_at = now
+            self.show_panel(shown.seq)
+        self._show_top()
+        self.show_position()
+
+    def on_timeline_seek(self, message: Timeline.Seek) -> None:
+        """Go where the user clicked."""
+        self.go_to(message.t_us)
+
+    def on_panel_go(self, message: Panel.Go) -> None:
+        """Go to what was chosen in a panel."""
+        self.go_to_event(message.seq)
+
+    # -- showing ---------------------------------------------------------------------
+
+    def say(self, text: str) -> None:
+        """A short word in the status line, until the next key."""
+        self._said = text
+        self.show_position()
+
+    def on_key(self) -> None:
+        """What was said is old now."""
+        self._said = None
+
+    def status_parts(self) -> list[str]:
+        """What the status line says besides where the playhead is."""
+        return []
+
+    def show_position(self) -> None:
+        """Show where the playhead is."""
+        self.timeline.position_us = self.playback.t_us
+        parts = playing_text(self.playback, self.session, live=self._follow_live)
+        if self.shown is not None and not self.shown.exact:
+            parts.append("stored frame")
+        parts += self.status_parts()
+        if self._said is not None:
+            parts.append(self._said)
+        self._status.show("  ".join(parts))
+
+    def _show_top(self) -> None:
+        self._top.show(top_text(self.session, self.cassette, self.shown))
+
+    def refresh_progress(self) -> None:
+        """Show how far the background work is."""
+        self._show_top()
+        self.timeline.set_duration(self.session.duration_us)
+        if not self.session.indexed.is_set() or self.session.source.live:
+            self.timeline.refresh()
+            self.show_panel(self.playback.seq)
+        problem = self.session.problem
+        if problem is not None and not self._problem_told:
+            self._problem_told = True
+            self.app.push_screen(
+                ErrorDialog(problem, title="Something is wrong with this recording")
+            )
+
+    def show_panel(self, seq: int) -> None:
+        """Tell the open panel where the playhead is."""
+        if not self.query_one("#panels").has_class("open"):
+            return
+        panel = self.panels.get(self.query_one(ContentSwitcher).current or "")
+        if panel is not None:
+            panel.show(seq)

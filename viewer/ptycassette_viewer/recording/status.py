@@ -1,0 +1,58 @@
+"""What the lines above and below the screen say. Pure; everything from outside made visible."""
+
+from __future__ import annotations
+
+from ptycassette import Cassette, visible
+from ptycassette_viewer.browse import harness_text
+from ptycassette_viewer.playback import Playback, clock_text
+from ptycassette_viewer.seeker import Shown
+from ptycassette_viewer.session import Progress, Session
+
+__all__ = ["playing_text", "top_text"]
+
+
+def playing_text(playback: Playback, session: Session, *, live: bool) -> list[str]:
+    """Where the playhead is and how it moves."""
+    state = "\u25b6" if playback.playing else "\u2016"
+    mode = "collapsed" if playback.collapsed else "realtime"
+    at, end = clock_text(playback.t_us), clock_text(session.duration_us)
+    parts = [
+        f"{'LIVE' if live else state} {at} / {end}",
+        f"{playback.speed:g}x {mode}",
+        f"seq {playback.seq}/{session.index.count}",
+    ]
+    if playback.idle_limit_us is not None:
+        parts.append(f"idle \u2264{playback.idle_limit_us / 1e6:g}s")
+    return parts
+
+
+def top_text(session: Session, cassette: Cassette | None, shown: Shown | None) -> str:
+    """Which recording, what its terminal is like now, and how far the background work is."""
+    parts = [visible(session.source.name, limit=60)]
+    if cassette is not None:
+        harness = cassette.manifest.harness
+        parts.append(visible(harness_text(harness.name, harness.binary_version), limit=40))
+    if shown is not None:
+        screen = shown.screen
+        parts.append(f"{screen.size.cols}x{screen.size.rows}")
+        if screen.alt_screen:
+            parts.append("alternate screen")
+        if screen.title:
+            parts.append(f"\u201c{visible(screen.title, limit=60)}\u201d")
+    progress = session.progress
+    background = _background(progress, live=session.source.live)
+    if background:
+        parts.append(background)
+    if progress.problem is not None:
+        parts.append("DAMAGED")
+    return " \u2502 ".join(parts)
+
+
+def _background(progress: Progress, *, live: bool) -> str:
+    if live:
+        return "ended" if progress.indexed >= 1 else "in progress, not scrubbed yet"
+    if progress.indexed < 1:
+        return f"reading {progress.indexed:.0%}"
+    if progress.emulated < 1:
+        return f"indexing {progress.emulated:.0%}"
+    return "verified" if progress.verified else ""

@@ -1,0 +1,22 @@
+"""One line of text that is painted again only when it says something else."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.widgets import Static
+
+__all__ = ["Line"]
+
+
+class Line(Static):
+    """A line; its size never depends on its text."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes, markup=False)
+        self._said = ""
+
+    def show(self, text: str) -> None:
+        """Say something, made visible by the caller."""
+        if text != self._said:
+            self._said = text
+            self.update(Text(text, no_wrap=True), layout=False)
