@@ -1,26 +1,36 @@
 """kill -9 at random moments, with a planted secret: nothing lost, nothing half, nothing leaked.
 
-Four things are killed, each at moments spread over its whole life: recording
-(start, session, scrubbing, finalising, publishing), recovering, scrubbing a
-cassette in its place, and writing over a cassette. After each kill
+``python -m benchmarks.safety_kills [--points N] [--seed S] [NAME...]``
 
-- the directory around the target is searched for the secret, and for the first
-  half of it, in every file that is there, hidden staging directories included;
+Five things are killed, each at moments spread over its whole life: ``rec`` from its
+start (``recording``), ``rec`` from the program's last line on (``finalising``: scrubbing,
+verifying, publishing), ``recover``, ``scrub`` of a cassette in its place, and writing over
+a cassette. After each kill
+
+- the directory around the target is searched for the secret, and for its halves, in
+  every file that is there, hidden staging directories included;
 - the target does not exist or is a whole, valid, scrubbed cassette;
 - what had been on the screen is in the cassette once the journal is recovered.
 
 The secret is made at run time and lies in the environment of the program, which
-prints it whole, in two colours, and over two writes.
+prints it whole, in two colours, and over two writes. Everything runs in forks of this
+process, so that a point costs milliseconds. The process ends with 1 when a figure is
+missed.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import random
 import secrets
 import select
+import shutil
 import signal
+import statistics
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -39,7 +49,7 @@ from ptycassette.model import Output
 from ptycassette.scrub import default_scrubber
 from ptycassette.testing import write_cassette
 
-__all__ = ["Outcome", "kill_recordings", "kill_recoveries", "kill_scrubs", "kill_writers"]
+__all__ = ["KILLS", "Outcome", "killed", "recorded"]
 
 # Loaded and compiled once, so that the forks spend their lives on what is measured.
 PREPARED = (rec_session, default_scrubber())
@@ -64,6 +74,11 @@ class Outcome(msgspec.Struct, kw_only=True):
     half: int = 0
     leaked: int = 0
     told: list[str] = []
+
+    def add(self, other: Outcome) -> None:
+        """Count another one's in."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def clean(self) -> bool:
@@ -98,10 +113,15 @@ def leaks(place: Path, secret: str) -> list[str]:
 
 
 def _start(action: Callable[[], object]) -> tuple[int, int]:
+    """Run in a fork with a terminal of its own; process id and master side."""
     pid, fd = pty.fork()
     if pid == 0:
         status = 99
         with suppress(BaseException):
+            # Those of the parent may stand for a file.
+            sys.stdin = open(0, closefd=False)  # noqa: SIM115
+            sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
             done = action()
             status = done if isinstance(done, int) else 0
         os._exit(status)
@@ -109,6 +129,7 @@ def _start(action: Callable[[], object]) -> tuple[int, int]:
 
 
 def _seen(fd: int, until: float) -> bytes:
+    """What appears on the screen until that moment, or until the terminal is closed."""
     shown = b""
     while (left := until - time.monotonic()) > 0:
         if not select.select([fd], [], [], left)[0]:
@@ -122,7 +143,10 @@ def _seen(fd: int, until: float) -> bytes:
 
 
 def killed(action: Callable[[], object], seconds: float, *, after: bytes = b"") -> bytes:
-    """Run in a fork with a terminal of its own, kill at that moment; what was on the screen."""
+    """Run, kill -9 at that moment; everything that was on the screen.
+
+    The moment counts from when ``after`` is on the screen.
+    """
     pid, fd = _start(action)
     shown = b""
     while after not in shown:
@@ -130,28 +154,30 @@ def killed(action: Callable[[], object], seconds: float, *, after: bytes = b"") 
     shown += _seen(fd, time.monotonic() + seconds)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    shown += _seen(fd, time.monotonic() + 0.002)
+    shown += _seen(fd, time.monotonic() + 0.002)  # what was on its way to the screen already
     os.close(fd)
     return shown
 
 
-def length_of(action: Callable[[], object]) -> float:
-    """How long it takes undisturbed."""
+def length_of(action: Callable[[], object], *, after: bytes = b"") -> float:
+    """How long it takes undisturbed, from when ``after`` is on the screen."""
     began = time.monotonic()
     pid, fd = _start(action)
+    shown = b""
     with suppress(OSError):
-        while os.read(fd, 65536):
-            pass
+        while data := os.read(fd, 65536):
+            if after not in shown and after in (shown := shown + data):
+                began = time.monotonic()
     _, status = os.waitpid(pid, 0)
     os.close(fd)
     if status:
-        raise RuntimeError(f"an undisturbed run ended with {status}")
+        raise RuntimeError(f"an undisturbed run ended with {status}: {shown!r}")
     return time.monotonic() - began
 
 
-def moments(length_s: float, count: int, until: float) -> Iterator[float]:
+def moments(length_s: float, count: int, until: float, *, seed: int = 1) -> Iterator[float]:
     """``count`` moments over a life and a little more, fewer when time is up."""
-    chance = random.Random(count)  # noqa: S311 - moments, not secrets
+    chance = random.Random(f"{seed} {count}")  # noqa: S311 - moments, not secrets
     order = list(range(count))
     chance.shuffle(order)
     for number in order:
@@ -160,7 +186,8 @@ def moments(length_s: float, count: int, until: float) -> Iterator[float]:
         yield (number + chance.random()) * 1.1 * length_s / count
 
 
-def _output(target: Path) -> bytes | None:
+def recorded(target: Path) -> bytes | None:
+    """The bytes of the cassette, which must be a valid one; None when there is none."""
     try:
         with open_cassette(target) as cassette:
             return b"".join(cassette.raw())
@@ -196,7 +223,7 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
     outcome.points += 1
     found = leaks(target.parent, secret)
     try:
-        before = _output(target)
+        before = recorded(target)
     except Exception as exc:  # noqa: BLE001 - that is what is counted
         outcome.half += 1
         outcome.told.append(f"{at}: {exc}")
@@ -205,7 +232,7 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
     try:
         for journal in journals:
             recover(journal)
-        after = _output(target)
+        after = recorded(target)
     except Exception as exc:  # noqa: BLE001 - likewise
         outcome.not_recovered += 1
         outcome.told.append(f"{at}: {exc}")
@@ -227,87 +254,108 @@ def _folder(place: Path, number: int) -> Path:
     return folder
 
 
-def _clear(folder: Path) -> None:
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_dir():
-            path.rmdir()
-        else:
-            path.unlink()
-    folder.rmdir()
-
-
-def kill_recordings(place: Path, points: int, *, until: float) -> Outcome:
-    """Kill ``ptycassette rec`` from its start to its end."""
+def _rec_killed(
+    place: Path, points: int, until: float, seed: int, *, after: bytes = b""
+) -> Outcome:
     outcome, secret = Outcome(), make_secret()
-    length_s = max(length_of(_rec(_folder(place, -n) / "c", 40, secret)) for n in range(1, 4))
-    for number, seconds in enumerate(moments(length_s, points, until)):
+    length_s = statistics.median(
+        length_of(_rec(_folder(place, -n) / "c", 40, secret), after=after) for n in range(1, 6)
+    )
+    for number, seconds in enumerate(moments(length_s, points, until, seed=seed)):
         folder = _folder(place, number)
-        shown = killed(_rec(folder / "c", 40, secret), seconds)
+        shown = killed(_rec(folder / "c", 40, secret), seconds, after=after)
         _judge(outcome, folder / "c", secret, shown, f"rec killed after {seconds:.4f} s")
-        _clear(folder)
+        shutil.rmtree(folder)
     return outcome
 
 
-def kill_recoveries(place: Path, points: int, *, until: float) -> Outcome:
-    """Kill a recovery, recover again."""
+def kill_recordings(place: Path, points: int, *, until: float, seed: int = 1) -> Outcome:
+    """Kill ``rec`` from its start to its end."""
+    return _rec_killed(place, points, until, seed)
+
+
+def kill_finalisers(place: Path, points: int, *, until: float, seed: int = 1) -> Outcome:
+    """Kill ``rec`` from the program's last line on."""
+    return _rec_killed(place, points, until, seed, after=b"last")
+
+
+def kill_recoveries(place: Path, points: int, *, until: float, seed: int = 1) -> Outcome:
+    """Kill ``recover``, recover again. One journal serves for all, put back each time."""
     outcome, secret = Outcome(), make_secret()
-    length_s = 0.1
-    for number, share in enumerate(moments(1.0, points, until)):
-        folder = _folder(place, number)
-        target = folder / "c"
-        shown = killed(_rec(target, 40, secret, tail="; exec sleep 60"), 0.0, after=b"last")
-        for left in left_behind(journal_dir()):
-            journal = Path(left.path)
-            began = time.monotonic()
-            killed(lambda journal=journal: recover(journal), share * length_s)  # type: ignore[misc]
-            if _output(target) is not None:
-                length_s = 0.9 * length_s + 0.1 * (time.monotonic() - began)
-        _judge(outcome, target, secret, shown, f"recover killed at {share:.3f} of its life")
-        _clear(folder)
+    shown = killed(
+        _rec(_folder(place, -1) / "c", 40, secret, tail="; exec sleep 60"), 0.0, after=b"last"
+    )
+    (journal,) = (Path(left.path) for left in left_behind(journal_dir()))
+    data = journal.read_bytes()
+    target = place / "-1" / "c"
+
+    def run() -> int:
+        return command_line(["recover", str(journal)])
+
+    length_s = length_of(run)
+    shutil.rmtree(target)
+    for seconds in moments(length_s, points, until, seed=seed):
+        journal.write_bytes(data)
+        journal.chmod(0o600)
+        killed(run, seconds)
+        _judge(outcome, target, secret, shown, f"recover killed after {seconds:.4f} s")
+        shutil.rmtree(target, ignore_errors=True)
     return outcome
 
 
-def kill_scrubs(place: Path, points: int, *, until: float) -> Outcome:
+def kill_scrubs(place: Path, points: int, *, until: float, seed: int = 1) -> Outcome:
     """Kill ``scrub`` of a cassette in its place: it is the old one or the new one, and whole."""
     outcome, secret = Outcome(), make_secret()
     data = b"".join(b"line %d\r\n" % n for n in range(40)) + f"token {secret}\r\n".encode()
+    folder = _folder(place, 0)
+    target, kept = folder / "c", place / "kept"
+    write_cassette(kept, Output(0, data))
 
-    def scrub(target: Path) -> Callable[[], object]:
-        return lambda: scrub_cassette(target, default_scrubber(known=[secret]))
+    def scrub() -> int:
+        os.environ[VARIABLE] = secret
+        return command_line(["scrub", str(target)])
 
-    folder = _folder(place, -1)
-    write_cassette(folder / "c", Output(0, data))
-    length_s = length_of(scrub(folder / "c"))
-    for number, seconds in enumerate(moments(length_s, points, until)):
-        folder = _folder(place, number)
-        target = folder / "c"
-        write_cassette(target, Output(0, data))
-        killed(scrub(target), seconds)
+    shutil.copytree(kept, target)
+    length_s = length_of(scrub)
+    for seconds in moments(length_s, points, until, seed=seed):
+        shutil.rmtree(target)
+        shutil.copytree(kept, target)
+        killed(scrub, seconds)
         outcome.points += 1
         try:
-            kept = _output(target)
+            found = recorded(target)
         except Exception as exc:  # noqa: BLE001 - that is what is counted
             outcome.half += 1
             outcome.told.append(f"scrub killed after {seconds:.4f} s: {exc}")
             continue
-        old = kept == data
+        old = found == data
         outcome.nothing += old
         outcome.published += not old
-        outcome.lost += kept is None or len(kept) != len(data)
-        # What stands beside the target: a staging directory, or, swapped out, the old cassette.
-        beside = [path for path in folder.iterdir() if path != target]
-        if old and any(leaks(path, secret) for path in beside):
+        outcome.lost += found is None or len(found) != len(data)
+        if left := seen_by_git(folder, target if old else None, secret):
             outcome.leaked += 1
-            outcome.told.append(f"scrub killed after {seconds:.4f} s: the secret in {beside}")
+            outcome.told.append(f"scrub killed after {seconds:.4f} s: the secret in {left}")
         scrub_cassette(target, default_scrubber(known=[secret]))
-        if left := leaks(folder, secret):
+        if left := leaks(target, secret):
             outcome.not_recovered += 1
             outcome.told.append(f"scrub killed after {seconds:.4f} s, and again: {left}")
-        _clear(folder)
     return outcome
 
 
-def kill_writers(place: Path, points: int, *, until: float) -> Outcome:
+def seen_by_git(folder: Path, unscrubbed: Path | None, secret: str) -> list[str]:
+    """Where the secret is, apart from the cassette that was to be scrubbed and what is ignored."""
+    found = []
+    for path in folder.iterdir():
+        if path == unscrubbed:
+            continue
+        ignored = path / ".gitignore"
+        if ignored.exists() and ignored.read_bytes() == b"*\n" and path.stat().st_mode & 0o77 == 0:
+            continue
+        found += leaks(path, secret)
+    return found
+
+
+def kill_writers(place: Path, points: int, *, until: float, seed: int = 1) -> Outcome:
     """Kill a writer that replaces a cassette: the old one or the new one stands there, whole."""
     outcome = Outcome()
     target = _folder(place, 0) / "c"
@@ -318,11 +366,11 @@ def kill_writers(place: Path, points: int, *, until: float) -> Outcome:
 
     write(versions[0])()
     length_s = length_of(write(versions[0]))
-    for number, seconds in enumerate(moments(length_s, points, until)):
+    for number, seconds in enumerate(moments(length_s, points, until, seed=seed)):
         killed(write(versions[number % 2]), seconds)
         outcome.points += 1
         try:
-            kept = _output(target)
+            kept = recorded(target)
         except Exception as exc:  # noqa: BLE001 - that is what is counted
             outcome.half += 1
             outcome.told.append(f"writer killed after {seconds:.4f} s: {exc}")
@@ -334,3 +382,57 @@ def kill_writers(place: Path, points: int, *, until: float) -> Outcome:
         outcome.half += 1
         outcome.told.append(f"left beside the target: {list(target.parent.iterdir())}")
     return outcome
+
+
+KILLS: dict[str, Callable[..., Outcome]] = {
+    "recording": kill_recordings,
+    "finalising": kill_finalisers,
+    "recovering": kill_recoveries,
+    "scrubbing": kill_scrubs,
+    "replacing": kill_writers,
+}
+
+
+def kill(name: str, points: int, *, seed: int = 1, seconds: float = 1e9) -> Outcome:
+    """Kill what is named, in a temporary place, at most for so long."""
+    before = os.environ.get("PTYCASSETTE_STATE_DIR")
+    with tempfile.TemporaryDirectory() as made:
+        os.environ["PTYCASSETTE_STATE_DIR"] = str(Path(made, "state"))
+        try:
+            until = time.monotonic() + seconds
+            return KILLS[name](Path(made, "targets"), points, until=until, seed=seed)
+        finally:
+            del os.environ["PTYCASSETTE_STATE_DIR"]
+            if before is not None:
+                os.environ["PTYCASSETTE_STATE_DIR"] = before
+
+
+def main() -> int:
+    """Kill what is named, everything when nothing is; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(KILLS))
+    parser.add_argument("--points", type=int, default=500, help="for each")
+    parser.add_argument("--seed", type=int, default=1, help="other moments")
+    options = parser.parse_args()
+    if unknown := sorted({*options.names} - {*KILLS}):
+        parser.error(f"unknown: {', '.join(unknown)}")
+    clean = True
+    for name in options.names or KILLS:
+        began = time.monotonic()
+        done = kill(name, options.points, seed=options.seed)
+        took = (time.monotonic() - began) / max(1, done.points)
+        print(
+            f"{name:10} {done.points} points ({done.journals} left a journal, {done.published} a "
+            f"cassette, {done.nothing} nothing new): {done.lost} lost, "
+            f"{done.not_recovered} not recovered, {done.half} half, {done.leaked} leaked; "
+            f"{took * 1000:.0f} ms each",
+            flush=True,
+        )
+        for line in done.told[:10]:
+            print(f"    {line}", flush=True)
+        clean = clean and done.clean
+    return 0 if clean else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

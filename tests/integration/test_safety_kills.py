@@ -1,38 +1,67 @@
-"""kill -9 with a planted secret; ``python -m benchmarks safety`` does the same at length."""
+"""kill -9 with a planted secret; ``python -m benchmarks.safety_kills`` does the same at length.
+
+``PTYCASSETTE_KILLS`` sets how many points there are of each kind.
+"""
 
 from __future__ import annotations
 
-import runpy
-import time
+import os
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from benchmarks import safety_kills
+from ptycassette.cli import main
+from ptycassette.host.recovery import left_behind, recover
+from ptycassette.host.staging import journal_dir
+
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-KILLS: dict[str, Any] = runpy.run_path(
-    str(Path(__file__).resolve().parents[2] / "benchmarks" / "safety_kills.py")
-)
-POINTS = {"kill_recordings": 40, "kill_recoveries": 10, "kill_scrubs": 20, "kill_writers": 30}
+POINTS = int(os.environ.get("PTYCASSETTE_KILLS", "25"))
+KILOHERTZ = """
+import time
+start = time.monotonic()
+for number in range(100000):
+    print("line", number, flush=True)
+    time.sleep(max(0, start + number / 1000 - time.monotonic()))
+"""
 
 
-@pytest.mark.parametrize("what", POINTS)
-def test_a_kill_loses_nothing_and_leaks_nothing(what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", safety_kills.KILLS)
+def test_a_kill_loses_nothing_and_leaks_nothing(what: str) -> None:
     """No half cassette, no acknowledged byte lost, no piece of the secret beside the target."""
-    outcome = KILLS[what](tmp_path, POINTS[what], until=time.monotonic() + 60)
+    outcome = safety_kills.kill(what, POINTS, seconds=200)
 
-    assert outcome.points == POINTS[what]
+    assert outcome.points > 0
     assert outcome.clean, outcome.told
     assert outcome.journals + outcome.published > 0
 
 
+def test_a_kilohertz_stream_loses_no_line_that_was_on_the_screen(tmp_path: Path) -> None:
+    """Every line that a user could have seen is in the recovered cassette."""
+    script = tmp_path / "stream.py"
+    script.write_text(KILOHERTZ, encoding="ascii")
+    words = ["rec", "-q", str(tmp_path / "c"), "--", sys.executable, str(script)]
+    shown = safety_kills.killed(lambda: main(words), 1.0, after=b"line 9")
+    (left,) = left_behind(journal_dir())
+    recover(Path(left.path))
+    kept = safety_kills.recorded(tmp_path / "c") or b""
+
+    assert shown.count(b"\n") > 500
+    assert kept.startswith(shown)
+
+
 def test_a_leak_would_be_seen(tmp_path: Path) -> None:
     """The search finds the secret and each half of it, in hidden directories too."""
-    secret = KILLS["make_secret"]()
+    secret = safety_kills.make_secret()
     hidden = tmp_path / ".c.0123456789ab.staging"
     hidden.mkdir()
-    for number, piece in enumerate(KILLS["pieces"](secret)):
+    for number, piece in enumerate(safety_kills.pieces(secret)):
         (hidden / f"{number}").write_bytes(b"x" + piece + b"y")
 
-    assert len(KILLS["leaks"](tmp_path, secret)) == 3
+    assert len(safety_kills.leaks(tmp_path, secret)) == 3
+    assert safety_kills.seen_by_git(tmp_path, None, secret)
+    hidden.chmod(0o700)
+    (hidden / ".gitignore").write_bytes(b"*\n")
+    assert safety_kills.seen_by_git(tmp_path, None, secret) == []
