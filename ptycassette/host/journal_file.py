@@ -101,6 +101,7 @@ class JournalFile:
         self.size = 0
         """Bytes handed to the kernel so far."""
         self._failure: StorageError | None = None
+        self._held = b""
         self._closed = False
         self.path = directory / f"{meta.id}{SUFFIX}"
         self._open(directory)
@@ -134,6 +135,28 @@ class JournalFile:
         head, data = self._encoder.batch(reads, data)
         self._put((head, data), len(head) + len(data))
 
+    def hold_key(self, t_us: int, data: bytes, *, masked: bool = False) -> None:
+        """Append what the user typed, together with what comes next: the echo waits for less.
+
+        ``flush`` when nothing comes for a millisecond.
+
+        Args:
+            t_us: its moment.
+            data: the bytes; at most ``MAX_BATCH_BYTES``.
+            masked: the bytes are not the real ones.
+        """
+        self._held += self._encoder.key(t_us, data, masked=masked)
+
+    @property
+    def holding(self) -> bool:
+        """Whether a key waits for ``flush``."""
+        return bool(self._held)
+
+    def flush(self) -> None:
+        """Append the key that is held, if one is."""
+        if self._held:
+            self._put((), 0)
+
     def on_event(self, event: JournalEvent) -> None:
         """Append anything else."""
         if isinstance(event, Typed) and len(event.data) > MAX_BATCH_BYTES:
@@ -158,6 +181,8 @@ class JournalFile:
         if self._closed:
             return
         self._closed = True
+        if self._failure is None:
+            self.flush()
         try:
             if self._syncer is not None:
                 self._syncer.close()
@@ -219,6 +244,10 @@ class JournalFile:
     def _put(self, buffers: Sequence[Buffer], total: int) -> None:
         if self._failure is not None:
             raise self._failure
+        if self._held:
+            buffers = (self._held, *buffers)
+            total += len(self._held)
+            self._held = b""
         try:
             done = self._write(self._fd, buffers)
             if done != total:

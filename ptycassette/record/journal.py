@@ -7,8 +7,10 @@ Layout, all numbers little-endian::
 
 ``mark`` starts every record; ``index`` counts records from 0; ``crc`` is the
 CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
-Record 0 is the head (``SessionMeta``); the others are batches of output or
-single events.
+Record 0 is the head (``SessionMeta``); the others are output or single events.
+What an echo is made of has kinds of its own, because somebody waits for it: a
+*key*, whose body is a byte of flags (1: masked) and what was typed, and a *read*,
+whose body is what was read.
 
 A batch holds any number of reads: ``count:u32``, then per read
 ``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),
@@ -32,7 +34,7 @@ from zlib import crc32
 import msgspec
 
 from ptycassette.errors import JournalError
-from ptycassette.model import JournalEvent, Output, SessionMeta
+from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
 
 __all__ = [
     "MAX_BATCH_BYTES",
@@ -54,7 +56,6 @@ _HEAD = struct.Struct("<4sIIQB")
 _CRC = struct.Struct("<I")
 _COUNT = struct.Struct("<I")
 _READ = struct.Struct("<II")
-_SINGLE = struct.Struct("<III")
 # What looks like a record behind damage is hashed before it is believed. A file made of nothing
 # but such looks would take for ever: after so many bytes it is called damaged.
 _MAX_HASHED = 128 << 20
@@ -62,7 +63,9 @@ _MAX_HASHED = 128 << 20
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size
 _PREAMBLE = len(MAGIC) + _CRC.size
 
-_KIND_META, _KIND_BATCH, _KIND_EVENT = 0, 1, 2
+_KIND_META, _KIND_BATCH, _KIND_EVENT, _KIND_KEY, _KIND_READ = range(5)
+
+_MASKED = 1  # flags of a key
 
 _MAX_AFTER_US = (1 << 32) - 1
 
@@ -101,6 +104,11 @@ class JournalEncoder:
             raise ValueError(f"an event of {len(body)} bytes; a journal takes {_MAX_BODY}")
         return self._record(event.t_us, _KIND_EVENT, body)
 
+    def key(self, t_us: int, data: bytes, *, masked: bool = False) -> bytes:
+        """What the user typed: as ``event`` of a ``Typed``, with less work."""
+        body = (b"\x01" if masked else b"\x00") + data
+        return self._head(t_us, _KIND_KEY, body) + body
+
     def batch(
         self, reads: Sequence[tuple[int, int]], data: bytes | memoryview
     ) -> tuple[bytes, bytes | memoryview]:
@@ -110,9 +118,9 @@ class JournalEncoder:
             reads: per read its moment in microseconds and its length; one or more.
             data: the bytes of all reads together, at most ``MAX_BATCH_BYTES``.
         """
-        if len(reads) == 1:  # an echo, most likely: somebody waits for it
-            return self._single(reads[0], data)
         t_us = reads[0][0]
+        if len(reads) == 1:
+            return self._head(t_us, _KIND_READ, data), data
         pack = _READ.pack
         table = _COUNT.pack(len(reads)) + b"".join(
             [pack(min(at_us - t_us, _MAX_AFTER_US), length) for at_us, length in reads]
@@ -122,20 +130,14 @@ class JournalEncoder:
         crc = crc32(data, crc32(table, crc32(head, self._salt)))
         return head + _CRC.pack(crc) + table, data
 
-    def _single(
-        self, read: tuple[int, int], data: bytes | memoryview
-    ) -> tuple[bytes, bytes | memoryview]:
-        """``batch`` for one read, with less work."""
-        t_us, length = read
-        table = _SINGLE.pack(1, 0, length)
-        head = _HEAD.pack(MARK, self._index, _SINGLE.size + length, t_us, _KIND_BATCH)
-        self._index += 1
-        return head + _CRC.pack(crc32(data, crc32(head + table, self._salt))) + table, data
-
     def _record(self, t_us: int, kind: int, body: bytes) -> bytes:
+        return self._head(t_us, kind, body) + body
+
+    def _head(self, t_us: int, kind: int, body: bytes | memoryview) -> bytes:
+        """What stands before ``body``, its checksum included."""
         head = _HEAD.pack(MARK, self._index, len(body), t_us, kind)
         self._index += 1
-        return head + _CRC.pack(crc32(body, crc32(head, self._salt))) + body
+        return head + _CRC.pack(crc32(body, crc32(head, self._salt)))
 
 
 class JournalDecoder:
@@ -257,6 +259,10 @@ class JournalDecoder:
                 yield from _reads(t_us, content)
             elif kind == _KIND_EVENT:
                 yield self._event_decoder.decode(content)
+            elif kind == _KIND_KEY:
+                yield _key(t_us, content)
+            elif kind == _KIND_READ:
+                yield Output(t_us, content)
             else:
                 raise JournalError(f"unknown kind {kind}", where=where)
         except (msgspec.DecodeError, ValueError, RecursionError, struct.error) as exc:
@@ -293,6 +299,12 @@ class JournalDecoder:
             where=f"record {self._index}",
             hint="recover --salvage keeps everything before the damage",
         )
+
+
+def _key(t_us: int, content: bytes) -> Typed:
+    if not content:
+        raise struct.error("a key without flags")
+    return Typed(t_us, content[1:], masked=bool(content[0] & _MASKED))
 
 
 def _reads(t_us: int, content: bytes) -> Iterator[Output]:

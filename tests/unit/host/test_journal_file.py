@@ -61,6 +61,46 @@ def test_what_was_appended_is_readable_while_the_recorder_lives(tmp_path: Path) 
     journal.close()
 
 
+def test_a_key_is_held_until_its_answer(tmp_path: Path) -> None:
+    """Both go to the kernel in one call, the key first."""
+    journal = JournalFile(META, directory=tmp_path)
+    before = journal.size
+    journal.hold_key(5, b"x")
+    held = journal.holding, journal.size == before
+    journal.on_output(6, b"X")
+
+    assert held == (True, True)
+    assert not journal.holding
+    assert list(JournalSource(journal.path)()) == [Typed(5, b"x"), Output(6, b"X")]
+    journal.close()
+
+
+@pytest.mark.parametrize("last", [JournalFile.flush, JournalFile.close])
+def test_a_key_without_an_answer_is_not_lost(
+    tmp_path: Path, last: Callable[[JournalFile], None]
+) -> None:
+    """The end of the recording and an idle moment both write it."""
+    journal = JournalFile(META, directory=tmp_path)
+    journal.hold_key(5, b"x", masked=True)
+    last(journal)
+
+    assert list(JournalSource(journal.path)()) == [Typed(5, b"x", masked=True)]
+    journal.close()
+
+
+def test_a_key_that_the_disk_refuses_is_an_error(tmp_path: Path) -> None:
+    """At the flush, and the journal still closes."""
+    disk = Disk()
+    journal = JournalFile(META, directory=tmp_path, write=disk)
+    journal.hold_key(5, b"x")
+    disk.then(full())
+
+    with pytest.raises(StorageError, match="No space left"):
+        journal.flush()
+    journal.close()
+    assert list(JournalSource(journal.path)()) == []
+
+
 def test_a_journal_is_private(tmp_path: Path) -> None:
     """Nobody else may read what is not scrubbed yet."""
     journal = JournalFile(META, directory=tmp_path)
@@ -236,7 +276,7 @@ def test_damage_is_an_error_and_salvage_keeps_what_stands_before_it(tmp_path: Pa
     journal.on_output(3, b"end")
     journal.close()
     content = bytearray(journal.path.read_bytes())
-    content[middle + 30] ^= 1
+    content[middle + 26] ^= 1  # in the body of the second read
     journal.path.write_bytes(content)
 
     with pytest.raises(JournalError, match="damaged") as caught:

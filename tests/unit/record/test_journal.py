@@ -81,6 +81,16 @@ def test_a_batch_keeps_every_read_and_its_moment() -> None:
     assert events == [Output(100, b"ab"), Output(130, b"cde")]
 
 
+def test_a_key_comes_back_as_what_the_user_typed() -> None:
+    """With the least work, and with the mark of a password where it is one."""
+    encoder = JournalEncoder(1)
+    data = encoder.begin(META) + encoder.key(5, b"ls\r") + encoder.key(6, b"***", masked=True)
+
+    events, _ = read(data)
+
+    assert events == [Typed(5, b"ls\r"), Typed(6, b"***", masked=True)]
+
+
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_blocks_of_any_size_give_the_same_events(block: int) -> None:
     """A record may be split over blocks anywhere."""
@@ -179,6 +189,7 @@ def test_a_newer_journal_is_named_so() -> None:
         (1, b"", "cannot be understood"),
         (1, b"\xff\xff\xff\xff", "cannot be understood"),
         (1, b"\x01\0\0\0\0\0\0\0\x01\0\0\0ab", "cannot be understood"),
+        (3, b"", "cannot be understood"),
         (9, b"", "unknown kind 9"),
         (0, b"", "wrong place"),
     ],
