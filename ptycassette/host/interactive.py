@@ -6,8 +6,8 @@ What makes it cheap, and what makes it safe:
   checksum and one system call put it into the journal, one puts it on the
   screen. No rendering, scrubbing, hashing or JSON happens here.
 - The journal comes first: what is on the screen is in the kernel's hands already.
-- Input goes to the program first and into the journal right after, while the
-  program works on the answer; the answer is read later, so the order holds.
+- Input goes to the program first and into the journal with what comes next, the
+  answer most likely, or after a millisecond without any; the order holds.
 - Input never blocks the loop: what the program does not take yet waits in a
   queue, so a program that writes before it reads cannot deadlock with us.
 """
@@ -31,7 +31,7 @@ from ptycassette.host.polling import new_poll
 from ptycassette.host.pty_process import PtyChild
 from ptycassette.host.side_channel import SideChannel
 from ptycassette.host.terminal import SignalPipe, UserTerminal, local_modes, suspend
-from ptycassette.model import Clock, ExitStatus, Noted, Resized, Size, Typed
+from ptycassette.model import Clock, ExitStatus, Noted, Resized, Size
 
 __all__ = ["PassThrough", "Streams"]
 
@@ -43,6 +43,7 @@ _READ_BYTES = 32 << 10
 _SMALL_BYTES = 512
 _INPUT_BYTES = 4 << 10
 _HUNG_UP_MS = 20
+_HELD_MS = 1
 _UNSHOWN_BYTES = 64 << 10
 _CAUGHT = (
     signal.SIGWINCH,
@@ -157,7 +158,12 @@ class PassThrough:
 
     def _wait(self) -> list[tuple[int, int]]:
         """What is ready, as soon as something is, and the moment at which it was."""
-        ready = self._poll.poll(self._timeout_ms())
+        if self._journal.holding:
+            ready = self._poll.poll(_HELD_MS)
+            if not ready:
+                self._journal.flush()
+        else:
+            ready = self._poll.poll(self._timeout_ms())
         self._woke_us = self._now_us() - self._start_us
         return ready
 
@@ -304,7 +310,7 @@ class PassThrough:
         if secret:
             self.passwords.append(data)
             data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
-        self._journal.on_event(Typed(t_us, data, masked=secret))
+        self._journal.hold_key(t_us, data, masked=secret)
 
     def _reads_secret(self) -> bool:
         """Whether the program reads a line and does not show it: a password prompt."""
