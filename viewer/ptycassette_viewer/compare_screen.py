@@ -1,12 +1,15 @@
-"""Two recordings side by side, at the same time or in the same exchange; differences are marked."""
+"""Two recordings side by side, at the same time or in the same exchange; differences are marked.
+
+Where they begin to differ is found in a thread that plays both, and is marked on the timeline.
+"""
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,12 +19,14 @@ from textual.message import Message
 from textual.screen import Screen as TextualScreen
 from textual.widgets import Footer, Static
 
-from ptycassette import visible
+from ptycassette import CassetteError, visible
 from ptycassette_viewer.comparing import differing_cells, matching_time
 from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen
+from ptycassette_viewer.differences import differences
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import Session
+from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
@@ -29,15 +34,23 @@ __all__ = ["CompareScreen"]
 
 _NARROW_COLS = 120
 _FRAMES_PER_S = 30
+_REPORT_S = 0.2
+_WAIT_S = 0.05
 _HELP = (
     ("space", "play, pause"),
     ("left right", "5 seconds back, forward"),
     (", .", "one event of the first recording back, forward"),
     ("E e", "last, next exchange"),
+    ("D d", "last, next difference: where a row begins to differ"),
     ("home end", "start, end"),
+    ("+ -", "faster, slower"),
     ("s", "same time, or same exchange"),
     ("h j k l", "scroll both screens"),
     ("q", "back, quit"),
+)
+
+_LEGEND = (
+    "Cells that differ are marked on both sides; \u2260 on the timeline: a row begins to differ."
 )
 
 
@@ -67,6 +80,10 @@ class CompareScreen(TextualScreen[None]):
         Binding("comma", "step(-1)", "Step back", show=False),
         Binding("e", "exchange(1)", "Exchange", key_display="eE"),
         Binding("E", "exchange(-1)", "Last exchange", show=False),
+        Binding("d", "difference(1)", "Difference", key_display="dD"),
+        Binding("D", "difference(-1)", "Last difference", show=False),
+        Binding("plus,equals_sign", "speed(1)", "Faster", show=False),
+        Binding("minus", "speed(-1)", "Slower", show=False),
         Binding("home", "edge(0)", "Start", show=False),
         Binding("end", "edge(1)", "End", show=False),
         Binding("s", "sync", "Same time/exchange"),
@@ -86,6 +103,15 @@ class CompareScreen(TextualScreen[None]):
             self.which = which
             self.shown = shown
 
+    class Compared(Message):
+        """Where differences begin, as far as both were played."""
+
+        def __init__(self, number: int, times_us: list[int], share: float) -> None:
+            super().__init__()
+            self.number = number
+            self.times_us = times_us
+            self.share = share
+
     def __init__(
         self, first: Session, second: Session, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
@@ -99,6 +125,17 @@ class CompareScreen(TextualScreen[None]):
         self._clock = clock
         self._last_tick = clock()
         self._problem_told = False
+        self.differences_us: list[int] = []
+        self.compared = 0.0
+        self._number = 0
+        self._said: str | None = None
+        self._status = Line(id="status")
+
+    @property
+    def duration_us(self) -> int:
+        """How long the comparison is, on the clock of the first."""
+        first, second = (session.duration_us for session in self.sessions)
+        return first if self.by_exchange else max(first, second)
 
     def _sender(self, which: int) -> Callable[[Shown], None]:
         def send(shown: Shown) -> None:
@@ -116,7 +153,7 @@ class CompareScreen(TextualScreen[None]):
                     )
                     yield ScreenView(id=f"stage-{which}")
         yield Timeline(self.sessions[0].index, id="timeline")
-        yield Static(id="status", markup=False)
+        yield self._status
         yield Footer()
 
     def on_mount(self) -> None:
@@ -126,12 +163,14 @@ class CompareScreen(TextualScreen[None]):
             session.start()
             seeker.start()
         self.go_to(0)
+        self._compare()
         self.set_interval(1 / _FRAMES_PER_S, self.tick)
         self.set_interval(0.25, self.refresh_progress)
         self.refresh_progress()
 
     def on_unmount(self) -> None:
         """Stop everything."""
+        self._number += 1
         for session, seeker in zip(self.sessions, self.seekers, strict=True):
             seeker.close()
             session.close()
@@ -148,7 +187,7 @@ class CompareScreen(TextualScreen[None]):
 
     def go_to(self, t_us: int, seq: int | None = None) -> None:
         """Put the first playhead somewhere; the second follows."""
-        self.playback.place(min(max(0, t_us), self.sessions[0].duration_us), seq)
+        self.playback.place(min(max(0, t_us), self.duration_us), seq)
         self._request(seq)
 
     def _request(self, seq: int | None) -> None:
@@ -163,12 +202,12 @@ class CompareScreen(TextualScreen[None]):
         now = self._clock()
         elapsed, self._last_tick = now - self._last_tick, now
         if self.playback.playing:
-            self.playback.tick(elapsed, end_us=self.sessions[0].duration_us)
+            self.playback.tick(elapsed, end_us=self.duration_us)
             self._request(None)
 
     def refresh_progress(self) -> None:
         """Show how far the background work is, and what went wrong."""
-        self.query_one(Timeline).set_duration(self.sessions[0].duration_us)
+        self.query_one(Timeline).set_duration(self.duration_us)
         self._show_status()
         problem = next((s.problem for s in self.sessions if s.problem is not None), None)
         if problem is not None and not self._problem_told:
@@ -190,20 +229,94 @@ class CompareScreen(TextualScreen[None]):
         """Go where the user clicked."""
         self.go_to(message.t_us)
 
+    # -- differences -----------------------------------------------------------------
+
+    def _compare(self) -> None:
+        """Look for differences in a thread; a search that is going on ends."""
+        self._number += 1
+        self.differences_us, self.compared = [], 0.0
+        self.query_one(Timeline).set_extra("difference", ())
+        number, by_exchange = self._number, self.by_exchange
+        self.run_worker(
+            lambda: self._look(number, by_exchange=by_exchange),
+            thread=True,
+            group="compare",
+            exit_on_error=False,
+        )
+
+    def _look(self, number: int, *, by_exchange: bool) -> None:
+        """In a thread: play both, and tell in portions where differences begin."""
+        first, second = self.sessions
+
+        def stop() -> bool:
+            first.aside()
+            second.aside()
+            return self._number != number
+
+        while not all(session.indexed.wait(_WAIT_S) for session in self.sessions):
+            if stop():
+                return
+        portion: list[int] = []
+        told = time.monotonic()
+        try:
+            for t_us, begun in differences(first, second, by_exchange=by_exchange, stop=stop):
+                portion.extend(begun)
+                if time.monotonic() - told >= _REPORT_S:
+                    share = t_us / max(1, self.duration_us)
+                    self.post_message(self.Compared(number, portion, share))
+                    portion, told = [], time.monotonic()
+        except (CassetteError, OSError, ValueError):
+            self.log("the comparison ended early")  # whoever indexes says why
+        self.post_message(self.Compared(number, portion, 1.0))
+
+    def on_compare_screen_compared(self, message: Compared) -> None:
+        """Mark where differences begin."""
+        if message.number != self._number:
+            return
+        self.differences_us.extend(message.times_us)
+        self.compared = message.share
+        self.query_one(Timeline).set_extra("difference", self.differences_us)
+        self._show_status()
+
+    def action_difference(self, by: int) -> None:
+        """The next or last moment at which they begin to differ."""
+        times, t_us = self.differences_us, self.playback.t_us
+        place = bisect_right(times, t_us) if by > 0 else bisect_left(times, t_us) - 1
+        if 0 <= place < len(times):
+            self.playback.playing = False
+            self.go_to(times[place])
+        else:
+            self._said = "there is none" if self.compared >= 1 else "none is known yet"
+            self._show_status()
+
+    # -- showing ---------------------------------------------------------------------
+
+    def on_key(self) -> None:
+        """What was said is old now."""
+        self._said = None
+
     def _show_status(self) -> None:
         self.query_one(Timeline).position_us = self.playback.t_us
         cells = sum(map(len, self.differing.values()))
         rows = len(self.differing)
-        same = f"{cells} cells in {rows} rows differ" if cells else "the same screen"
         other = self.shown[1]
         state = "\u25b6" if self.playback.playing else "\u2016"
+        known = "" if self.compared >= 1 else f", {self.compared:.0%} compared"
         parts = [
             f"{state} {clock_text(self.playback.t_us)}",
             f"beside {clock_text(other.t_us if other else 0)}",
+            f"{self.playback.speed:g}x",
             "same exchange" if self.by_exchange else "same time",
-            same,
+            f"{cells} cells in {rows} rows differ" if cells else "the same screen",
+            f"{len(self.differences_us)} differences{known}",
         ]
-        self.query_one("#status", Static).update(Text("  ".join(parts), no_wrap=True))
+        if self._said is not None:
+            parts.append(self._said)
+        if any(shown is not None and not shown.exact for shown in self.shown):
+            parts.append("stored frame")
+        self._status.show("  ".join(parts))
+
+    # -- keys ------------------------------------------------------------------------
 
     def action_toggle_play(self) -> None:
         """Play, or pause."""
@@ -231,12 +344,19 @@ class CompareScreen(TextualScreen[None]):
 
     def action_edge(self, share: int) -> None:
         """The start or the end."""
-        self.go_to(self.sessions[0].duration_us * share)
+        self.go_to(self.duration_us * share)
+
+    def action_speed(self, by: int) -> None:
+        """Faster or slower."""
+        self.playback.faster() if by > 0 else self.playback.slower()
+        self._show_status()
 
     def action_sync(self) -> None:
         """Same time, or same exchange."""
         self.by_exchange = not self.by_exchange
-        self._request(self.playback.seq)
+        self.go_to(self.playback.t_us)
+        self.refresh_progress()
+        self._compare()
 
     def action_scroll(self, cols: int, rows: int) -> None:
         """Scroll both screens."""
@@ -245,7 +365,7 @@ class CompareScreen(TextualScreen[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.app.push_screen(HelpScreen(_HELP, "Cells that differ are marked on both sides."))
+        self.app.push_screen(HelpScreen(_HELP, _LEGEND))
 
     def action_leave(self) -> None:
         """Quit."""

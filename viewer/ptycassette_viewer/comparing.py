@@ -27,22 +27,33 @@ def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
 def matching_time(t_us: int, ours: Session, theirs: Session, *, by_exchange: bool) -> int:
     """The moment of ``theirs`` that belongs to ``t_us`` of ``ours``.
 
-    By exchange, both stand as long behind the start of the exchange of the same
-    number; where theirs was shorter, it waits at its end.
+    By exchange, both stand equally far into the exchange of the same number, measured
+    from its first event to its last: they begin it together and end it together, however
+    long each took.
     """
     if not by_exchange:
         return min(t_us, theirs.duration_us)
     place = ours.exchanges.place_of(ours.index.at(t_us))
     if place < 0:
-        return min(t_us, theirs.duration_us)
-    number = ours.exchanges.number(place)
-    other = number - theirs.exchanges.number(0)
-    cuts = theirs.exchanges
-    if not 0 <= other < len(cuts):
+        return 0
+    other = _place_of_number(theirs, ours.exchanges.number(place))
+    if not 0 <= other < len(theirs.exchanges):
         return theirs.duration_us if other >= 0 else 0
-    since_us = t_us - ours.index.time_of(ours.exchanges.starts[place])
-    start_us = theirs.index.time_of(cuts.starts[other])
-    end_us = theirs.duration_us
-    if other + 1 < len(cuts):
-        end_us = theirs.index.time_of(cuts.starts[other + 1] - 1)
-    return min(start_us + since_us, max(start_us, end_us))
+    start_us, length_us = _span(ours, place)
+    other_us, other_length_us = _span(theirs, other)
+    since_us = t_us - start_us
+    if since_us >= length_us:
+        return other_us + other_length_us
+    return other_us - (-since_us * other_length_us // length_us)  # rounded up: not before it
+
+
+def _place_of_number(session: Session, number: int) -> int:
+    return number - session.exchanges.number(0)
+
+
+def _span(session: Session, place: int) -> tuple[int, int]:
+    """When an exchange begins, and how long it is from there to its last event."""
+    cuts, index = session.exchanges, session.index
+    last = cuts.starts[place + 1] - 1 if place + 1 < len(cuts) else index.count
+    start_us = index.time_of(cuts.starts[place])
+    return start_us, index.time_of(last) - start_us

@@ -17,6 +17,8 @@ from ptycassette.model import Cursor, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.comparing import differing_cells, matching_time
+from ptycassette_viewer.differences import differences
+from ptycassette_viewer.widgets.timeline import Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -49,14 +51,100 @@ def test_cells_that_differ_are_found() -> None:
 def test_exchanges_are_matched_by_number(
     pair: tuple[Path, Path], session_of: Callable[[Path], Any]
 ) -> None:
-    """As long behind the start of the exchange, not behind the start of the recording."""
+    """Both begin an exchange together and end it together, however long each took."""
     first, second = map(session_of, pair)
 
-    def at(t_s: int, *, by_exchange: bool) -> int:
-        return matching_time(t_s * S, first, second, by_exchange=by_exchange) // S
+    def at(t_s: float, *, by_exchange: bool = True) -> float:
+        return matching_time(round(t_s * S), first, second, by_exchange=by_exchange) / S
 
-    assert [at(t_s, by_exchange=True) for t_s in (0, 3, 5, 6)] == [0, 0, 50, 51]
+    assert [at(t_s) for t_s in (0, 3, 5, 5.5, 6)] == [0, 0, 50, 51, 52]
     assert at(6, by_exchange=False) == 6
+
+
+def test_an_exchange_that_the_other_has_not_is_its_end(
+    make: Callable[..., Path], session_of: Callable[[Path], Any]
+) -> None:
+    """The shorter one waits there."""
+    first = session_of(make(Output(0, b"$ "), Typed(S, b"x"), Output(2 * S, b"y"), name="a"))
+    second = session_of(make(Output(0, b"$ "), Output(S // 2, b"!"), name="b"))
+
+    assert matching_time(2 * S, first, second, by_exchange=True) == S // 2
+
+
+@pytest.mark.parametrize(("by_exchange", "wanted"), [(True, [6]), (False, [5.5])])
+def test_where_they_begin_to_differ_is_found(
+    make: Callable[..., Path],
+    session_of: Callable[[Path], Any],
+    by_exchange: bool,
+    wanted: list[float],
+) -> None:
+    """A row that stays different is told once, on the clock of the first."""
+    first = session_of(
+        make(
+            Output(0, b"$ "),
+            Typed(5 * S, b"date\r"),
+            Output(5_500_000, b"\r\nmon"),
+            Output(6 * S, b"day\r\n"),
+            name="a",
+        )
+    )
+    second = session_of(
+        make(
+            Output(0, b"$ "),
+            Typed(50 * S, b"date\r"),
+            Output(51 * S, b"\r\nmon"),
+            Output(52 * S, b"dax\r\n"),
+            name="b",
+        )
+    )
+    found = differences(first, second, by_exchange=by_exchange)
+
+    assert [t_us / S for _, begun in found for t_us in begun] == wanted
+
+
+def test_what_blinks_is_no_difference(
+    make: Callable[..., Path], session_of: Callable[[Path], Any]
+) -> None:
+    """One cut its repaint in two, a moment apart; one line more stays different."""
+    first = session_of(
+        make(Output(S, b"one\r\n"), Output(S + 9_000, b"two\r\n"), Output(3 * S, b"!"), name="a")
+    )
+    second = session_of(make(Output(S, b"one\r\ntwo\r\n"), Output(4 * S, b"?"), name="b"))
+    found = differences(first, second, by_exchange=False)
+
+    assert [t_us for _, begun in found for t_us in begun] == [3 * S]
+
+
+def test_the_same_recording_never_differs(agents: Path, session_of: Callable[[Path], Any]) -> None:
+    """At any moment, both ways."""
+    first, second = (session_of(agents / "codex-tui") for _ in range(2))
+    for by_exchange in (True, False):
+        looked = list(differences(first, second, by_exchange=by_exchange))
+
+        assert len(looked) > 20
+        assert not any(begun for _, begun in looked)
+
+
+def test_every_difference_is_one(agents: Path, session_of: Callable[[Path], Any]) -> None:
+    """Where one begins, the screens that belong together differ."""
+    first, second = session_of(agents / "codex-tui"), session_of(agents / "codex-account")
+    heads = first.head(), second.head()
+    found = [t for _, begun in differences(first, second, by_exchange=True) for t in begun]
+    for t_us in found:
+        other_us = matching_time(t_us, first, second, by_exchange=True)
+        heads[0].move(first.index.at(t_us))
+        heads[1].move(second.index.at(other_us))
+
+        assert differing_cells(heads[0].screen, heads[1].screen)
+    assert found == sorted(set(found))
+    assert found
+
+
+def test_a_stopped_comparison_ends(agents: Path, session_of: Callable[[Path], Any]) -> None:
+    """When the user leaves, or synchronises by something else."""
+    session = session_of(agents / "codex-tui")
+
+    assert list(differences(session, session, by_exchange=False, stop=lambda: True)) == []
 
 
 @pytest.mark.parametrize(("size", "narrow"), [((160, 40), False), ((80, 24), True)])
@@ -87,6 +175,42 @@ def test_differences_are_marked_and_told(
     assert "same time" in told[0]
     assert "same exchange" in told[1]
     assert "differ" in told[0]
+
+
+async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
+    """Until both were played to their ends."""
+    for _ in range(1000):
+        await rest(pilot, screen)
+        if screen.compared >= 1:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("never compared")
+
+
+def test_keys_lead_from_difference_to_difference(pair: tuple[Path, Path]) -> None:
+    """D to the next, shift+D back; the end of the list is said, and they are on the timeline."""
+    times: list[int] = []
+    texts: list[str] = []
+
+    async def run() -> None:
+        app = ViewerApp(pair[0], other=pair[1])
+        async with app.run_test(size=(160, 40)) as pilot:
+            screen = pilot.app.screen
+            assert isinstance(screen, CompareScreen)
+            await compared(pilot, screen)
+            for key in ("d", "d", "end", "D", "s", "home"):
+                await pilot.press(key)
+                await compared(pilot, screen)
+                times.append(screen.playback.t_us // S)
+                texts.append(str(screen.query_one("#status", Static).render()))
+            texts.append(screen.query_one(Timeline).render_line(1).text)
+
+    asyncio.run(run())
+
+    assert times == [6, 6, 6, 6, 6, 0]
+    assert "1 differences" in texts[0]
+    assert "there is none" in texts[1]
+    assert "\u2260" in texts[-1]
 
 
 async def rest(pilot: Pilot[Any], screen: CompareScreen) -> None:

@@ -1,0 +1,105 @@
+"""The moments at which two recordings begin to differ, found by playing both. No Textual here.
+
+At every moment at which either of them changes, the screens that belong together are
+compared. A difference begins where a row begins to differ: what stays different is told
+once. What lasts shorter than a blink is none, because programs repaint in pieces that are
+never cut twice in the same places.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+
+from ptycassette import Screen
+from ptycassette_viewer.comparing import matching_time
+from ptycassette_viewer.session import Head, Session
+
+__all__ = ["MAX_DIFFERENCES", "differences"]
+
+MAX_DIFFERENCES = 10_000
+BLINK_US = 50_000
+
+
+def differences(
+    first: Session,
+    second: Session,
+    *,
+    by_exchange: bool,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[int, list[int]]]:
+    """How far the comparison is, and the moments known by now at which differences begin.
+
+    Args:
+        first: indexed; whose time is counted, in microseconds.
+        second: the other, indexed.
+        by_exchange: see ``matching_time``.
+        stop: asked at every moment; ends it.
+    """
+    heads = first.head(), second.head()
+    lasting = _Lasting()
+    t_us = left = 0
+    for t_us in _moments(first, second, by_exchange=by_exchange):
+        other_us = matching_time(t_us, first, second, by_exchange=by_exchange)
+        if not (_move(heads[0], first, t_us, stop) and _move(heads[1], second, other_us, stop)):
+            return
+        begun = lasting.at(t_us, _differing_rows(heads[0].screen, heads[1].screen))
+        left += len(begun)
+        yield t_us, begun
+        if left >= MAX_DIFFERENCES:
+            return
+    yield t_us, lasting.at(t_us + BLINK_US, lasting.rows)
+
+
+class _Lasting:
+    """Rows that differ, and since when; tells the beginnings of what lasts."""
+
+    def __init__(self) -> None:
+        self.rows: frozenset[int] = frozenset()
+        self._since: dict[int, int] = {}
+
+    def at(self, t_us: int, rows: frozenset[int]) -> list[int]:
+        """The beginnings of what was different until now, and long enough, and is not told yet."""
+        begun = {since for since in self._since.values() if t_us - since >= BLINK_US}
+        self._since = {
+            row: since for row, since in self._since.items() if row in rows and since not in begun
+        }
+        self._since.update(dict.fromkeys(rows - self.rows, t_us))
+        self.rows = rows
+        return sorted(begun)
+
+
+def _move(head: Head, session: Session, t_us: int, stop: Callable[[], bool]) -> bool:
+    return not stop() and head.move(session.index.at(t_us), stop)
+
+
+def _moments(first: Session, second: Session, *, by_exchange: bool) -> Iterator[int]:
+    """When either screen may change, on the clock of the first, each once."""
+    theirs = (
+        matching_time(t_us, second, first, by_exchange=by_exchange) if by_exchange else t_us
+        for t_us in _changes(second)
+    )
+    last = -1
+    for t_us in heapq.merge(_changes(first), theirs):
+        if t_us > last:
+            yield t_us
+            last = t_us
+
+
+def _changes(session: Session) -> Iterator[int]:
+    index = session.index
+    for seq in heapq.merge(index.of_kind("output"), index.of_kind("resize")):
+        yield index.time_of(seq)
+
+
+def _differing_rows(a: Screen, b: Screen) -> frozenset[int]:
+    return frozenset(
+        row for row in range(max(a.size.rows, b.size.rows)) if _row(a, row) != _row(b, row)
+    )
+
+
+def _row(screen: Screen, row: int) -> tuple[object, ...] | None:
+    if row >= screen.size.rows:
+        return None
+    text = screen.rows[row] if row < len(screen.rows) else ""
+    return text, screen.styles[row] if row < len(screen.styles) else (), screen.size.cols
