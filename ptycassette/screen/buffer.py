@@ -14,7 +14,7 @@ from collections import deque
 
 from ptycassette.model import DEFAULT_STYLE, Style
 from ptycassette.screen.charsets import Charset
-from ptycassette.screen.grid import Row
+from ptycassette.screen.grid import BLANK, Row, Uniform
 from ptycassette.screen.pens import Pen
 from ptycassette.screen.reflow import Lines, narrow, widen
 
@@ -47,6 +47,7 @@ class Buffer:
     """
 
     __slots__ = (
+        "_blank",
         "bottom",
         "columns",
         "history",
@@ -76,6 +77,7 @@ class Buffer:
         self.scrollback = scrollback or 0
         self.reflows = scrollback is not None
         self.traced = traced
+        self._blank = Uniform(columns, BLANK, style)
         self.rows = [self.blank_row(style) for _ in range(lines)]
         self.history: deque[Row] = deque(maxlen=self.scrollback)
         self.x = self.y = 0
@@ -85,7 +87,16 @@ class Buffer:
 
     def blank_row(self, style: Style, *, wrapped: bool = False) -> Row:
         """A new row of this buffer's width."""
-        return Row(self.columns, style, wrapped=wrapped, traced=self.traced)
+        if self.traced:
+            return Row(self.columns, style, wrapped=wrapped, traced=True)
+        return Row.sharing(self.blank(style), wrapped=wrapped)
+
+    def blank(self, style: Style) -> Uniform:
+        """The cells of an empty row."""
+        cells = self._blank
+        if cells.style is not style:
+            cells = self._blank = Uniform(self.columns, BLANK, style)
+        return cells
 
     def scroll(self, style: Style, *, wrapped: bool = False) -> None:
         """Move the rows between the margins up by one; the top one goes to the history."""
@@ -93,7 +104,7 @@ class Buffer:
         gone = rows.pop(top)
         if top == 0:
             self.history.append(gone)
-        rows.insert(self.bottom, Row(self.columns, style, wrapped=wrapped, traced=self.traced))
+        rows.insert(self.bottom, self.blank_row(style, wrapped=wrapped))
 
     def insert_rows(self, at: int, count: int, style: Style) -> None:
         """Push ``count`` blank rows in at row ``at``; rows fall out at the bottom margin."""
@@ -138,6 +149,7 @@ class Buffer:
         self.saved.x = min(self.saved.x, columns - 1)
         before = self.columns
         self.columns, self.lines = columns, lines
+        self._blank = Uniform(columns, BLANK, DEFAULT_STYLE)
         self.top, self.bottom = 0, lines - 1
         if self.reflows and before != columns:
             self._reflow(before)

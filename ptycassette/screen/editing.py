@@ -7,7 +7,7 @@ Method names are pyte's where pyte has the function. Semantics: xterm.js.
 from __future__ import annotations
 
 from ptycassette.screen.core import Core
-from ptycassette.screen.grid import BLANK
+from ptycassette.screen.grid import BLANK, Uniform
 
 __all__ = ["Editing"]
 
@@ -38,9 +38,10 @@ class Editing(Core):
                 return
             case _:
                 return
+        blank = buf.blank(erase)
         for y in whole:
             row = buf.rows[y]
-            row.fill(BLANK, erase, unprotected_only=private)
+            row.fill(blank, unprotected_only=private)
             row.wrapped = False
 
     def _end_wrap_after(self) -> None:
@@ -69,10 +70,14 @@ class Editing(Core):
             left = len(chars) - x
             if left != self.columns - x or row.origins is not None or (left and chars[x] == ""):
                 row.replace(x, self.columns, erase)
-            else:
+            elif not x:
+                row.share(buf.blank(erase))
+            elif row.own:
                 chars[x:] = [BLANK] * left
                 row.styles[x:] = [erase] * left
                 row.view = None
+            else:
+                row.replace(x, self.columns, erase)
             if x == 0:
                 row.wrapped = False
             return
@@ -180,7 +185,8 @@ class Editing(Core):
         if self.watched:
             self.losing(0, self.lines - 1)
         self._move_to(0, 0)
+        cells = Uniform(self.columns, "E", self.pen.style)
         for row in self.buf.rows[self.buf.y :]:
-            row.fill("E", self.pen.style)
+            row.fill(cells)
             row.wrapped = False
         self._move_to(0, 0)

@@ -16,6 +16,11 @@ that the ordinary one does not pay.
 ``view`` caches the row's text and style runs; whoever changes a cell sets it to
 ``None``.
 
+Rows that are all alike (blank, or filled by DECALN) share their lists, so that
+clearing a screen of a million cells or scrolling it costs no more than its rows. ``own``
+says whether the lists are the row's own; whoever changes them directly calls
+``take_over`` first when they are not.
+
 The semantics of insert, delete and replace, above all what happens to half of a
 wide character, are those of xterm.js.
 """
@@ -30,7 +35,7 @@ from typing import Final
 from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
 from ptycassette.screen.pens import is_protected, public_style
 
-__all__ = ["BLANK", "Origin", "Row", "collect_runs"]
+__all__ = ["BLANK", "Origin", "Row", "Uniform", "collect_runs"]
 
 BLANK: Final = "\0"
 
@@ -53,6 +58,25 @@ def collect_runs(styles: list[Style]) -> Iterator[StyleRun]:
         col += length
 
 
+class Uniform:
+    """What rows share in which every cell is the same. Never changed.
+
+    Args:
+        cols: how many cells.
+        char: what is in each of them.
+        style: how they are painted.
+    """
+
+    __slots__ = ("chars", "style", "styles", "view")
+
+    def __init__(self, cols: int, char: str, style: Style) -> None:
+        self.style = style
+        self.chars = [char] * cols
+        self.styles = [style] * cols
+        text = "" if char == BLANK else char * cols
+        self.view = (text, tuple(collect_runs(self.styles)))
+
+
 class Row:
     """One row of cells.
 
@@ -63,7 +87,7 @@ class Row:
         traced: whether to keep ``origins``.
     """
 
-    __slots__ = ("chars", "origins", "styles", "view", "wrapped")
+    __slots__ = ("chars", "origins", "own", "styles", "view", "wrapped")
 
     def __init__(
         self,
@@ -75,9 +99,32 @@ class Row:
     ) -> None:
         self.chars = [BLANK] * cols
         self.styles = [style] * cols
+        self.own = True
         self.origins: list[Origin | None] | None = [None] * cols if traced else None
         self.wrapped = wrapped
         self.view: tuple[str, tuple[StyleRun, ...] | None] | None = None
+
+    @classmethod
+    def sharing(cls, cells: Uniform, *, wrapped: bool = False) -> Row:
+        """A row that is like all others of its kind, until somebody writes to it. Untraced."""
+        row = cls.__new__(cls)
+        row.chars, row.styles, row.view = cells.chars, cells.styles, cells.view
+        row.own = False
+        row.origins = None
+        row.wrapped = wrapped
+        return row
+
+    def share(self, cells: Uniform) -> None:
+        """Be like all others of that kind from now on."""
+        self.chars, self.styles, self.view = cells.chars, cells.styles, cells.view
+        self.own = False
+
+    def take_over(self) -> None:
+        """Have lists of its own, because they are about to change."""
+        if not self.own:
+            length = len(self.chars)
+            self.chars, self.styles = [self.chars[0]] * length, [self.styles[0]] * length
+            self.own = True
 
     def text(self, cols: int) -> str:
         """The row's text, right-trimmed. Cells beyond ``cols`` are hidden."""
@@ -107,19 +154,28 @@ class Row:
 
     def set_blank(self, col: int, style: Style) -> None:
         """Empty one cell."""
+        if not self.own:
+            self.take_over()
         self.chars[col] = BLANK
         self.styles[col] = style
         if self.origins is not None:
             self.origins[col] = None
 
-    def fill(self, char: str, style: Style, *, unprotected_only: bool = False) -> None:
+    def fill(self, cells: Uniform, *, unprotected_only: bool = False) -> None:
         """Set every cell."""
-        if unprotected_only and any(map(is_protected, self.styles)):
-            self.replace(0, len(self.chars), style, unprotected_only=True)
-            return
         length = len(self.chars)
-        self.chars = [char] * length
-        self.styles = [style] * length
+        if unprotected_only and any(
+            map(is_protected, self.styles if self.own else self.styles[:1])
+        ):
+            self.replace(0, length, cells.style, unprotected_only=True)
+            return
+        if self.origins is None and length == len(cells.chars):
+            self.share(cells)
+            return
+        # As long as a wider screen left it, or traced.
+        self.chars = [cells.chars[0]] * length
+        self.styles = [cells.style] * length
+        self.own = True
         if self.origins is not None:
             self.origins = [None] * length
         self.view = None
@@ -131,6 +187,11 @@ class Row:
         chars = self.chars
         length = len(chars)
         end = min(end, length)
+        if not self.own:
+            if self._is_blank(style):
+                return
+            self.take_over()
+            chars = self.chars
         self.view = None
         if start < length and chars[start] == "" and start:
             self.set_blank(start - 1, style)
@@ -154,6 +215,11 @@ class Row:
         chars = self.chars
         length = len(chars)
         count = min(count, length - col)
+        if not self.own:
+            if self._is_blank(style):
+                return
+            self.take_over()
+            chars = self.chars
         self.view = None
         if col and chars[col] == "":
             self.set_blank(col - 1, style)
@@ -174,6 +240,11 @@ class Row:
         chars = self.chars
         length = len(chars)
         count = min(count, length - col)
+        if not self.own:
+            if self._is_blank(style):
+                return
+            self.take_over()
+            chars = self.chars
         self.view = None
         if col and chars[col] == "":
             self.set_blank(col - 1, style)
@@ -192,6 +263,7 @@ class Row:
         missing = cols - len(self.chars)
         if not missing:
             return
+        self.take_over()
         self.view = None
         if missing > 0:
             self.chars.extend([BLANK] * missing)
@@ -207,6 +279,7 @@ class Row:
 
     def copy_cells(self, source: Row, start: int, col: int, count: int) -> None:
         """Copy ``count`` cells of ``source`` from ``start`` to ``col``."""
+        self.take_over()
         self.chars[col : col + count] = source.chars[start : start + count]
         self.styles[col : col + count] = source.styles[start : start + count]
         if self.origins is not None and source.origins is not None:
@@ -216,10 +289,16 @@ class Row:
     def trimmed_length(self) -> int:
         """How many cells there are up to the last one that was written to."""
         chars = self.chars
+        if not self.own and chars[0] == BLANK:
+            return 0
         for col in range(len(chars) - 1, -1, -1):
             if chars[col] != BLANK:
                 return col + 1
         return 0
+
+    def _is_blank(self, style: Style) -> bool:
+        """Whether emptying cells of this row, which are all alike, in that style changes none."""
+        return self.chars[0] == BLANK and self.styles[0] is style
 
     def _mend(self) -> None:
         """Empty halves of wide characters that lost their other half."""

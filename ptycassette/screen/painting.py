@@ -46,6 +46,8 @@ class Painting(Core):
             return
         # What nearly all text is: ASCII that fits in the row.
         row = buf.rows[buf.y]
+        if not row.own:
+            row.take_over()
         chars, styles, style = row.chars, row.styles, self.pen.style
         if chars[x] == "" and x:
             chars[x - 1] = BLANK
@@ -120,6 +122,8 @@ class Painting(Core):
                     x = cols - 1
             count = min(left, cols - x)
             row = buf.rows[buf.y]
+            if not row.own:
+                row.take_over()
             chars, styles = row.chars, row.styles
             end = x + count
             if chars[x] == "" and x:
@@ -157,6 +161,8 @@ class Painting(Core):
                 done += 1
                 continue
             row = buf.rows[buf.y]
+            if not row.own:
+                row.take_over()
             chars, styles = row.chars, row.styles
             end = x + 2 * count
             if chars[x] == "" and x:
@@ -209,6 +215,7 @@ class Painting(Core):
                 return
             self._carry_over(before)
         row = buf.rows[buf.y]
+        row.take_over()
         chars = row.chars
         x = buf.x - 1
         if chars[x] == "" and x:
@@ -255,6 +262,7 @@ class Painting(Core):
         row, x = buf.rows[buf.y], buf.x
         if self.insert_mode:
             row.insert(x, width, self.pen.style)
+        row.take_over()
         chars = row.chars
         if chars[x] == "" and x:
             row.set_blank(x - 1, self.pen.style)

@@ -13,6 +13,7 @@ Not part of the state: signals and answers that nobody has taken yet.
 from __future__ import annotations
 
 from collections import deque
+from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -112,13 +113,14 @@ class _Styles:
 
 
 def _pack_row(row: Row, styles: _Styles) -> _Row:
+    if not row.own:
+        return _Row(row.chars, [(styles.number(row.styles[0]), len(row.styles))], row.wrapped)
     runs: list[tuple[int, int]] = []
-    for style in row.styles:
-        number = styles.number(style)
+    for style, cells in groupby(row.styles):
+        number, length = styles.number(style), len(list(cells))
         if runs and runs[-1][0] == number:
-            runs[-1] = (number, runs[-1][1] + 1)
-        else:
-            runs.append((number, 1))
+            length += runs.pop()[1]
+        runs.append((number, length))
     return _Row(row.chars, runs, row.wrapped)
 
 
