@@ -45,14 +45,17 @@ def plain(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
-_ASCII_AWAY = dict.fromkeys([*range(0x21), 0x7F, ord("|"), ord(">")])
+_ASCII_AWAY = bytes([*range(0x21), 0x7F, ord("|"), ord(">")])
+_OTHERS_AWAY = re.compile(
+    rb"\xc2[\xa0\xad\xb7]"
+    rb"|\xe2(?:\x80[\x80-\x8f\xa2\xa8-\xaf]|\x81\xa0|\x8e\xbf|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])"
+    rb"|\xe3\x80\x80|\xef\xbb\xbf"
+)
 
 
 def squeeze(text: str) -> str:
     """Canonical ``text`` without blanks, borders and invisible characters."""
-    if text.isascii():
-        return text.translate(_ASCII_AWAY)  # the same, ten times as fast
-    return "".join(
-        line.translate(_ASCII_AWAY) if line.isascii() else SQUEEZED_AWAY.sub("", line)
-        for line in text.split("\n")
-    )
+    raw = text.encode("latin-1")
+    if not text.isascii():
+        raw = _OTHERS_AWAY.sub(b"", raw)  # first, so that nothing new comes together
+    return raw.translate(None, _ASCII_AWAY).decode("latin-1")

@@ -7,11 +7,14 @@ read, and their neighbours, are copied; copies are searched many at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ptycassette.model import Size
 from ptycassette.screen.grid import Row
 from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.rows import (
     Line,
     RowCopy,
@@ -19,24 +22,36 @@ from ptycassette.scrub.rows import (
     Segment,
     chained,
     continues,
+    follows,
     joined_rows,
-    open_ended,
+    line_of,
 )
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]
 
-_BLOCK = 16384
+_BLOCK = 65536
 _BATCH = 32768
 _AROUND = 48
+_BEFORE = 24
+_MOST_REMEMBERED = 1 << 20
+_PART = 16384
+_BREAK = re.compile(b"\r\n")
 
 
 class OutputCells:
-    """The cells that output paints. ``size`` is the size of the terminal at the start."""
+    """The cells that output paints. ``size`` is the size of the terminal at the start.
+
+    Attributes:
+        repeats: whether rows were left out because they had been searched as they are.
+    """
 
     def __init__(self, size: Size) -> None:
         self._trace = FastTrace(size, before_loss=self._read)
         self._held = bytearray()
+        self._seen: set[tuple[str, ...]] = set()
+        self._seen_length = 0
+        self.repeats = False
         self._new()
 
     def _new(self) -> None:
@@ -44,22 +59,53 @@ class OutputCells:
         self._starts: list[int] = []
         self._segments: list[Segment | None] = []
         self._length = 0
+        self._pending: list[tuple[str, ...]] = []
+
+    def forget(self) -> None:
+        """More is known than before: rows that were searched are searched again."""
+        self._seen.clear()
+        self._seen_length = 0
 
     def feed(self, data: bytes) -> Iterator[ScreenView]:
         """Take bytes; views whenever enough rows were read."""
         self._held += data
         while len(self._held) >= _BLOCK:
-            self._trace.feed(bytes(self._held[:_BLOCK]))
+            block = bytes(self._held[:_BLOCK])
             del self._held[:_BLOCK]
-            if self._length >= _BATCH:
-                yield self._take()
+            for part in self._parts(block):
+                self._trace.feed(part)
+                if self._length >= _BATCH:
+                    yield from self._take()
+
+    def _parts(self, block: bytes) -> Iterator[bytes]:
+        """What of a block has to be painted; floods of lines are skipped on the way."""
+        lines, cols = self._trace.terminal.lines, self._trace.terminal.columns
+        at = 0
+        for start, end in floods(block, lines=lines, cols=cols):
+            breaks = [found.start() + 2 for found in _BREAK.finditer(block, start, end)]
+            first, last = breaks[lines + _BEFORE], breaks[-lines]
+            yield block[at:first]
+            at = first
+            if not self._trace.steady:
+                continue
+            context = breaks[lines]
+            offset = self._trace.offset - (first - context)
+            flood = Flood(block[context:end], offset=offset, cols=cols)
+            if flood.read():
+                self._read()
+                for group in flood.broken():
+                    self._add_joined(group)
+                self._trace.skip(block[first:last])
+                at = last
+        for start in range(at, len(block), _PART):
+            yield block[start : start + _PART]
 
     def resize(self, size: Size) -> Iterator[ScreenView]:
         """The terminal takes another size."""
         self._flush()
         self._trace.resize(size)
         if self._length >= _BATCH:
-            yield self._take()
+            yield from self._take()
 
     def rest(self) -> Iterator[ScreenView]:
         """What is on the screens at the end."""
@@ -70,7 +116,7 @@ class OutputCells:
             terminal.buf = terminal.main
             self._read()
         if self._length:
-            yield self._take()
+            yield from self._take()
 
     def _flush(self) -> None:
         self._trace.feed(bytes(self._held))
@@ -95,34 +141,53 @@ class OutputCells:
     def _copy(self, rows: Sequence[Row], first: int, last: int, texts: list[str]) -> None:
         """Copy rows ``first`` up to ``last``, which show ``texts``.
 
-        Most rows end before the margin and are lines of their own. The others are taken
-        apart, together with the rows around that they may belong to.
+        Most rows are lines of their own. The others are taken apart, together with the
+        rows around that they may belong to.
         """
         cols = self._trace.terminal.columns
-        open_ends = [open_ended(text, cols) for text in texts]
+        before = rows[first - 1].text(cols) if first else ""
+        after = rows[last].text(cols) if last < len(rows) else ""
+        joins = [
+            row.wrapped or follows(above, text, self._width(rows, number - 1, above))
+            for number, (row, (above, text)) in enumerate(
+                zip(rows[first : last + 1], pairwise((before, *texts, after)), strict=False), first
+            )
+        ]
+        if last == len(rows):
+            joins.append(False)
         for number in chained(texts):
-            open_ends[number] = True
-        opens = first > 0 and open_ended(rows[first - 1].text(cols), cols)
-        number, count = 0, last - first
-        while number < count:
-            row = rows[first + number]
-            if not (opens or row.wrapped or open_ends[number]):
-                if texts[number]:
-                    self._add_row(row, texts[number])
-                number += 1
+            joins[number + 1] = True
+        start, count = 0, last - first
+        if not (joins[0] or joins[-1]):
+            key = (before, *texts, after)
+            if key in self._seen:
+                self.repeats = True
+                return
+            self._pending.append(key)
+        for number in range(count):
+            if joins[number + 1] and number + 1 < count:
                 continue
-            start = number
-            opens = True
-            while number < count and (opens or rows[first + number].wrapped):
-                opens = open_ends[number]
-                number += 1
-            self._copy_joined(rows, first + start, first + number)
+            if start == number and not joins[start] and not joins[number + 1]:
+                if texts[number]:
+                    self._add_row(rows[first + number], texts[number])
+            else:
+                self._copy_joined(rows, first + start, first + number + 1)
+            start = number + 1
+
+    def _width(self, rows: Sequence[Row], number: int, text: str) -> int:
+        """How many characters fit in a row that shows ``text``."""
+        if text.isascii():
+            return self._trace.terminal.columns
+        return len(rows[number].chars) - rows[number].chars.count("")
 
     def _add_row(self, row: Row, text: str) -> None:
         """A row that is a line of its own."""
-        if not text.isascii():
+        origins = row.origins or []
+        if text.isascii():
+            copy = RowCopy(text, origins[: len(text)], row.wrapped)
+        else:
+            copy = RowCopy(row.chars[:], origins[:], row.wrapped)
             text = canonical(text)
-        copy = RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped)
         self._starts += (self._length, self._length + len(text))
         self._segments += (Segment(copy, 0, len(text)), None)
         self._texts.append(text)
@@ -141,6 +206,10 @@ class OutputCells:
             if not (row.wrapped or continues(lines[-1], line)):
                 break
             lines.append(line)
+        self._add_joined(lines)
+
+    def _add_joined(self, lines: Sequence[Line]) -> None:
+        """Rows, those joined that belong together."""
         for text, segments in joined_rows(lines):
             if not text or text.isspace():
                 continue
@@ -152,11 +221,19 @@ class OutputCells:
             self._texts.append(text)
             self._length += len(text) + 1
 
-    def _take(self) -> ScreenView:
+    def _take(self) -> Iterator[ScreenView]:
+        """The batch; rows in which nothing was found need not be searched again."""
         view = ScreenView("\n".join(self._texts), starts=self._starts, segments=self._segments)
+        pending = self._pending
         self._new()
-        return view
+        yield view
+        if view.found:
+            return
+        self._seen_length += sum(len(text) for key in pending for text in key)
+        if self._seen_length > _MOST_REMEMBERED:
+            self.forget()
+        self._seen.update(pending)
 
 
 def _line(row: Row) -> Line:
-    return Line(RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped))
+    return line_of(RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped))

@@ -20,12 +20,16 @@ __all__ = ["Decoded", "Decoder", "dump_columns"]
 
 _PRINTABLE_RUN = re.compile(rb"[\x20-\x7e]{6,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
-_BASE64 = r"[A-Za-z0-9+/_-]{12,}"
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_SHORTEST_BASE64 = 12
 _HEX = r"(?:0[xX])?[0-9A-Fa-f]{2}(?:[ :,]{0,2}(?:0[xX])?[0-9A-Fa-f]{2}){5,}"
+# Six pairs that stand for printable characters, as far as one look can tell.
+_HEX_HINT = re.compile(r"[2-7][0-9A-Fa-f](?:[0-9A-Fa-f]?[ :,]{0,2}(?:0[xX])?[2-7][0-9A-Fa-f]){5}")
 _PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
 )
+_BEGINS_DUMP = r"(?m)^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}[0-9A-Fa-f]{2}"
 _DUMP_LINE = re.compile(
     r"^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}(?P<bytes>(?:[0-9A-Fa-f]{2}){1,2}"
     r"(?: {1,2}(?:[0-9A-Fa-f]{2}){1,4}){0,31})(?= |$)",
@@ -37,6 +41,29 @@ _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _AROUND = 400
 _APART = 4
 _MOST_DIGITS = 1 << 20
+
+
+_ANY_BASE64 = "[A-Za-z0-9+/_-]"
+_BASE64_RUN = f"{_ANY_BASE64}{{{_SHORTEST_BASE64},}}"
+
+
+def _readable_base64() -> str:
+    """Eight digits of which every printable run of six characters leaves some such behind.
+
+    A printable character is 0x20 to 0x7e: of the four digits of three characters the first is
+    8 to 31, the lower bits of the second 2 to 7, the last bits of the third 0 or 1.
+    """
+    first = f"[{_DIGITS[8:32]}]"
+    second = f"[{''.join(digit for at, digit in enumerate(_DIGITS) if 2 <= at % 16 <= 7)}]"
+    third = f"[{''.join(digit for at, digit in enumerate(_DIGITS) if at % 4 <= 1)}]"
+    group = [first, second, third, _ANY_BASE64]
+    return "|".join(
+        "".join(group[(phase + at) % 4] for at in range(2 * len(group))) for phase in range(3)
+    )
+
+
+_READABLE_BASE64 = _readable_base64()
+_BASE64_HINT = re.compile(_READABLE_BASE64)
 
 
 class Decoded(ABC):
@@ -120,18 +147,28 @@ class Decoder:
     """
 
     def __init__(self, *, fast: bool | None = None) -> None:
-        self._base64 = Pattern(_BASE64, fast=fast)
+        self._base64 = Pattern(_BASE64_RUN, fast=fast)
+        if self._base64.fast:  # which finds at once the runs that hold something readable
+            self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
+        self._dump_line = Pattern(_BEGINS_DUMP, fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
         """Everything in ``text`` that decodes to something readable."""
         for start, end in self._base64.spans(text):
-            yield from _base64(text, start, end)
+            if end - start >= _SHORTEST_BASE64 and _BASE64_HINT.search(text, start, end):
+                yield from _base64(text, start, end)
         for start, end in self._hex.spans(text):
-            yield from _hex(text, start, end)
-        yield from _dumped(text)
+            if _HEX_HINT.search(text, start, end + 1):
+                yield from _hex(text, start, end)
+        if self.dumps(text):
+            yield from _dumped(text)
         if "\\" in text or "%" in text:
             yield from _escaped(text)
+
+    def dumps(self, text: str) -> bool:
+        """Whether there are lines of a hex dump in ``text``."""
+        return self._dump_line.occurs(text)
 
 
 def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.patches import Patches
-from ptycassette.scrub.rows import Line, RowCopy, ScreenView, Segment, joined_rows
+from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 
 __all__ = ["scrubbed_rows"]
@@ -38,7 +38,7 @@ def _view(rows: Iterable[str]) -> ScreenView:
         for char in chars:
             origins.append(offset)
             offset += len(canonical(char))
-        lines.append(Line(RowCopy(chars, origins, wrapped=False)))
+        lines.append(line_of(RowCopy(chars, origins, wrapped=False)))
         offset += 1
     texts: list[str] = []
     starts: list[int] = []

@@ -35,6 +35,9 @@ class Pattern:
         source: the expression.
         fast: True for RE2, False for ``re``, None for the best there is.
 
+    Attributes:
+        fast: whether it is RE2 that searches, in linear time whatever the expression.
+
     Raises:
         PatternError: the expression is wrong, or uses what only one engine knows.
     """
@@ -47,10 +50,15 @@ class Pattern:
             raw = source.encode("latin-1")
             plain = re.compile(raw)
             use_re2 = HAVE_RE2 if fast is None else fast
+            self.fast = bool(use_re2)
             self._engine: Any = re2.compile(raw) if use_re2 else plain
         except Exception as exc:
             raise PatternError(f"not a regular expression: {source!r}: {exc}") from exc
         self.groups: dict[str, int] = dict(plain.groupindex)
+
+    def occurs(self, text: str) -> bool:
+        """Whether anything in ``text`` matches."""
+        return self._engine.search(text.encode("latin-1", "replace")) is not None
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Start and end of every match in ``text``."""

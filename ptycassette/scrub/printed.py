@@ -9,23 +9,34 @@ DCS, APC: titles, links, clipboards) are searched as they stand.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from ptycassette.scrub.views import PiecewiseView
+from ptycassette.scrub.views import PiecewiseView, View
 
-__all__ = ["printed_views"]
+__all__ = ["PrintedView", "printed_views"]
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E.
 _MOVING = r"\x1b\[[\x20-\x3f]*[A-LPSTXZ`a-gr-uhl@]"
-_QUIET = (
+_COLOUR = r"\x1b\[[0-9;:]*m"
+_REST = (
     r"\x1b\[[\x20-\x3f]*[\x40-\x7e]"  # the rest of CSI: SGR, modes, reports
     r"|\x1b[\x20-\x2f]+[\x30-\x7e]"  # charsets
     r"|\x1b[78=>\\]"  # save, restore, keypad modes, string terminator
-    r"|[\x00\x07\x0e\x0f\x7f]"
+    r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
 )
-_STRING = r"(?P<head>\x1bP[0-?]*[ -/]*[@-~]|\x1b[\]PX^_])[^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\)?"
-_TOKEN = re.compile(
-    rf"(?P<moving>{_MOVING}|[\r\n\x08\x0b\x0c]+)|(?P<string>{_STRING})|(?P<quiet>{_QUIET}|\x1b)"
-)
+# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is part of it.
+_BODY = r"[^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\)?"
+_HEAD = r"(?:\x1bP[0-?]*[ -/]*[@-~]|\x1b[\]PX^_])"
+_STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
+_TOKEN = re.compile(rf"{_STEER}|{_HEAD}{_BODY}|(?P<quiet>{_REST}|\x1b)")
+
+# The same in three steps without a look at each token. The mark, which steers nothing and
+# ends a string, keeps apart what stood before and behind a colour.
+_MARK = "\x18"
+_COLOURS = re.compile(_COLOUR)
+_BREAKING = re.compile(rf"{_STEER}|{_HEAD}{_BODY}")
+_SILENT = re.compile(rf"{_REST}|\x1b")
+_STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
 
 
 class _Runs:
@@ -50,25 +61,51 @@ class _Runs:
         return PiecewiseView(text, starts=self._starts, offsets=self._offsets)
 
 
-def printed_views(raw: str, *, base: int) -> tuple[PiecewiseView, PiecewiseView]:
+class PrintedView(View):
+    """The print stream of a block. Where its characters came from is worked out when asked for.
+
+    Args:
+        raw: canonical text of the block.
+        base: the offset of its first byte in the channel.
+    """
+
+    def __init__(self, raw: str, *, base: int) -> None:
+        marked = _COLOURS.sub(_MARK, raw)
+        marked = _BREAKING.sub("\n", marked)
+        super().__init__(_SILENT.sub("", marked))
+        self._raw = raw
+        self._base = base
+        self._mapped: PiecewiseView | None = None
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        if self._mapped is None:
+            self._mapped = _mapped(self._raw, self._base)
+        yield from self._mapped.pieces(start, end)
+
+
+def printed_views(raw: str, *, base: int) -> tuple[View, View]:
     """The print stream of canonical ``raw``, and its string sequences, one a line.
 
     ``base`` is the offset of the first byte of ``raw`` in the channel.
     """
-    printed, strings = _Runs(), _Runs()
+    strings = _Runs()
+    for match in _STRINGS.finditer(raw):
+        head, at = match.span("body")
+        strings.add(raw[head:at], base + head)
+        strings.add("\n", -1)
+    return PrintedView(raw, base=base), strings.view()
+
+
+def _mapped(raw: str, base: int) -> PiecewiseView:
+    """The print stream, run by run."""
+    printed = _Runs()
     at = 0
     for match in _TOKEN.finditer(raw):
-        start = match.start()
-        if start > at:
-            printed.add(raw[at:start], base + at)
+        if match.start() > at:
+            printed.add(raw[at : match.start()], base + at)
         at = match.end()
-        kind = match.lastgroup
-        if kind == "quiet":
-            continue
-        printed.add("\n", -1)
-        if kind == "string":
-            head = match.end("head")
-            strings.add(raw[head:at], base + head)
-            strings.add("\n", -1)
+        if match.lastgroup != "quiet":
+            printed.add("\n", -1)
     printed.add(raw[at:], base + at)
-    return printed.view(), strings.view()
+    return printed.view()

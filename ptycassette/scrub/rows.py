@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -23,10 +25,12 @@ __all__ = [
     "RowCopy",
     "ScreenView",
     "Segment",
+    "Traced",
     "chained",
     "continues",
+    "follows",
     "joined_rows",
-    "open_ended",
+    "line_of",
 ]
 
 BLANK = "\0"
@@ -40,17 +44,19 @@ _LAST_WORD = re.compile(r"[!-~]+\Z")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
 _NEAR_MARGIN = 8
+_BORDER_MARGIN = 3
 _MOST_CHAINED = 24
 
 
 class RowCopy(msgspec.Struct, frozen=True):
     """A row as it was at one moment.
 
-    ``chars`` has a string per cell ("" behind a wide character), ``origins``
-    the stretch of output that painted each or the offset of its first byte, or None.
+    ``chars`` has a string per cell ("" behind a wide character; the text of a row of
+    ASCII has them), ``origins`` the stretch of output that painted each or the offset
+    of its first byte, or None.
     """
 
-    chars: list[str]
+    chars: Sequence[str]
     origins: Sequence[tuple[int, int] | int | None]
     wrapped: bool
 
@@ -75,10 +81,23 @@ class RowCopy(msgspec.Struct, frozen=True):
         return sources
 
 
-class Segment(msgspec.Struct, frozen=True):
+class Traced(Protocol):
+    """A row that knows where its characters came from."""
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether the terminal itself broke the line before it."""
+        ...
+
+    def sources(self) -> list[int]:
+        """For each canonical character its offset in the output, or -1."""
+        ...
+
+
+class Segment(NamedTuple):
     """Canonical characters ``start`` to ``end`` of a row."""
 
-    row: RowCopy
+    row: Traced
     start: int
     end: int
 
@@ -124,13 +143,17 @@ def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
 
 
 class Line:
-    """A row taken apart: what is text in it, and where its margin is."""
+    """A row taken apart: what is text in it, and where its margin is.
+
+    Args:
+        row: the row.
+        text: all of its text, as wide as the screen.
+    """
 
     __slots__ = ("end", "left", "margin", "row", "text")
 
-    def __init__(self, row: RowCopy) -> None:
+    def __init__(self, row: Traced, text: str) -> None:
         self.row = row
-        text = "".join(row.chars).replace(BLANK, " ")
         self.text = text
         self.margin = len(text)
         self.left = len(text) - len(text.lstrip(_EDGE))
@@ -139,6 +162,11 @@ class Line:
             self.margin = len(shown) - 2
             shown = shown[:-1].rstrip()
         self.end = max(len(shown), self.left)
+
+
+def line_of(row: RowCopy) -> Line:
+    """A copied row taken apart."""
+    return Line(row, "".join(row.chars).replace(BLANK, " "))
 
 
 def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
@@ -189,18 +217,36 @@ class _Builder:
         return result
 
 
-def open_ended(text: str, cols: int) -> bool:
-    """Whether the row after one that shows ``text`` (right-trimmed) might continue it.
+def follows(before: str, text: str, cols: int) -> bool:
+    """Whether ``continues`` may join two rows that show these texts (right-trimmed).
 
-    Never False where ``continues`` would be True; quick, for it is asked for every row.
+    ``cols`` is how many characters fit in the first row. Never False where ``continues``
+    would be True; quick, for it is asked for every row.
     """
-    if not text:
+    before = before.rstrip()
+    if not before or not text:
         return False
-    return (
-        len(text) >= cols - _NEAR_MARGIN - 2
-        or text[-1] in _BORDERS
-        or " " not in text[-_NEAR_MARGIN - 1 :]
-    )
+    left, end = _extent(before) if before[-1] in _BORDERS else (-1, len(before))
+    if end <= left:
+        return False
+    near = end >= cols - _NEAR_MARGIN or (left >= 0 and end >= len(before) - _BORDER_MARGIN)
+    if not near and (" " in before[max(0, end - _NEAR_MARGIN - 1) : end] or end <= _NEAR_MARGIN):
+        return False
+    start, stop = 0, len(text)
+    if not "!" <= text[0] <= "~" or text[0] in _BORDERS or text[-1] in _BORDERS:
+        start, stop = _extent(text)
+    word = _FIRST_WORD.match(text, start, stop)
+    if word is None:
+        return False
+    return near or (end >= stop and _mixed(word.group()))
+
+
+@lru_cache(maxsize=512)
+def _extent(text: str) -> tuple[int, int]:
+    """Where the text between the borders of a row begins and ends."""
+    left = len(text) - len(text.lstrip(_EDGE))
+    shown = text[:-1].rstrip() if text[-1] in _BORDERS else text
+    return left, max(len(shown), left)
 
 
 def chained(texts: Sequence[str]) -> Iterator[int]:

@@ -81,7 +81,7 @@ class Searcher:
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go."""
         yield from self._search(text, _plainly, _same, depth=0, by_rules=by_rules)
-        columns = dump_columns(text)
+        columns = dump_columns(text) if self._decoder.dumps(text) else None
         if columns is not None:
             for match in self._search(
                 columns.text, _plainly, _same, depth=_DEPTH, by_rules=by_rules

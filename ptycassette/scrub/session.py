@@ -260,16 +260,19 @@ class _Found:
         self.input = Patches()
         self.service = Patches()
         self.trail = Trail(fast=searcher.fast)
+        self._cells: OutputCells | None = None
         self._number = 0
 
     def look(self, meta: SessionMeta, source: EventSource) -> None:
         """The first pass. What rules find is looked for from there on."""
         channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        self._cells = channels.cells
         for number, event in enumerate(source()):
             self._number = number
             self._event(event, channels, by_rules=True)
             self._adopt()
         self._rest(channels, by_rules=True)
+        self.trail.repeats = channels.cells.repeats
 
     def look_again(self, meta: SessionMeta, source: EventSource, *, until: int) -> None:
         """Sweep the events up to number ``until`` for everything that is known."""
@@ -294,6 +297,8 @@ class _Found:
         new = self._searcher.adopt()
         if new:
             self.trail.learn(self._number, new)
+            if self._cells is not None:
+                self._cells.forget()
         return bool(new)
 
     def _event(self, event: JournalEvent, channels: _Channels, *, by_rules: bool) -> None:
@@ -347,6 +352,7 @@ class _Found:
 
     def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
         for match in self._searcher.search(view.text, by_rules=by_rules):
+            view.found = True
             if self._take(view, match, patches, channel):
                 start, end = match.stretches[0]
                 self.tally.count(

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, overload
 
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
@@ -31,7 +32,7 @@ _SLOW_LIMIT = 8
 _WIDE_BYTES = re.compile("[^\x00-\x7f]+")
 
 
-class _Starts:
+class _Starts(Sequence[int]):
     """Byte offset of each character of a text, worked out where it is asked for."""
 
     def __init__(self, text: str, base: int) -> None:
@@ -47,12 +48,41 @@ class _Starts:
             self._ends.append(match.end())
             self._shifts.append(shift)
 
-    def __getitem__(self, index: int) -> int:
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        if isinstance(index, slice):
+            return self._several(index.start, index.stop)
         run = bisect_right(self._firsts, index)
         if run and index < self._ends[run - 1]:
             inside = self._text[self._firsts[run - 1] : index]
             return self._base + index + self._shifts[run - 1] + len(inside.encode()) - len(inside)
         return self._base + index + self._shifts[run]
+
+    def _several(self, start: int, stop: int) -> Sequence[int]:
+        first = self[start]
+        text = self._text[start:stop]
+        if text.isascii():
+            return range(first, first + stop - start)
+        return list(accumulate(map(byte_length, text[:-1]), initial=first))
+
+    def __len__(self) -> int:
+        return len(self._text)
+
+
+class _Gap(Row):
+    """Stands in the history for rows that nobody has painted so far: ``data`` gives them."""
+
+    __slots__ = ("data", "offset")
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        super().__init__(0)
+        self.data = data
+        self.offset = offset
 
 
 class _Terminal(TracedTerminal):
@@ -69,6 +99,74 @@ class _Terminal(TracedTerminal):
                 self.before_loss()
                 return
 
+    def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """EL. Where nothing is erased nothing is lost, as at the end of most rows."""
+        buf = self.buf
+        row = buf.rows[buf.y]
+        if how or private or self.origin or row.view is not None:
+            super().erase_in_line(how, private=private)
+            return
+        cells = row.chars[buf.x :]
+        if cells.count(BLANK) != len(cells):
+            self.before_loss()
+        row.replace(buf.x, self.columns, self.pen.erase)
+        if buf.x == 0:
+            row.wrapped = False
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Take another size; what was skipped is painted first, for it may come back."""
+        history = self.main.history
+        if any(isinstance(row, _Gap) for row in history):
+            rows = list(history)
+            history.clear()
+            for row in rows:
+                history.extend(self._painted(row) if isinstance(row, _Gap) else (row,))
+        super().resize(lines, columns)
+
+    def _painted(self, gap: _Gap) -> Sequence[Row]:
+        """The rows that a gap stands for."""
+        trace = FastTrace(Size(self.lines, self.columns), before_loss=lambda: None)
+        trace.go_to(gap.offset)
+        trace.feed(gap.data)
+        trace.read()
+        buf = trace.terminal.buf
+        return [*buf.history, *buf.rows[: buf.y]]
+
+    @property
+    def steady(self) -> bool:
+        """Whether lines scroll by: the cursor at the start of a fresh last row, nothing unusual.
+
+        The history is full, so that its length does not change either.
+        """
+        buf = self.buf
+        row = buf.rows[-1]
+        return (
+            buf.x == 0
+            and buf.y == buf.bottom == self.lines - 1
+            and buf.top == 0
+            and self.autowrap
+            and not (self.insert_mode or self.origin)
+            and self.charset_map is None
+            and len(buf.history) == buf.history.maxlen
+            and row.chars.count(BLANK) == len(row.chars) == self.columns
+        )
+
+    def skip(self, data: bytes, offset: int) -> None:
+        """Whole lines scroll by unseen, at least as many as there are rows.
+
+        What follows is painted from the top of an empty screen; it is as it would be as soon
+        as one line less than there are rows has followed.
+        """
+        buf = self.buf
+        buf.history.extend(buf.rows[:-1])
+        buf.history.append(_Gap(data, offset))
+        for at in range(self.lines):
+            buf.rows[at] = buf.blank_row(self.pen.style)
+            buf.rows[at].text(self.columns)
+        buf.x = buf.y = 0
+        self.kind = NO_JOIN
+        self._last = None
+
     def draw(self, data: str) -> None:
         """Paint text."""
         if self.charset_map is not None or self._repeated is not None:
@@ -79,17 +177,24 @@ class _Terminal(TracedTerminal):
         if self.insert_mode:
             for char in data:
                 self._step(char)
-        elif self.kind > PLAIN or not data.isascii():
+        elif self.kind > PLAIN:
             self._paint_mixed(data)
-        else:
+        elif data.isascii():
             self.kind, self.width = PLAIN, 1
             self._paint_narrow(data)
+        elif self.width_mode.narrow.fullmatch(data):
+            self.kind, self.width = self.width_mode.classify(data[-1])[0], 1
+            self._paint_narrow(data)
+        else:
+            self._paint_mixed(data)
         self._next = -1
 
     def _paint_narrow(self, data: str) -> None:
         cols, buf = self.columns, self.buf
-        total, done = len(data), 0
-        starts = self._starts_of(data)
+        total = len(data)
+        at = self._next
+        self._next = at + total
+        starts = self.starts[at : at + total]
         x = buf.x
         end = x + total
         row = buf.rows[buf.y]
@@ -105,6 +210,7 @@ class _Terminal(TracedTerminal):
             buf.x = end
             self._last = (row, end)
             return
+        done = 0
         while done < total:
             count = min(total - done, cols - buf.x or cols) if self.autowrap else 1
             self._look(count)
@@ -114,16 +220,6 @@ class _Terminal(TracedTerminal):
                 row.origins[end - count : end] = starts[done : done + count]  # type: ignore[assignment]
             self._last = (row, end)
             done += count
-
-    def _starts_of(self, data: str) -> Sequence[int]:
-        """Where each of the next characters starts."""
-        starts, at = self.starts, self._next
-        total = len(data)
-        self._next += total
-        first = starts[at]
-        if data.isascii() and starts[at + total - 1] == first + total - 1:
-            return range(first, first + total)
-        return [starts[index] for index in range(at, at + total)]
 
     def _paint_wide(self, data: str) -> None:
         for char in data:
@@ -186,12 +282,21 @@ class _Parser(TracedParser):
 
     screen: _Terminal
 
+    @property
+    def offset(self) -> int:
+        """How many bytes there were so far."""
+        return self._fed
+
+    def go_to(self, offset: int) -> None:
+        """What comes next stands at ``offset``."""
+        self._fed = offset
+
     def _run(self, text: str) -> int | None:
         chunk = self._chunk
         if len(text) == len(chunk) and text.isascii():
             self.screen.starts = range(self._chunk_start, self._chunk_start + len(chunk))
         elif chunk.startswith(text.encode()):
-            self.screen.starts = _Starts(text, self._chunk_start)  # type: ignore[assignment]
+            self.screen.starts = _Starts(text, self._chunk_start)
         else:
             self.screen.starts = self._starts(text)  # malformed bytes were dropped
         began: int | None = None
@@ -257,4 +362,37 @@ class FastTrace(TracedEmulator):
             width_mode=width_mode("cluster"),
         )
         self.terminal.before_loss = before_loss
-        self._parser = _Parser(self.terminal)
+        self._tracing = _Parser(self.terminal)
+        self._parser = self._tracing
+
+    def feed(self, data: bytes) -> None:
+        """Consume output of the program. Never raises, whatever the bytes."""
+        self._tracing.feed(data)
+
+    def go_to(self, offset: int) -> None:
+        """What is fed next stands at ``offset`` of the output. Not inside a sequence."""
+        self._tracing.go_to(offset)
+
+    @property
+    def steady(self) -> bool:
+        """Whether whole lines may be skipped here."""
+        return not self._tracing.pending and not self._tracing.in_sequence and self.terminal.steady
+
+    @property
+    def offset(self) -> int:
+        """How many bytes there were so far."""
+        return self._tracing.offset
+
+    def skip(self, data: bytes) -> None:
+        """Go on behind ``data``, whole lines, more than there are rows; not all of the lines.
+
+        Only where the trace is ``steady``; a line less than there are rows has to follow.
+        """
+        offset = self._tracing.offset
+        self.terminal.skip(data, offset)
+        self.go_to(offset + len(data))
+
+    def read(self) -> None:
+        """Count everything on screen as read."""
+        for row in self.terminal.buf.rows:
+            row.text(self.terminal.columns)

@@ -28,6 +28,9 @@ class Trail:
     Args:
         fast: as for ``literal_finder``.
         most_bytes: memory for compressed text.
+
+    Attributes:
+        repeats: whether texts were left out that had been added before.
     """
 
     def __init__(self, *, fast: bool | None = None, most_bytes: int = _MOST_BYTES) -> None:
@@ -40,6 +43,7 @@ class Trail:
         self._whole = False
         self._learnt: list[tuple[KnownValue, int]] = []
         self._learnt_at: int | None = None
+        self.repeats = False
 
     def add(self, number: int, texts: Iterable[str]) -> None:
         """Texts that were searched at event ``number``."""
@@ -86,6 +90,8 @@ class Trail:
             text = zlib.decompress(data).decode("latin-1")
             for hit in known.in_squeezed(text):
                 if learnt_at[canonical(hit.value.text)] > index:
+                    if self.repeats:  # the same may have stood anywhere up to there
+                        return self._learnt_at
                     again = number
                     break
         return again

@@ -27,7 +27,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.rows import Line, RowCopy, joined_rows
+from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.typed import typed_view
@@ -191,7 +191,7 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     joined = [
         text
         for text, segments in joined_rows(
-            [Line(RowCopy(list(row), [], wrapped=False)) for row in rows]
+            [line_of(RowCopy(list(row), [], wrapped=False)) for row in rows]
         )
         if len(segments) > 1
     ]

@@ -24,11 +24,16 @@ Patch = tuple[int, bytes]
 
 
 class View:
-    """A root view in which character ``i`` is byte ``base + i`` of the channel."""
+    """A root view in which character ``i`` is byte ``base + i`` of the channel.
+
+    Attributes:
+        found: whether whoever searched it found anything.
+    """
 
     def __init__(self, text: str, *, base: int = 0) -> None:
         self.text = text
         self.base = base
+        self.found = False
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """What to write so that characters ``start`` to ``end`` are gone."""

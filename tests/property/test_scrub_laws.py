@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import random
 import sys
@@ -18,8 +19,11 @@ from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.canonical import canonical, squeeze
+from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
+from ptycassette.scrub.printed import PrintedView
+from ptycassette.scrub.rows import RowCopy, continues, follows, line_of
 from ptycassette.scrub.trace import FastTrace
 from ptycassette.scrub.views import squeezed_stretches
 from ptycassette.testing import scrub_chunks
@@ -185,3 +189,58 @@ def test_stretches_hold_the_squeezed_characters(text: str, cuts: list[int]) -> N
     assert [squeeze("".join(raw[a:b] for a, b in parts)) for parts in stretches] == [
         squeezed[start:end] for start, end in spans
     ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(STREAMS)
+def test_the_print_stream_leads_back_to_its_bytes(data: bytes) -> None:
+    """Every character of it is the byte that it says; what has none is a line end."""
+    raw = data.decode("latin-1")
+    view = PrintedView(raw, base=7)
+    places = dict.fromkeys(range(len(view.text)), -1)
+    for at, length, offset in view.pieces(0, len(view.text)):
+        places.update((at + step, offset + step - 7) for step in range(length))
+
+    assert all(
+        char == (raw[places[at]] if places[at] >= 0 else "\n") for at, char in enumerate(view.text)
+    )
+
+
+ROW = st.text(st.sampled_from("aB3 -/|│●漢é\t\xa0"), max_size=40)
+
+
+@settings(max_examples=500, deadline=None)
+@given(ROW, ROW)
+def test_rows_that_continue_are_never_overlooked(above: str, below: str) -> None:
+    """The quick look never says no where the thorough one says yes."""
+    cols = 40
+    lines = [line_of(RowCopy(list(text.ljust(cols)), [], wrapped=False)) for text in (above, below)]
+
+    assert follows(above.rstrip(" "), below.rstrip(" "), cols) or not continues(*lines)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=9, max_size=40),
+       st.binary(max_size=3), st.binary(max_size=3), st.booleans())  # fmt: skip
+def test_every_printable_text_in_base64_is_decoded(
+    text: str, before: bytes, after: bytes, url_safe: bool
+) -> None:
+    """Whatever stands before it, and in either alphabet; both engines see the same."""
+    encode = base64.urlsafe_b64encode if url_safe else base64.b64encode
+    encoded = "+" + encode(before + text.encode() + after).decode().rstrip("=")
+    views = [[view.text for view in Decoder(fast=fast).views(encoded)] for fast in (True, False)]
+
+    assert views[0] == views[1]
+    assert any(text in view for view in views[0])
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=6, max_size=40),
+       st.sampled_from(["", " ", ":", ", ", "0x"]), st.sampled_from(["", "a", "zz"]))  # fmt: skip
+def test_every_printable_text_in_hexadecimal_is_decoded(
+    text: str, between: str, before: str
+) -> None:
+    """However the pairs are set apart."""
+    encoded = before + between.join(f"{byte:02x}" for byte in text.encode())
+    views = [[view.text for view in Decoder(fast=fast).views(encoded)] for fast in (True, False)]
+
+    assert views[0] == views[1]
+    assert any(text in view for view in views[0])

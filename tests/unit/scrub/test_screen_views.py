@@ -7,7 +7,7 @@ import pytest
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.scrub.cells import OutputCells
-from ptycassette.scrub.rows import Line, RowCopy, continues, joined_rows
+from ptycassette.scrub.rows import Line, RowCopy, continues, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
 
 STREAMS = [
@@ -119,7 +119,7 @@ def test_sentences_are_not_joined() -> None:
 def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
     """A row of the screen whose cells came from consecutive bytes."""
     origins = [first + number for number in range(len(text))]
-    return Line(RowCopy(list(text), origins, wrapped))
+    return line_of(RowCopy(list(text), origins, wrapped))
 
 
 @pytest.mark.parametrize(
