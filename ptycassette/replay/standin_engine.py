@@ -5,6 +5,7 @@ Rules (DESIGN: replay, matching, divergence):
 - Output plays until the recording has input; then the driver must act; then it goes on.
 - What comes early waits, what comes split is joined, what comes merged is taken apart.
 - Answers of the terminal are never compared and never waited for.
+- What may come in another order (``order='loose'``) is played in the order in which it comes.
 - A divergence is kept for good: ``diverged`` stays true. Under ``lenient`` the
   recording goes on as if the recorded input had come; otherwise the run ends.
 
@@ -23,24 +24,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ptycassette.model import Event, FinalRecord, InputRecord, Size
 from ptycassette.replay.divergence import Divergence
 from ptycassette.replay.scheduler import AwaitInput, Emit, Scheduler, Wait
+from ptycassette.replay.standin_comparison import InputComparison
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions, Unplayed
 from ptycassette.replay.standin_findings import Findings
-from ptycassette.replay.standin_input import SIGNAL_KEYS, DriverInput
-from ptycassette.timeline.match import EntryMatcher, Matching
-from ptycassette.timeline.match_entries import Entry, read_entries
-from ptycassette.timeline.match_keys import Key
+from ptycassette.replay.standin_input import DriverInput
+from ptycassette.replay.standin_order import ExchangeOrder
+from ptycassette.replay.standin_signals import SignalComparison
+from ptycassette.replay.standin_sizes import SizeComparison
+from ptycassette.replay.standin_state import RunState
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_entries import read_entries
 
 __all__ = ["StandinEngine"]
-
-SIZE_GRACE_US = 500_000
-"""Drivers that set the size only after the start get so long to do it."""
 
 
 class StandinEngine:
     """One run of a recording against one driver.
 
     Args:
-        events: all events in order, with the bytes of output events. Read as needed.
+        events: all events in order, with the bytes of output events. Read as needed, or
+            all at once when the order is loose.
         inputs: the input records alone, in order (all of them, up front).
         options: see ``StandinOptions``.
         matching: how input is compared.
@@ -59,25 +62,29 @@ class StandinEngine:
         screen: Callable[[int], tuple[str, ...]] | None = None,
     ) -> None:
         self.options = options or StandinOptions()
-        self.notes: list[str] = []
+        matching = matching or Matching()
         self.entries = read_entries(inputs)
-        self._findings = Findings(self.entries, screen)
         self.driver = DriverInput(size)
-        self._matching = matching or Matching()
+        self._findings = Findings(self.entries, screen)
+        self._state = RunState(self.options, matching, self.driver, self._findings)
+        self._typed = InputComparison(self._state, self.entries)
+        self._sizes = SizeComparison(self._state, inputs)
+        self._signals = SignalComparison(self._state, inputs)
+        self._order: ExchangeOrder | None = None
         self._events = iter(_relevant(events))
-        self._scheduler = Scheduler(
-            self._events, mode=self.options.mode, scale=self.options.scale, await_input=True
-        )
-        self._sizes = [r.size for r in inputs if r.kind == "resize" and r.size is not None]
-        self._signals = [r.signal for r in inputs if r.kind == "signal" and r.signal]
-        self._next_entry = 0
-        self._matcher: EntryMatcher | None = None
-        self._last_us = 0
+        if matching.order == "loose":
+            everything = list(self._events)
+            self._order = ExchangeOrder(everything, self.entries)
+            comparable = {e.number for e in self.entries if matching.strategy_for(e) != "any"}
+            self._typed.allow_other_order(self._order.movable & comparable)
+            self._events = iter(everything)
+        self._scheduler = self._scheduled()
         self._waiting_since: int | None = None
-        recorded = self.options.recorded_size
-        self._size_checked = recorded is None or size is None or size == recorded
-        self._finished: Finished | None = None
-        self._pipe_ended = False
+        self._moved = False
+
+    def _scheduled(self) -> Scheduler:
+        options = self.options
+        return Scheduler(self._events, mode=options.mode, scale=options.scale, await_input=True)
 
     @property
     def divergences(self) -> list[Divergence]:
@@ -89,15 +96,18 @@ class StandinEngine:
         """Whether anything ever diverged; sticky."""
         return bool(self.divergences)
 
+    @property
+    def notes(self) -> list[str]:
+        """What is no divergence and worth knowing all the same."""
+        return self._state.notes
+
     def feed(self, data: bytes, now_us: int, *, cooked: bool = False) -> None:
         """Bytes came. ``cooked``: through a line discipline that turns CR into LF."""
         self.driver.feed(data, now_us, cooked=cooked)
 
     def resized(self, size: Size, now_us: int) -> None:
         """The terminal has another size now."""
-        if size != self.driver.size:
-            self.driver.size = size
-            self.driver.size_changed_us = now_us
+        self._sizes.resized(size, now_us)
 
     def signalled(self, name: str, now_us: int) -> None:
         """A signal came; ``name`` is its lower-case short name (``term``)."""
@@ -110,15 +120,16 @@ class StandinEngine:
         The end of a pipe counts as the Ctrl-D that was recorded at a terminal.
         """
         self.driver.end()
-        self._pipe_ended = of_pipe
+        if of_pipe:
+            self._typed.pipe_ended()
 
     def step(self, now_us: int) -> Play | Listen | Finished:
         """What to do at ``now_us``."""
-        while self._finished is None:
+        while self._state.finished is None:
             todo = self._advance(now_us)
             if todo is not None:
                 return todo
-        return self._finished
+        return self._state.finished
 
     @property
     def awaits_kill(self) -> bool:
@@ -144,23 +155,26 @@ class StandinEngine:
 
     def stop(self) -> None:
         """The driver is gone and nothing can be written any more."""
-        self._finished = self._finished or Finished(None, complete=False)
+        self._state.stop()
 
     # -- one step --------------------------------------------------------------
 
-    def _advance(self, now_us: int) -> Play | Listen | None:
+    def _advance(self, now_us: int) -> Play | Listen | None:  # noqa: PLR0911 - one per decision
         """One decision; None to decide again."""
-        if not self._size_checked:
-            grace = self._check_size(now_us)
-            if grace is not None:
-                return Listen(grace)
-        again_us = self.driver.settle(now_us, self._wanted())
-        if self._unrecorded():
+        grace = self._sizes.settle_start(now_us)
+        if grace is not None:
+            return Listen(grace)
+        again_us = self.driver.settle(now_us, self._typed.wanted)
+        self._check_unrecorded()
+        if self._state.finished is not None:
             return None
         decision = self._scheduler.step(now_us)
         match decision:
             case Emit(event=event):
                 return self._emit(event, now_us)
+            case Wait() if self._moved and self._at_end:
+                # Its pause was recorded behind another exchange than the one played last.
+                return self._emit(self._scheduler.skip(now_us), now_us)
             case Wait(us=us):
                 return Listen(us if again_us is None else max(1, min(us, again_us - now_us)))
             case AwaitInput(event=event):
@@ -170,7 +184,7 @@ class StandinEngine:
                 return None
 
     def _emit(self, event: Event, now_us: int) -> Play | None:
-        self._findings.last, self._last_us = event, now_us
+        self._findings.last, self._state.last_us = event, now_us
         if event.kind == "output":
             self.driver.output(event.data)
             return Play(event)
@@ -183,14 +197,18 @@ class StandinEngine:
         assert isinstance(record, InputRecord)  # noqa: S101 - the scheduler awaits inputs only
         if self._waiting_since is None:
             self._waiting_since = now_us
+        until = None
         match record.kind:
             case "input":
-                arrived, until = self._keys_arrived(event, now_us)
+                arrived, until = self._typed.arrived(event, now_us)
             case "resize":
-                arrived, until = self._resize_arrived(record, now_us), None
+                arrived = self._sizes.arrived(record, now_us)
             case _:
-                arrived, until = self._signal_arrived(record), None
-        if self._finished is not None:
+                arrived = self._signals.arrived(record)
+        if self._state.finished is not None:
+            return None
+        if self._typed.preferred is not None:
+            self._play_first(event, now_us)
             return None
         if arrived:
             self._pass(event, now_us)
@@ -210,224 +228,83 @@ class StandinEngine:
         moments = [moment for moment in untils if moment is not None]
         return Listen(max(1, min(moments) - now_us) if moments else None)
 
-    # -- keys ------------------------------------------------------------------
+    def _play_first(self, event: Event, now_us: int) -> None:
+        """Go on with the exchange that the driver has begun, before the one that is next."""
+        matcher, waiting = self._typed.preferred, self._typed.current
+        if matcher is None or waiting is None or self._order is None:
+            raise RuntimeError("no other order is allowed")
+        before, entry = waiting.entry, matcher.entry
+        echoed = [step.line for step in before.steps[: waiting.satisfied] if step.seq < event.seq]
+        upcoming = self._order.moved(self._typed.upcoming, entry)
+        events = self._order.events(upcoming, echoed=echoed)
+        inputs = [e.record for e in events if isinstance(e.record, InputRecord)]
+        self._typed.reorder(upcoming, matcher)
+        self._sizes.expect(inputs)
+        self._signals.expect(inputs)
+        self._events = iter(events)
+        self._scheduler = self._scheduled()
+        self._moved = True
+        self._state.notes.append(f"input {entry.number} came before input {before.number}")
+        self._typed.settle(now_us)
 
-    def _current(self) -> EntryMatcher | None:
-        """The matcher of the entry that comes next; None behind the last."""
-        if self._matcher is None and self._next_entry < len(self.entries):
-            self._matcher = self._matching.matcher(self.entries[self._next_entry])
-        return self._matcher
-
-    def _wanted(self) -> bytes | None:
-        """The bytes of the recorded key that comes next."""
-        matcher = self._current()
-        step = matcher.waiting if matcher else None
-        return step.key.raw if step else None
-
-    def _keys_arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
-        """Whether the record's keys were sent; else until when nothing but a key decides."""
-        while True:
-            matcher = self._current()
-            step = matcher.waiting if matcher else None
-            if matcher is None or step is None or step.seq > event.seq:
-                return True, None
-            key = self._next_key(matcher)
-            if key is None:
-                return self._quiet(matcher, now_us)
-            matcher.feed(key)
-            self._judge(matcher, now_us)
-            if self._finished is not None:
-                return False, None
-
-    def _next_key(self, matcher: EntryMatcher) -> Key | None:
-        driver = self.driver
-        if driver.keys:
-            return driver.keys.popleft()
-        if matcher.strategy == "exact":
-            return None
-        if driver.signals:
-            named = SIGNAL_KEYS.get(driver.signals[0])
-            if named and named[0] == matcher.entry.action:
-                driver.signals.popleft()
-                return Key("key", named[1], name=named[0])
-        if self._pipe_ended and matcher.entry.action == "ctrl-d":
-            self._pipe_ended = False
-            return Key("key", b"\x04", name="ctrl-d")
-        return None
-
-    def _quiet(self, matcher: EntryMatcher, now_us: int) -> tuple[bool, int | None]:
-        patience = matcher.patience_us
-        if patience is None:
-            return False, None
-        until = self.driver.last_us + patience
-        if now_us < until and not self.driver.ended:
-            return False, until
-        matcher.quiet()
-        self._judge(matcher, now_us)
-        return self._matcher is None and self._finished is None, None
-
-    def _judge(self, matcher: EntryMatcher, now_us: int) -> None:
-        """Take the entry off when it is decided."""
-        if matcher.state == "open":
-            return
-        if matcher.state == "mismatch":
-            self._findings.changed(matcher)
-            self._stop_if_strict()
-            matcher.satisfied = len(matcher.entry.steps)
-            self._drop_line(matcher)
-        else:
-            if matcher.line_feed_for_return:
-                self.notes.append(
-                    f"input {matcher.entry.number}: a line feed was sent where a return was "
-                    "recorded; programs in raw mode may tell them apart (compare with 'exact')"
-                )
-            self._check_timing(matcher.entry, now_us)
-        self._next_entry += 1
-        self._matcher = None
-
-    def _drop_line(self, matcher: EntryMatcher) -> None:
-        """Leave out the rest of a line that diverged, so that one mistake is one divergence."""
-        keys = self.driver.keys
-        while not matcher.action and matcher.entry.action and keys:
-            key = keys.popleft()
-            if key.kind == "key" and key.name == matcher.entry.action:
-                return
-
-    def _check_timing(self, entry: Entry, now_us: int) -> None:
-        tolerance = self.options.timing_tolerance_us
-        last = self._findings.last
-        if tolerance is None or self.options.mode == "collapsed" or last is None:
-            return
-        recorded = round((entry.last_t_us - last.t_us) * self.options.scale)
-        took = now_us - self._last_us
-        if abs(took - recorded) > tolerance:
-            self._findings.timing(entry, recorded, took, tolerance)
-            self._stop_if_strict()
-
-    # -- resizes and signals ---------------------------------------------------
-
-    def _resize_arrived(self, record: InputRecord, now_us: int) -> bool:
-        driver = self.driver
-        if driver.size is None or driver.size in self._sizes[:1]:
-            del self._sizes[:1]
-            driver.size_changed_us = None
-            return True
-        changed = driver.size_changed_us
-        if changed is None or record.size is None:
-            return False
-        if driver.size in self._sizes:  # the driver was faster: sizes in between were never seen
-            del self._sizes[:1]
-            return True
-        self._findings.resize(record.size, driver.size)
-        self._stop_if_strict()
-        del self._sizes[:1]
-        driver.size_changed_us = None
-        return now_us >= changed
-
-    def _signal_arrived(self, record: InputRecord) -> bool:
-        name = record.signal or ""
-        driver = self.driver
-        if driver.signals and driver.signals[0] == name:
-            driver.signals.popleft()
-        elif self._matching.strategy == "exact" or not driver.take_signal_key(name):
-            return False
-        self._signals.remove(name)
-        return True
-
-    def _check_size(self, now_us: int) -> int | None:
-        """Microseconds to wait for the recorded size to be set; None when that is settled."""
-        want, got = self.options.recorded_size, self.driver.size
-        if want is not None and got is not None and want != got:
-            if self._waiting_since is None:
-                self._waiting_since = now_us
-            left = self._waiting_since + SIZE_GRACE_US - now_us
-            if left > 0 and not self.driver.ended:
-                return left
-            self._findings.size(want, got)
-            self._stop_if_strict()
-        self._size_checked = True
-        self._waiting_since = None
-        self.driver.size_changed_us = None
-        return None
+    @property
+    def _at_end(self) -> bool:
+        event = self._scheduler.next_event
+        return event is not None and event.kind == "final"
 
     # -- what nobody recorded --------------------------------------------------
 
-    def _unrecorded(self) -> bool:
-        """Whether something came that the rest of the recording has no place for."""
-        driver = self.driver
-        if self._finished is None and driver.keys and self._next_entry >= len(self.entries):
-            if any(driver.keys[0].name == SIGNAL_KEYS.get(s, ("",))[0] for s in self._signals):
-                return False
+    def _check_unrecorded(self) -> None:
+        """Report what came that the rest of the recording has no place for."""
+        keys = self.driver.keys
+        if keys and not self._typed.upcoming and not self._signals.waits_for_key(keys[0]):
             self._extra_keys()
-        for name in list(driver.signals):
-            if not self._signal_expected(name):
-                driver.signals.remove(name)
-                self._findings.extra_signal(name)
-                self._finished = Finished(None, complete=False, killed_by=name)
-        changed = driver.size_changed_us
-        if changed is not None and driver.size is not None and not self._sizes:
-            driver.size_changed_us = None
-            self._findings.resize(None, driver.size)
-            self._stop_if_strict()
-        return self._finished is not None
-
-    def _signal_expected(self, name: str) -> bool:
-        if name in self._signals:
-            return True
-        typed = SIGNAL_KEYS.get(name)
-        rest = self.entries[self._next_entry :]
-        return typed is not None and any(
-            entry.action == typed[0] and self._matching.strategy_for(entry) != "exact"
-            for entry in rest
-        )
+        self._signals.check_unrecorded(self._typed.upcoming)
+        self._sizes.check_unrecorded()
 
     def _extra_keys(self) -> None:
         self._findings.extra_keys(self.driver.keys)
         self.driver.keys.clear()
-        self._stop_if_strict()
+        self._state.stop_if_strict()
 
     def _end(self, final: FinalRecord | None, now_us: int) -> None:
         self.driver.settle(now_us + 10**9)
         if self.driver.keys:
             self._extra_keys()
-        if self._finished is None:
-            self._finished = Finished(final.exit if final else None)
+        if self._state.finished is None:
+            self._state.finished = Finished(final.exit if final else None)
 
     # -- what the driver failed to do ------------------------------------------
 
     def _missing(self, event: Event, now_us: int) -> None:
-        matcher = self._current() if _typed(event) else None
+        matcher = self._typed.current if _typed(event) else None
         if matcher is not None and matcher.raw:
             self._findings.changed(matcher)
         else:
             why = "hung up" if self.driver.ended else "did nothing for too long"
             self._findings.missing(event, matcher.entry if matcher else None, why)
-        if self.driver.ended or not self.options.lenient:
-            self._finished = Finished(None, complete=False)
-        else:
+        if self.driver.ended:
+            self._state.stop()
+        self._state.stop_if_strict()
+        if self._state.finished is None:
             self._give_up_on(event, now_us)
 
     def _give_up_on(self, event: Event, now_us: int) -> None:
         """Lenient: go on as if the recorded input had come."""
         record = event.record
         if _typed(event):
-            self._next_entry += self._matcher is not None
-            self._matcher = None
+            self._typed.give_up()
         elif isinstance(record, InputRecord) and record.kind == "resize":
-            del self._sizes[:1]
-        elif isinstance(record, InputRecord) and record.signal in self._signals:
-            self._signals.remove(record.signal)
+            self._sizes.give_up()
+        elif isinstance(record, InputRecord) and record.signal:
+            self._signals.give_up(record.signal)
         self._pass(event, now_us)
 
     def _pass(self, event: Event, now_us: int) -> None:
         """The recorded input came, or counts as if it had."""
         self._waiting_since = None
-        self._findings.last, self._last_us = event, now_us
+        self._findings.last, self._state.last_us = event, now_us
         self._scheduler.input_arrived(now_us)
-
-    def _stop_if_strict(self) -> None:
-        if not self.options.lenient:
-            self._finished = Finished(None, complete=False)
 
 
 def _relevant(events: Iterable[Event]) -> Iterator[Event]:

@@ -26,7 +26,8 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ``result`` is ``running`` (it was killed, if nothing else follows), ``passed``,
     ``diverged``, ``unplayed`` (no divergence, but not everything was played) or
-    ``failed`` (the stand-in itself; ``error`` says why).
+    ``failed`` (the stand-in itself; ``error`` says why). Shims also say ``recorded``, and,
+    where they recorded only to compare, ``passed`` or ``drifted`` (see ``notes``).
     """
 
     result: str

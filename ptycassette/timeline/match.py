@@ -29,9 +29,19 @@ from ptycassette.timeline.match_text import (
     semantic_match,
 )
 
-__all__ = ["EntryMatcher", "Matching", "State", "Strategy", "nearest_entry", "strategy_named"]
+__all__ = [
+    "EntryMatcher",
+    "Matching",
+    "Order",
+    "State",
+    "Strategy",
+    "nearest_entry",
+    "order_named",
+    "strategy_named",
+]
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any"]
+Order = Literal["strict", "loose"]
 State = Literal["open", "matched", "mismatch"]
 
 STALL_US = 2_000_000
@@ -56,17 +66,32 @@ def strategy_named(name: str) -> Strategy:
     )
 
 
+def order_named(name: str) -> Order:
+    """The order of that name.
+
+    Raises:
+        ValueError: there is none; the message lists them.
+    """
+    for known in get_args(Order):
+        if name == known:
+            found: Order = known
+            return found
+    raise ValueError(f"an order is one of {', '.join(get_args(Order))}, not {name!r}")
+
+
 class Matching:
     """How a run compares: one strategy for all entries, others for some of them.
 
     Args:
         strategy: for every entry that ``per_entry`` does not name.
         per_entry: entry number (from 1) to strategy.
+        order: ``strict``: entries come in the recorded order. ``loose``: an exchange may
+            come before others that were recorded earlier; each comes once.
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
 
     Raises:
-        ValueError: an unknown strategy, or a threshold out of range.
+        ValueError: an unknown strategy or order, or a threshold out of range.
     """
 
     def __init__(
@@ -77,8 +102,10 @@ class Matching:
         normalise: Callable[[str], str] | None = None,
         scorer: Scorer | None = None,
         threshold: float = DEFAULT_THRESHOLD,
+        order: str = "strict",
     ) -> None:
         self.strategy = strategy_named(strategy)
+        self.order = order_named(order)
         self._per_entry = {
             number: strategy_named(name) for number, name in (per_entry or {}).items()
         }

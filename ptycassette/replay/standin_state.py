@@ -1,0 +1,40 @@
+"""What the parts of one run of the stand-in share: the driver's side, the findings, the end."""
+
+from __future__ import annotations
+
+from ptycassette.replay.standin_decisions import Finished, StandinOptions
+from ptycassette.replay.standin_findings import Findings
+from ptycassette.replay.standin_input import DriverInput
+from ptycassette.timeline.match import Matching
+
+__all__ = ["RunState"]
+
+
+class RunState:
+    """One run.
+
+    Attributes:
+        finished: how it ended, once it has.
+        last_us: when (on the caller's clock) the last event was played.
+        notes: what is no divergence and worth knowing all the same.
+    """
+
+    def __init__(
+        self, options: StandinOptions, matching: Matching, driver: DriverInput, findings: Findings
+    ) -> None:
+        self.options = options
+        self.matching = matching
+        self.driver = driver
+        self.findings = findings
+        self.finished: Finished | None = None
+        self.last_us = 0
+        self.notes: list[str] = []
+
+    def stop(self, *, killed_by: str = "") -> None:
+        """End before the recording does."""
+        self.finished = self.finished or Finished(None, complete=False, killed_by=killed_by)
+
+    def stop_if_strict(self) -> None:
+        """End after a divergence, unless lenient goes on."""
+        if not self.options.lenient:
+            self.stop()
