@@ -88,6 +88,12 @@ class RecCommand(click.Command):
     type=click.Path(),
     help="What to type and wait for, one step a line (docs/recording.md); implies --headless.",
 )
+@click.option(
+    "--pass-signals",
+    is_flag=True,
+    help="Pass SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and SIGUSR2 on to the program and record"
+    " them; without it the first four end the recording.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @click.option("--id", "cassette_id", metavar="UUID", help="Id of the cassette; else a random one.")
 @click.option(
@@ -199,10 +205,14 @@ def _run(
             with recorder:
                 if not quiet:
                     _say(f"ptycassette: recording to {_shown(recorder)}; exit the program to stop")
-                ended = record_interactive(recorder, fixed_size=fixed)
+                ended = record_interactive(
+                    recorder, fixed_size=fixed, passes_signals=given["pass_signals"]
+                )
         else:
             in_fd = 0 if steps is None and not sys.stdin.isatty() else None
-            ended = record_headless(recorder, steps, in_fd=in_fd)
+            ended = record_headless(
+                recorder, steps, in_fd=in_fd, passes_signals=given["pass_signals"]
+            )
     except RunFailedError as exc:
         exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
         raise

@@ -21,7 +21,7 @@ import signal
 import termios
 from collections import deque
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -29,9 +29,10 @@ import msgspec
 from ptycassette.host.journal_file import JournalFile
 from ptycassette.host.polling import new_poll
 from ptycassette.host.pty_process import PtyChild
+from ptycassette.host.pty_signals import signal_name
 from ptycassette.host.side_channel import SideChannel
 from ptycassette.host.terminal import SignalPipe, UserTerminal, local_modes, suspend
-from ptycassette.model import Clock, ExitStatus, Noted, Resized, Size
+from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
 
 __all__ = ["PassThrough", "Streams"]
 
@@ -54,6 +55,7 @@ _CAUGHT = (
     signal.SIGTSTP,
 )
 _ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+_PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
 
 
 class Streams(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,12 +67,15 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
         terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
         channel: the side channel.
         fixed_size: the program's terminal keeps its size, whatever the user's does.
+        passes_signals: who records is driven by a program that takes the recorder for
+            the recorded one: signals go to that, and on the record, as they came.
     """
 
     in_fd: int = 0
     out_fd: int = 1
     terminal: UserTerminal | None = None
     fixed_size: bool = False
+    passes_signals: bool = False
     channel: SideChannel | None = None
 
 
@@ -110,6 +115,7 @@ class PassThrough:
         self._in_fd, self._out_fd = streams.in_fd, streams.out_fd
         self._terminal, self._channel = streams.terminal, streams.channel
         self._size = size
+        self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
         self._follows_size = streams.terminal is not None and not streams.fixed_size
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
         self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
@@ -140,7 +146,10 @@ class PassThrough:
         if self._channel is not None:
             poll.register(self._channel.fd, select.POLLIN)
         # Signals first: from the moment that the terminal is raw, none may end us unseen.
-        with SignalPipe(_CAUGHT) as signals, self._terminal or nullcontext():
+        with (
+            SignalPipe(tuple({*_CAUGHT, *self._passed})) as signals,
+            self._terminal or nullcontext(),
+        ):
             poll.register(signals.fd, select.POLLIN)
             if self._follows_size:
                 self._resize()  # it may have changed since the program was started
@@ -344,9 +353,18 @@ class PassThrough:
         elif number == signal.SIGTSTP and self._terminal is not None:
             suspend(self._terminal)
             self._resize()
+        elif number in self._passed and self._terminal_stands():
+            # Logged first: the program may answer with output before we are back.
+            self._journal.on_event(Signalled(self.elapsed_us, signal_name(number)))
+            with suppress(ProcessLookupError):
+                os.kill(self._child.pid, number)
         elif number in _ENDING:
             self.ended_by = number
             self._child.request_end()
+
+    def _terminal_stands(self) -> bool:
+        """Whether the user's terminal is there: when it is closed, the system sends SIGHUP."""
+        return self._terminal is None or os.isatty(self._in_fd)
 
     def _resize(self) -> None:
         if self._terminal is None or not self._follows_size:

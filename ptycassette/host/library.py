@@ -10,12 +10,17 @@ A library is a directory of cassettes, and maybe a ``library.yaml``::
         argv_regex: '^--resume .+' # searched in the arguments, joined by spaces
         cwd: '*/project'           # a shell pattern
         env: {CLAUDE_MODEL: 'opus*', CI: null}   # patterns; null: not set
+        predicate: choose.py       # its function holds(program, args, cwd, env) decides
         cassettes: [first, second]
         match: exact               # how input is compared
+        order: loose               # exchanges may come in another order
 
 The first rule that holds counts. Without rules, a cassette is meant when it was
 recorded with the same program name and the same arguments. What is ambiguous or
 missing is an error that names the candidates and why each was not it.
+
+A predicate file is Python, and is run: a library belongs to the tests that use it, as
+their other code does. It lies in the library; no rule reaches out of it.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,6 +40,7 @@ from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassette_reader import open_cassette
 from ptycassette.host.plain_file import read_plain
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
+from ptycassette.timeline.match import order_named, strategy_named
 
 __all__ = ["Chosen", "Library", "Start"]
 
@@ -50,7 +57,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     argv_regex: str | None = None
     cwd: str | None = None
     env: dict[str, str | None] = msgspec.field(default_factory=dict)
+    predicate: str | None = None
     match: str | None = None
+    order: str | None = None
     repeat: bool = False
 
 
@@ -72,6 +81,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     match: str | None = None
+    order: str | None = None
     exists: bool = True
 
 
@@ -81,13 +91,16 @@ class Library:
     Args:
         place: the directory.
         state: where it is kept how often each rule was used: one directory per test.
+        pending: where recordings lie that are not yet in the library: they count as in it,
+            and new ones go there.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.
     """
 
-    def __init__(self, place: Path, *, state: Path) -> None:
+    def __init__(self, place: Path, *, state: Path, pending: Path | None = None) -> None:
         self.place = place
+        self.pending = pending
         self._state = state
         self.rules = self._read_rules()
 
@@ -111,7 +124,7 @@ class Library:
     def _by_rule(self, start: Start, *, record: bool) -> Chosen:
         reasons = []
         for number, rule in enumerate(self.rules, 1):
-            reason = _why_not(rule, start)
+            reason = _why_not(rule, start) or self._refused(rule, start)
             if reason is None:
                 return self._next_of(number, rule, start, record=record)
             reasons.append(f"rule {number} ({', '.join(rule.cassettes)}): {reason}")
@@ -131,23 +144,59 @@ class Library:
                 hint="name more cassettes in the rule, or say 'repeat: true'",
             )
         name = rule.cassettes[used % len(rule.cassettes)]
-        path = self._named(name)
+        path = self._current(self._named(name))
         if not path.exists() and not record:
             raise NotFoundError(
                 f"rule {number} names cassette {name!r}, which is not there",
                 where=str(self.place),
                 hint="record it, in mode auto or record",
             )
-        return Chosen(path=path, match=rule.match, exists=path.exists())
+        return Chosen(path=path, match=rule.match, order=rule.order, exists=path.exists())
+
+    def _refused(self, rule: Rule, start: Start) -> str | None:
+        """Why the rule's predicate file says no; None when it says yes, or there is none."""
+        if rule.predicate is None:
+            return None
+        path = self.place / self._inside(rule.predicate)
+        source = read_plain(path, max_bytes=MAX_YAML_BYTES)
+        names: dict[str, Any] = {"__name__": "ptycassette_predicate", "__file__": str(path)}
+        try:
+            exec(compile(source, str(path), "exec"), names)  # noqa: S102 - the library's own file, named by its rules
+            said = names["holds"](start.program, start.args, start.cwd, dict(start.env))
+        except Exception as exc:
+            raise UsageError(
+                f"the predicate fails: {type(exc).__name__}: {exc}", where=str(path),
+                hint="it has a function holds(program, args, cwd, env) that returns a truth value",
+            ) from exc  # fmt: skip
+        return None if said else f"predicate {rule.predicate} says no"
+
+    def _current(self, path: Path) -> Path:
+        """Where a cassette of the library is now, or is to be recorded."""
+        if self.pending is None:
+            return path
+        pending = self.pending / path.relative_to(self.place)
+        return pending if pending.exists() or not path.exists() else path
+
+    def to_record(self, path: Path) -> Path:
+        """Where a recording of that cassette goes."""
+        if self.pending is None or path.is_relative_to(self.pending):
+            return path
+        return self.pending / path.relative_to(self.place)
+
+    def _inside(self, name: str) -> Path:
+        """A path within the library.
+
+        Raises:
+            UsageError: it leads out of it.
+        """
+        parts = Path(name).parts
+        if not parts or ".." in parts or Path(name).is_absolute():
+            raise UsageError(f"{name!r} is not inside of the library", where=str(self.place))
+        return Path(name)
 
     def _named(self, name: str) -> Path:
         """A cassette's path; a name may leave ``.cassette`` out, and may not leave the library."""
-        parts = Path(name).parts
-        if not parts or ".." in parts or Path(name).is_absolute():
-            raise UsageError(
-                f"cassette {name!r} is not inside of the library", where=str(self.place)
-            )
-        path = self.place / name
+        path = self.place / self._inside(name)
         if path.exists() or path.name.endswith(".cassette"):
             return path
         return path.with_name(f"{path.name}.cassette")
@@ -186,18 +235,19 @@ class Library:
         )
 
     def _cassettes(self) -> list[Path]:
-        if not self.place.is_dir():
-            return []
-        return sorted(path.parent for path in self.place.glob("*/manifest.json"))
+        found = {path.parent.name: path.parent for path in self.place.glob("*/manifest.json")}
+        if self.pending is not None:
+            found.update((p.parent.name, p.parent) for p in self.pending.glob("*/manifest.json"))
+        return [found[name] for name in sorted(found)]
 
     def _new_path(self, start: Start) -> Path:
         """A name for a recording to come, made from what is started."""
         words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.args])).strip("-.")
         stem = words[:60].strip("-.") or "session"
-        path = self.place / f"{stem}.cassette"
+        path = self._current(self.place / f"{stem}.cassette")
         number = 2
         while path.exists():
-            path = self.place / f"{stem}-{number}.cassette"
+            path = self._current(self.place / f"{stem}-{number}.cassette")
             number += 1
         return path
 
@@ -213,9 +263,11 @@ class Library:
             rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
             for rule in rules:
                 re.compile(rule.argv_regex or "")
+                strategy_named(rule.match or "prompt")
+                order_named(rule.order or "strict")
                 if not rule.cassettes:
                     raise UsageError("a rule names no cassette", where=str(path))
-        except (msgspec.ValidationError, re.error) as exc:
+        except (ValueError, re.error) as exc:
             raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
         return rules
 

@@ -23,6 +23,7 @@ from ptycassette.record.input_script import Step
 __all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
@@ -46,12 +47,15 @@ def shell_status(status: ExitStatus) -> int:
     return 128
 
 
-def record_interactive(recorder: Recorder, *, fixed_size: bool) -> Ended:
+def record_interactive(
+    recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False
+) -> Ended:
     """Record in the user's terminal, which is on stdin and stdout.
 
     Args:
         recorder: entered.
         fixed_size: the program's terminal keeps its size.
+        passes_signals: signals go on to the program instead of ending it.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
@@ -72,6 +76,7 @@ def record_interactive(recorder: Recorder, *, fixed_size: bool) -> Ended:
                     terminal=terminal,
                     channel=recorder.channel,
                     fixed_size=fixed_size,
+                    passes_signals=passes_signals,
                 ),
                 timeout_s=plan.timeout_s,
             )
@@ -97,7 +102,11 @@ def _own_description(fd: int) -> int:
 
 
 def record_headless(
-    recorder: Recorder, steps: Sequence[Step] | None, *, in_fd: int | None = None
+    recorder: Recorder,
+    steps: Sequence[Step] | None,
+    *,
+    in_fd: int | None = None,
+    passes_signals: bool = False,
 ) -> Ended:
     """Record without a user's terminal: the recorder answers the program's questions itself.
 
@@ -105,9 +114,10 @@ def record_headless(
         recorder: not entered.
         steps: what to do; None to wait for the end.
         in_fd: whose bytes the program gets as input, up to their end.
+        passes_signals: signals go on to the program instead of ending it.
     """
     with (
-        _EndingSignals() as ending,
+        _EndingSignals(passes=passes_signals) as ending,
         record(recorder.argv, recorder.target, **msgspec.structs.asdict(recorder.plan)) as session,
     ):
         ending.watch(session)
@@ -139,9 +149,10 @@ class _EndingSignals:
     there is a session to ``watch``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, passes: bool = False) -> None:
         self._session: Recording | None = None
         self._before: dict[int, Any] = {}
+        self._passes = passes
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
@@ -151,7 +162,7 @@ class _EndingSignals:
             session.request_end()
 
     def __enter__(self) -> Self:
-        for number in _ENDING:
+        for number in _PASSED if self._passes else _ENDING:
             self._before[number] = signal.signal(number, self._end)
         return self
 
@@ -160,9 +171,18 @@ class _EndingSignals:
             signal.signal(number, handler)
 
     def _end(self, number: int, _: object) -> None:
+        if self._passes and self._session is not None:
+            # In a thread of its own: what a signal interrupts may be in the middle of anything.
+            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+            return
         self.number = number
         if self._session is not None:
             self._session.request_end()
+
+
+def _pass_on(session: Recording, number: int) -> None:
+    with suppress(CassetteError):  # it is over
+        session.signal(number)
 
 
 def _wait_for_end(session: Recording) -> None:

@@ -28,10 +28,13 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     ``mode`` is weaker than the environment's PTYCASSETTE_MODE. ``options`` are the
     stand-in's own, as words. ``state`` is where it is kept which session is next.
+    ``pending`` is where recordings go until somebody else publishes them; into the
+    library at once when empty.
     """
 
     library: str
     state: str
+    pending: str = ""
     mode: str | None = None
     report: str = ""
     options: tuple[str, ...] = ()

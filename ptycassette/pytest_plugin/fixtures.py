@@ -105,11 +105,14 @@ def ptycassette_use(
         given = {
             "mode": settings.mode,
             "match": settings.match,
+            "order": settings.order,
             "size": settings.size,
             "lenient": settings.lenient,
             "allow_unplayed": settings.allow_unplayed,
             **options,
         }
+        if not isinstance(given["match"], str) and "order" not in options:
+            given["order"] = None  # a Matching has its own
         return use(chosen, argv or settings.argv, **given)
 
     return make
@@ -172,9 +175,11 @@ def ptycassette_shims(
 
     The library is relative to the directory of cassettes. Whatever the test starts
     by those names is a stand-in in mode replay, the real program recorded in the
-    modes that record. Reports are judged when the test's body is over.
+    modes that record. Reports are judged when the test's body is over, and recordings
+    are put into the library then, unless the test failed.
     """
-    from ptycassette.host.modes import MODE_VARIABLE
+    from ptycassette.host.modes import MODE_VARIABLE, action_of
+    from ptycassette.host.pending import PendingRecordings
     from ptycassette.host.shims import ShimConfig, make_shims
     from ptycassette.pytest_plugin.runs import ShimRun
 
@@ -188,19 +193,29 @@ def ptycassette_shims(
         reports.mkdir(parents=True)
         shelf = directory_of(request.node) / library
         options: list[str] = []
-        if isinstance(settings.match, str):
-            options += ["--match", settings.match]
+        if not isinstance(settings.match, str):
+            raise pytest.UsageError(
+                "stand-ins are other processes, which a Matching cannot be handed to: name its "
+                "strategy, or write it into library.yaml"
+            )
+        options += ["--match", settings.match]
+        if settings.order:
+            options += ["--order", settings.order]
         if settings.lenient:
             options.append("--lenient")
+        records = action_of(settings.mode, exists=False, env=os.environ) == "record"
+        pending = PendingRecordings.new(shelf) if records else None
         config = ShimConfig(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,
-            options=tuple(options),
+            options=tuple(options), pending=str(pending.place) if pending else "",
         )  # fmt: skip
         make_shims(place / "bin", programs, config)
         monkeypatch.setenv("PATH", str(place / "bin"), prepend=os.pathsep)
         monkeypatch.setenv(MODE_VARIABLE, settings.mode)
         monkeypatch.setenv("PTYCASSETTE_REPORT", f"{reports}/")
-        run = ShimRun(reports, state, shelf, allow_unplayed=settings.allow_unplayed)
+        run = ShimRun(
+            reports, state, shelf, allow_unplayed=settings.allow_unplayed, pending=pending
+        )
         state.add(run)
         return Shims(place / "bin", shelf, run)
 

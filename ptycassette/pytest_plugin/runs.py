@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import DivergenceError
+from ptycassette.host.pending import PendingRecordings
 from ptycassette.host.session import Session
 from ptycassette.host.standin_report_file import read_reports
 from ptycassette.host.use import Use
@@ -71,25 +72,39 @@ class ShimRun:
     """Stand-ins that a directory of shims started; judged by their reports."""
 
     def __init__(
-        self, reports: Path, state: TestState, library: Path, *, allow_unplayed: bool
+        self,
+        reports: Path,
+        state: TestState,
+        library: Path,
+        *,
+        allow_unplayed: bool,
+        pending: PendingRecordings | None = None,
     ) -> None:
         self._place = reports
         self._state = state
         self._library = library
         self._allow_unplayed = allow_unplayed
+        self._pending = pending
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
         return list(read_reports(self._place))
 
     def complete(self) -> None:
-        """Raise for the first stand-in that did not pass."""
+        """Raise for the first stand-in that did not pass; else keep what was recorded."""
         __tracebackhide__ = True
-        reports = self.reports()
-        if not reports:  # a recorder leaves none: whatever it made is in use
-            self._state.used += [path.parent for path in self._library.glob("*/manifest.json")]
-        for report in reports:
-            cassette = Path(report["cassette"])
+        try:
+            self._judge()
+            if self._pending is not None:
+                self._pending.publish()
+        finally:
+            if self._pending is not None:
+                self._pending.drop()
+
+    def _judge(self) -> None:
+        __tracebackhide__ = True
+        for report in self.reports():
+            cassette = self._settled(report)
             self._state.used.append(cassette)
             if report["result"] == "drifted":
                 self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
@@ -100,7 +115,7 @@ class ShimRun:
 
     def _problem(self, report: dict[str, Any]) -> str | None:
         match report["result"]:
-            case "passed" | "drifted":
+            case "passed" | "drifted" | "recorded":
                 return None
             case "unplayed" if self._allow_unplayed:
                 return None
@@ -112,9 +127,18 @@ class ShimRun:
                 return _text_of(self._place, report)
 
     def abandon(self, exc: BaseException) -> None:
-        """Only note what was used."""
+        """Note what was used, and keep nothing that was recorded."""
         del exc
-        self._state.used += [Path(report["cassette"]) for report in self.reports()]
+        self._state.used += [self._settled(report) for report in self.reports()]
+        if self._pending is not None:
+            self._pending.drop()
+
+    def _settled(self, report: dict[str, Any]) -> Path:
+        """The report's cassette, by the name that it has once it is in the library."""
+        cassette = Path(report["cassette"])
+        if self._pending is not None and cassette.is_relative_to(self._pending.place):
+            return self._library / cassette.relative_to(self._pending.place)
+        return cassette
 
     def evidence(self) -> dict[str, Any]:
         """From the reports."""

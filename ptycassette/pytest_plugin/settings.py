@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["MARKER", "Settings", "add_options", "settings_of"]
 
 MARKER = (
-    "ptycassette(path=None, *, argv=None, mode=None, match=None, size=None, lenient=None, "
-    "allow_unplayed=None): which cassette a test uses, and how. A path is relative to the "
-    "directory of cassettes."
+    "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
+    "lenient=None, allow_unplayed=None): which cassette a test uses, and how. A path is relative "
+    "to the directory of cassettes."
 )
 _CHOICES = {
+    "order": ("strict", "loose"),
     "trace": ("on-failure", "always", "never"),
     "network": ("block", "allow"),
     "stale": ("report", "fail", "ignore"),
@@ -35,6 +36,7 @@ _CHOICES = {
 _HELP = {
     "mode": "replay (default), auto, record, rerecord or live",
     "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
+    "order": "strict (default), or loose: exchanges may come in another order",
     "dir": "directory of cassettes, relative to the test file (default: cassettes)",
     "trace": "when to keep a trace of a session: on-failure (default), always, never",
     "trace-dir": "where traces go (default: .ptycassette-traces under the root)",
@@ -46,7 +48,7 @@ _FLAGS = {
     "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
     "lenient": "go on after a divergence; the test fails all the same at its end",
 }
-_MARKER_KEYS = {"argv", "mode", "match", "size", "lenient", "allow_unplayed"}
+_MARKER_KEYS = {"argv", "mode", "match", "order", "size", "lenient", "allow_unplayed"}
 
 
 class Settings(NamedTuple):
@@ -54,6 +56,7 @@ class Settings(NamedTuple):
 
     mode: Mode = "replay"
     match: str | Matching = "prompt"
+    order: str | None = None
     path: str | None = None
     argv: tuple[str, ...] | None = None
     size: Any = None
@@ -144,12 +147,18 @@ def settings_of(
             from ptycassette.timeline.match import strategy_named
 
             strategy_named(match)
+        order = pick("order") or None
+        if order is not None:
+            from ptycassette.timeline.match import order_named
+
+            order_named(order)
     except (UsageError, ValueError) as exc:
         raise pytest.UsageError(str(exc)) from exc
     argv = pick("argv")
     return Settings(
         mode=mode,
         match=match,
+        order=order,
         path=None if path is None else str(path),
         argv=None if argv is None else tuple(argv),
         size=pick("size"),

@@ -47,13 +47,20 @@ class TestState:
         self._open: list[Run] = []
 
     def complete(self) -> None:
-        """Finish every run; the first failure is raised, when all are finished."""
+        """Finish every run, the last first; behind a failure nothing is kept any more.
+
+        Raises:
+            Exception: the first failure, when all are finished.
+        """
         __tracebackhide__ = True
         failures: list[BaseException] = []
         while self._open:
             run = self._open.pop()
             try:
-                run.complete()
+                if failures:
+                    run.abandon(failures[0])
+                else:
+                    run.complete()
             except Exception as exc:  # noqa: BLE001 - raised below
                 failures.append(exc)
         if failures:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MANIFEST_BYTES = 1 << 20
 HEAD_BYTES = 1 << 16
-SMALL_OPTIONS = {"--match", "--report", "--input-timeout", "--threshold", "--name"}
+SMALL_OPTIONS = {"--match", "--order", "--report", "--input-timeout", "--threshold", "--name"}
 SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 

@@ -26,6 +26,7 @@ class Option(NamedTuple):
 OPTIONS: tuple[Option, ...] = (
     Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
            "N=STRATEGY for input N alone (repeatable)"),
+    Option("--order", "ORDER", "strict (default), or loose: exchanges may come in another order"),
     Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
     Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
            "recorded pause is waited for"),
@@ -51,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cassette: str
     argv: tuple[str, ...] = ()
     matches: tuple[str, ...] = ()
+    order: str = "strict"
     threshold: float = DEFAULT_THRESHOLD
     speed: float | None = None
     lenient: bool = False
@@ -68,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How input is compared.
 
         Raises:
-            UsageError: an unknown strategy, or a number that is none.
+            UsageError: an unknown strategy or order, or a number that is none.
         """
         strategy, per_entry = "prompt", {}
         try:
@@ -78,10 +80,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                     per_entry[int(number)] = named
                 else:
                     strategy = word
-            return Matching(strategy, per_entry=per_entry, threshold=self.threshold)
+            return Matching(
+                strategy, per_entry=per_entry, threshold=self.threshold, order=self.order
+            )
         except ValueError as exc:
             raise UsageError(
-                f"--match: {exc}", hint="write --match prompt, or --match 3=any"
+                f"--match, --order: {exc}",
+                hint="write --match prompt, or --match 3=any; --order strict, or loose",
             ) from exc
 
     def engine_options(self) -> StandinOptions:

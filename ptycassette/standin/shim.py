@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
+
 from ptycassette.errors import CassetteError
 from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.diagnostic_writer import diagnostic_path
 from ptycassette.host.library import Chosen, Library, Start
 from ptycassette.host.modes import MODE_VARIABLE, action_of, resolve_mode
+from ptycassette.host.pending import PendingRecordings, refuse_silence
 from ptycassette.host.shims import ShimConfig, find_real, read_shim_config
+from ptycassette.host.standin_io import end_process
 from ptycassette.host.standin_report_file import write_report
+from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.standin.options import parse_settings
 from ptycassette.standin.process import FAILED, play
+from ptycassette.standin.recorded_run import run_recorder
 
 __all__ = ["run_shim"]
 
@@ -46,12 +53,13 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     if mode == "live":
         return _step_aside(program, args)
     start = Start(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
-    library = Library(Path(config.library), state=Path(config.state))
+    pending = Path(config.pending) if config.pending else None
+    library = Library(Path(config.library), state=Path(config.state), pending=pending)
     may_record = action_of(mode, exists=False, env=os.environ) == "record"
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
         case "record":
-            return _record(chosen.path, program, args)
+            return _record(library, chosen.path, report, (program, *args))
         case "rerecord":
             return _rerecord(chosen.path, program, args, report)
         case _:
@@ -60,7 +68,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
 
 def _stand_in(chosen: Chosen, config: ShimConfig, report: str, argv: tuple[str, ...]) -> int:
     match = ("--match", chosen.match) if chosen.match else ()
-    words = [*config.options, *match, str(chosen.path), "--", *argv]
+    order = ("--order", chosen.order) if chosen.order else ()
+    words = [*config.options, *match, *order, str(chosen.path), "--", *argv]
     return play(parse_settings(words, report=report))
 
 
@@ -69,29 +78,56 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
 
 
-def _rec_words(target: Path, program: str, args: Sequence[str]) -> list[str]:
-    real = find_real(program, os.environ.get("PATH", ""))
-    quiet = ["--quiet"] if os.isatty(0) and os.isatty(1) else ["--headless"]
-    main = "import sys; from ptycassette.cli import main; sys.exit(main())"
-    return [
-        sys.executable, "-c", main, "rec", *quiet, "--overwrite", "--harness", program,
-        str(target), "--", real, *args,
-    ]  # fmt: skip
+def _record(library: Library, wanted: Path, report: str, argv: tuple[str, ...]) -> int:
+    """Run for real, and keep the recording when it shows something."""
+    program, *args = argv
+    find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
+    own = PendingRecordings.new(library.place) if library.pending is None else None
+    place = library.to_record(wanted)
+    if own:
+        place = own.place / wanted.relative_to(library.place)
+    exit_status = None
+    try:
+        status = run_recorder(place, program, args)
+        told = StandinReport(result="recorded", cassette=str(wanted), argv=argv, pid=os.getpid())
+        try:
+            if (place / "manifest.json").exists():
+                exit_status = _exit_of(place)
+                refuse_silence(place)
+            else:
+                error = _keep_diagnostic(place, wanted)
+                told = msgspec.structs.replace(told, result="failed", error=error)
+            if own:
+                own.publish()
+        except CassetteError as failed:
+            told = msgspec.structs.replace(told, result="failed", error=str(failed))
+            _complain(program, str(failed))
+    finally:
+        if own:
+            own.drop()
+    write_report(report, told)
+    return status if exit_status is None else end_process(exit_status)
 
 
-def _record(target: Path, program: str, args: Sequence[str]) -> NoReturn:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    words = _rec_words(target, program, args)
-    os.execv(words[0], words)  # noqa: S606 - no shell is meant
+def _keep_diagnostic(place: Path, wanted: Path) -> str:
+    """Move what the recorder left of a failed run to where the cassette would be; says where."""
+    made, target = diagnostic_path(place), diagnostic_path(wanted)
+    if not made.is_dir():
+        return "nothing was recorded"
+    if target != made:
+        shutil.rmtree(target, ignore_errors=True)
+        made.rename(target)
+    return f"nothing was recorded; see {target}"
 
 
 def _rerecord(old: Path, program: str, args: Sequence[str], report: str) -> int:
     """Run for real, and report what drifted; the cassette is only read."""
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
-        status = subprocess.call(_rec_words(new, program, args))
+        status = run_recorder(new, program, args)
         if not (new / "manifest.json").exists():
             return status
+        exit_status = _exit_of(new)
         found = drift(_side(old), _side(new))
     notes = tuple(drift_lines(found))
     write_report(
@@ -101,7 +137,13 @@ def _rerecord(old: Path, program: str, args: Sequence[str], report: str) -> int:
             pid=os.getpid(), divergences=found.divergences, notes=notes,
         ),
     )  # fmt: skip
-    return status
+    return status if exit_status is None else end_process(exit_status)
+
+
+def _exit_of(path: Path) -> ExitStatus | None:
+    """How the program ended: the driver is to see that, and not what a shell makes of it."""
+    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+        return cassette.final.exit
 
 
 def _side(path: Path) -> Side:
@@ -112,8 +154,7 @@ def _side(path: Path) -> Side:
 def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str]) -> int:
     """Say on stderr, and to the report, what is wrong."""
     text = str(failed)
-    for line in text.split("\n"):
-        sys.stderr.write(f"{program} (ptycassette shim): {visible(line)}\r\n")
+    _complain(program, text)
     write_report(
         report,
         StandinReport(
@@ -121,3 +162,8 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
         ),
     )
     return failed.exit_status if failed.exit_status in {126, 127} else FAILED
+
+
+def _complain(program: str, text: str) -> None:
+    for line in text.split("\n"):
+        sys.stderr.write(f"{program} (ptycassette shim): {visible(line)}\r\n")

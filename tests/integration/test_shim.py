@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +238,65 @@ def test_the_real_program_is_looked_for_behind_every_shim(desk: Desk) -> None:
     assert find_real("agent", path) == str(desk.place / "real" / "agent")
     with pytest.raises(SpawnError):
         find_real("agent", str(desk.bin))
+
+
+WAITING = """#!/bin/sh
+trap 'printf "term\\n"; exit 9' TERM
+printf 'ready> '
+while :; do sleep 0.05; done
+"""
+
+
+@pytest.mark.parametrize("mode", ["record", "rerecord"])
+def test_a_signal_of_the_driver_reaches_the_program_that_is_recorded(desk: Desk, mode: str) -> None:
+    """It is sent to the shim, which is all that the driver knows."""
+    desk.write_agent(WAITING)
+    for each in dict.fromkeys(["record", mode]):
+        child = pexpect.spawn(
+            "agent", ["one"], env=desk.environment(each), timeout=30, encoding="utf-8",
+            dimensions=(24, 80),
+        )  # fmt: skip
+        child.expect("ready> ")
+        child.kill(15)
+        child.expect(pexpect.EOF)
+        output = child.before or ""
+        child.close()
+        assert (output.strip(), child.exitstatus) == ("term", 9)
+
+    assert desk.report()["result"] == {"record": "recorded", "rerecord": "passed"}[mode]
+
+
+def test_a_recording_is_reported(desk: Desk) -> None:
+    """By the name that it has in the library."""
+    desk.talk("auto")
+
+    assert desk.report()["result"] == "recorded"
+    assert desk.report()["cassette"] == str(desk.library / "agent-one.cassette")
+
+
+def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
+    """A driver that hung up before anything was shown keeps what was recorded before."""
+    desk.talk("auto")
+    desk.write_agent("#!/bin/sh\nexec sleep 60\n")
+    child = pexpect.spawn(
+        "agent", ["one"], env=desk.environment("record"), timeout=30, dimensions=(24, 80)
+    )
+    while not list(desk.library.glob(".ptycassette-pending-*")):
+        pass
+    child.close()
+    deadline = time.monotonic() + 30
+    while desk.report()["result"] == "recorded" and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    assert desk.report()["result"] == "failed"
+    assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
+
+
+def test_a_run_that_failed_leaves_its_diagnostic_beside_the_library(desk: Desk) -> None:
+    """And no cassette."""
+    (desk.place / "real" / "agent").write_text("#!/no/such/interpreter\n")
+    ran = desk.run("record", "one")
+
+    assert ran.returncode in {126, 127}
+    assert [path.name for path in desk.library.iterdir()] == ["agent-one.cassette.diagnostic"]
+    assert "agent-one.cassette.diagnostic" in desk.report()["error"]

@@ -124,7 +124,7 @@ def test_help_lists_every_option_and_the_marker(pytester: pytest.Pytester) -> No
     markers = pytester.runpytest_inprocess("--markers", *ALONE).stdout.str()
 
     for name in ("mode", "match", "dir", "trace", "trace-dir", "network", "stale", "orphans",
-                 "allow-unplayed", "lenient"):  # fmt: skip
+                 "allow-unplayed", "lenient", "order"):  # fmt: skip
         assert f"--ptycassette-{name}" in options
     assert "@pytest.mark.ptycassette(path=None" in markers
 

@@ -179,6 +179,8 @@ def test_a_rule_cannot_lead_out_of_the_library(shelf: Shelf, name: str) -> None:
         "  - {cassettes: []}\n",
         "  - {cassettes: [x], argv_regex: '('}\n",
         "  - {cassettes: x}\n",
+        "  - {cassettes: [x], match: exakt}\n",
+        "  - {cassettes: [x], order: lose}\n",
     ],
 )
 def test_wrong_rules_are_an_error_with_the_file(shelf: Shelf, text: str) -> None:
@@ -187,3 +189,85 @@ def test_wrong_rules_are_an_error_with_the_file(shelf: Shelf, text: str) -> None
 
     with pytest.raises(UsageError, match=r"library\.yaml"):
         _ = shelf.library
+
+
+def test_a_predicate_file_decides(shelf: Shelf) -> None:
+    """It sees the program, its arguments, the directory and the environment."""
+    shelf.add("a.cassette", "claude")
+    shelf.add("b.cassette", "claude")
+    shelf.rules(
+        "  - {predicate: choose.py, cassettes: [a], repeat: true}\n"
+        "  - {cassettes: [b], repeat: true}\n"
+    )
+    (shelf.place / "choose.py").write_text(
+        "def holds(program, args, cwd, env):\n"
+        "    return program == 'claude' and len(args) == 2 and env.get('TEAM') == 'x'"
+        " and cwd.endswith('project')\n"
+    )
+
+    assert shelf.chosen("one", "two", TEAM="x") == "a.cassette"
+    assert shelf.chosen("one", TEAM="x") == "b.cassette"
+    assert shelf.chosen("one", "two") == "b.cassette"
+
+
+def test_a_predicate_that_says_no_is_named(shelf: Shelf) -> None:
+    """Among the reasons why nothing was found."""
+    shelf.rules("  - {predicate: no.py, cassettes: [a]}\n")
+    (shelf.place / "no.py").write_text("def holds(program, args, cwd, env): return False\n")
+
+    with pytest.raises(NotFoundError, match=r"predicate no\.py says no"):
+        shelf.chosen("x")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def holds(program, args, cwd, env): return 1 / 0", "ZeroDivisionError"),
+        ("def hold(): pass", "KeyError: 'holds'"),
+        ("def holds(:", "SyntaxError"),
+    ],
+)
+def test_a_predicate_that_fails_says_what_it_is(shelf: Shelf, source: str, message: str) -> None:
+    """With the file and the shape that it must have."""
+    shelf.rules("  - {predicate: p.py, cassettes: [a]}\n")
+    (shelf.place / "p.py").write_text(source + "\n")
+
+    with pytest.raises(UsageError, match=message):
+        shelf.chosen("x")
+
+
+@pytest.mark.parametrize("name", ["../p.py", "/p.py", ""])
+def test_a_predicate_lies_in_the_library(shelf: Shelf, name: str) -> None:
+    """Nothing else is run."""
+    shelf.rules(f"  - {{predicate: '{name}', cassettes: [a]}}\n")
+    (shelf.place.parent / "p.py").write_text("def holds(*_): return True\n")
+
+    with pytest.raises(UsageError, match="not inside"):
+        shelf.chosen("x")
+
+
+def test_a_rule_says_how_input_is_compared(shelf: Shelf) -> None:
+    """Strategy and order."""
+    shelf.add("a.cassette", "claude")
+    shelf.rules("  - {cassettes: [a], match: exact, order: loose}\n")
+    chosen = shelf.library.choose(start())
+
+    assert (chosen.match, chosen.order) == ("exact", "loose")
+
+
+def test_pending_recordings_count_as_in_the_library(shelf: Shelf) -> None:
+    """They are found first, and new ones go where they are."""
+    pending = shelf.place / ".pending"
+    shelf.add("a.cassette", "claude", "one")
+    write_cassette(pending / "b.cassette", Output(0, b"x"), manifest=manifest_of(argv=("claude",)))
+    library = Library(shelf.place, state=shelf.state, pending=pending)
+
+    assert library.choose(start()).path == pending / "b.cassette"
+    assert library.choose(start("one")).path == shelf.place / "a.cassette"
+    new = library.choose(start("new"), record=True)
+    assert (new.path, new.exists) == (pending / "claude-new.cassette", False)
+    assert library.to_record(shelf.place / "a.cassette") == pending / "a.cassette"
+    assert library.to_record(pending / "b.cassette") == pending / "b.cassette"
+    write_cassette(pending / "a.cassette", Output(0, b"y"),
+                   manifest=manifest_of(argv=("claude", "one")))  # fmt: skip
+    assert library.choose(start("one")).path == pending / "a.cassette"

@@ -1,0 +1,188 @@
+"""Shims in tests that record: what is kept, and when. Run by pytester."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptycassette.model import ExitStatus, Finished, Output, Typed
+from ptycassette.testing import manifest_of, write_cassette
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.integration
+OK = ExitStatus(code=0, exited=True, signaled=False)
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+AGENT = """#!/bin/sh
+printf 'agent %s> ' "$1"
+read line
+printf 'you said %s\\n' "$line"
+"""
+DRIVE = """
+    import pexpect
+    def drive(word, line="hello"):
+        child = pexpect.spawn("agent", [word], timeout=30, dimensions=(24, 80))
+        child.expect("> ")
+        child.send(line + "\\r")
+        child.expect(pexpect.EOF)
+        child.close()
+        return child.before.decode()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real program on PATH; no settings from outside."""
+    for name in ("PTYCASSETTE_MODE", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    real = pytester.path / "real"
+    real.mkdir()
+    (real / "agent").write_text(AGENT)
+    (real / "agent").chmod(0o755)
+    monkeypatch.setenv("PATH", str(real), prepend=":")
+    pytester.makeini(INI)
+    pytester.makepyfile(driving=DRIVE)
+
+
+def run(pytester: pytest.Pytester, source: str, *words: str) -> pytest.RunResult:
+    """Run ``source`` as ``test_one.py``."""
+    pytester.makepyfile(test_one="    from driving import drive\n" + source)
+    return pytester.runpytest_inprocess(
+        "-W", "error", "--strict-markers", "-p", "no:xdist", "-p", "no:textual-snapshot", *words
+    )
+
+
+TALK = """
+    def test_it(ptycassette_shims):
+        shims = ptycassette_shims("agent", library="agents")
+        assert "you said hello" in drive("one")
+        assert "you said hello" in drive("two")
+        RESULTS = [report["result"] for report in shims.reports]
+"""
+
+
+def kept(pytester: pytest.Pytester) -> list[str]:
+    """What is in the library, hidden things too."""
+    place = pytester.path / "cassettes" / "agents"
+    return sorted(path.name for path in place.iterdir()) if place.exists() else []
+
+
+def test_what_a_test_records_is_kept_when_it_passed(pytester: pytest.Pytester) -> None:
+    """Then it replays without the program."""
+    first = run(pytester, TALK, "--ptycassette-mode=record")
+    names = kept(pytester)
+    (pytester.path / "real" / "agent").unlink()
+    second = run(pytester, TALK + "        assert RESULTS == ['passed', 'passed']\n")
+
+    first.assert_outcomes(passed=1)
+    second.assert_outcomes(passed=1)
+    assert names == ["agent-one.cassette", "agent-two.cassette"]
+
+
+@pytest.mark.parametrize("mode", ["record", "auto"])
+def test_a_test_that_fails_keeps_nothing_that_shims_recorded(
+    pytester: pytest.Pytester, mode: str
+) -> None:
+    """And leaves what was there."""
+    path = pytester.path / "cassettes" / "agents" / "agent-old.cassette"
+    write_cassette(path, Output(0, b"x"), manifest=manifest_of(argv=("agent", "old")))
+    before = (path / "manifest.json").read_bytes()
+    result = run(pytester, TALK + "        assert False\n", f"--ptycassette-mode={mode}")
+
+    result.assert_outcomes(failed=1)
+    assert kept(pytester) == ["agent-old.cassette"]
+    assert (path / "manifest.json").read_bytes() == before
+
+
+def test_what_was_recorded_is_replayed_in_the_same_test_in_mode_auto(
+    pytester: pytest.Pytester,
+) -> None:
+    """Though it is not in the library yet."""
+    source = """
+    def test_it(ptycassette_shims):
+        shims = ptycassette_shims("agent", library="agents")
+        drive("one")
+        drive("one")
+        assert [report["result"] for report in shims.reports] == ["recorded", "passed"]
+    """
+    run(pytester, source, "--ptycassette-mode=auto").assert_outcomes(passed=1)
+
+    assert kept(pytester) == ["agent-one.cassette"]
+
+
+def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
+    """At the end of the run, for each session; nothing is written."""
+    run(pytester, TALK, "--ptycassette-mode=record").assert_outcomes(passed=1)
+    (pytester.path / "real" / "agent").write_text(AGENT.replace("printf 'you", "printf 'Yes, you"))
+    result = run(pytester, TALK, "--ptycassette-mode=rerecord")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["drift: *agent-one.cassette: *Yes, you said*"])
+    assert kept(pytester) == ["agent-one.cassette", "agent-two.cassette"]
+
+
+def test_the_order_of_exchanges_may_be_loose(pytester: pytest.Pytester) -> None:
+    """By option, by marker, and in a session as well as behind a shim."""
+    events = [
+        Output(0, b"> "), Typed(1, b"one\r"), Output(2, b"1\r\n> "), Typed(3, b"two\r"),
+        Output(4, b"2\r\n> "), Finished(t_us=5, exit=OK),
+    ]  # fmt: skip
+    write_cassette(pytester.path / "cassettes/agents/a", *events,
+                   manifest=manifest_of(argv=("agent", "x")))  # fmt: skip
+    source = """
+    import pexpect
+    import pytest
+    def test_shim(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+        child = pexpect.spawn("agent", ["x"], timeout=30, dimensions=(24, 80))
+        child.expect("> ")
+        child.send("two\\rone\\r")
+        child.expect(pexpect.EOF)
+        assert child.before == b"2\\r\\n> 1\\r\\n> "
+    @pytest.mark.ptycassette("agents/a" MARKED)
+    def test_session(ptycassette_session):
+        ptycassette_session.submit("two")
+        ptycassette_session.wait_for_text("2")
+        ptycassette_session.submit("one")
+        ptycassette_session.wait_for_text("1")
+    """
+    run(pytester, source.replace("MARKED", "")).assert_outcomes(failed=2)
+    loose = run(pytester, source.replace("MARKED", ""), "--ptycassette-order=loose")
+    loose.assert_outcomes(passed=2)
+    run(pytester, source.replace("MARKED", ", order='loose'")).assert_outcomes(passed=1, failed=1)
+    pytester.makeini(INI + "ptycassette_order = loose\n")
+    run(pytester, source.replace("MARKED", "")).assert_outcomes(passed=2)
+    pytester.makeini(INI + "ptycassette_order = lose\n")
+    wrong = pytester.runpytest_subprocess("-p", "no:xdist")
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_matching_cannot_be_handed_to_another_process(pytester: pytest.Pytester) -> None:
+    """It says so, rather than to compare otherwise; a session takes it, with its own order."""
+    write_cassette(pytester.path / "cassettes/test_one/test_session.cassette", Output(0, b"x"))
+    source = """
+    import pytest
+    from ptycassette import Matching
+    pytestmark = pytest.mark.ptycassette(match=Matching("exact"))
+    def test_shims(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+    def test_session(ptycassette_session):
+        ptycassette_session.wait_for_text("x")
+    """
+    result = run(pytester, source, "--ptycassette-order=loose")
+
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*a Matching cannot be handed to*"])
+
+
+def test_python_of_the_shims_is_that_of_the_test(pytester: pytest.Pytester) -> None:
+    """So that a stand-in is found wherever the test runs."""
+    source = """
+    def test_it(ptycassette_shims):
+        shims = ptycassette_shims("agent", library="agents")
+        assert EXECUTABLE in (shims.directory / "agent").read_text()
+    """
+    source = source.replace("EXECUTABLE", repr(str(Path(sys.executable))))
+
+    run(pytester, source).assert_outcomes(passed=1)
