@@ -58,20 +58,29 @@ class History:
         )
 
     def check(self, ask: Ask) -> None:
-        """Hold that calls and results belong together, as far as ids tell.
+        """Hold that calls and results belong together: by id, or by name where there is no id.
 
         Raises:
             WireError: a result without its call, or a call without a result before the
                 conversation goes on.
         """
-        called: set[str] = set()
+        called: dict[str, str] = {}
         answered: set[str] = set()
         for turn in ask.turns:
-            called.update(use.call_id for use in turn.calls if use.call_id)
+            called.update((use.call_id, use.name) for use in turn.calls if use.call_id)
             for result in turn.results:
                 if result.call_id and result.call_id not in called:
                     raise WireError(f"a tool result for {result.call_id!r}, which nobody called")
-                answered.add(result.call_id)
-        missing = called - answered
+                answered.add(result.call_id or _oldest_open(called, answered, result.name))
+        missing = called.keys() - answered
         if missing:
             raise WireError(f"no tool result for the call {min(missing)!r}")
+
+
+def _oldest_open(called: dict[str, str], answered: set[str], name: str) -> str:
+    """The first call of a tool that has no result yet; empty when there is none.
+
+    Gemini takes results that name only the function.
+    """
+    waiting = (one for one, tool in called.items() if tool == name and one not in answered)
+    return next(waiting, "")

@@ -44,7 +44,8 @@ _FIXED: dict[str, tuple[str, Operation]] = {
 def find_operation(request: HttpRequest) -> Operation:
     """The operation of a request.
 
-    ``/v1/models`` belongs to two APIs; Anthropic's clients send ``anthropic-version``.
+    ``/v1/models`` belongs to three APIs: Anthropic's clients send ``anthropic-version``,
+    Google's have a key header of their own.
 
     Raises:
         WireError: 404 for a path that this fake does not know, 405 for a wrong method.
@@ -55,7 +56,7 @@ def find_operation(request: HttpRequest) -> Operation:
     if path in _FIXED:
         wanted, operation = _FIXED[path]
         return _only(method, wanted, path, operation)
-    api: Api = "anthropic" if "anthropic-version" in request.headers else "responses"
+    api = _owner_of_v1(request)
     if path == "/v1/models":
         return _only(method, "GET", path, Operation(api, "models"))
     if _GEMINI_LIST.fullmatch(path):
@@ -68,6 +69,13 @@ def find_operation(request: HttpRequest) -> Operation:
         name, stream = _GEMINI_VERBS[found[2]]
         return _only(method, "POST", path, Operation("gemini", name, found[1], stream))
     raise WireError(f"unknown path: {method} {path}", status=404)
+
+
+def _owner_of_v1(request: HttpRequest) -> Api:
+    """Whose client asks, where the path does not tell."""
+    if "anthropic-version" in request.headers:
+        return "anthropic"
+    return "gemini" if "x-goog-api-key" in request.headers else "responses"
 
 
 def _only(method: str, wanted: str, path: str, operation: Operation) -> Operation:

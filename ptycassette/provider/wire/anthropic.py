@@ -30,6 +30,7 @@ from ptycassette.provider.wire.neutral import (
     WireError,
     slices,
 )
+from ptycassette.provider.wire.sse import framed
 
 __all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
 
@@ -211,8 +212,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def _event(name: str, data: dict[str, Any], *, paced: bool = False) -> Piece:
     """One server-sent event, named as the type in its data."""
-    payload = msgspec.json.encode({"type": name, **data})
-    return Piece(b"event: %s\ndata: %s\n\n" % (name.encode(), payload), paced)
+    return Piece(framed({"type": name, **data}, name=name), paced)
 
 
 def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
@@ -229,9 +229,7 @@ def stream_error(status: int, message: str, kind: str = "") -> Piece:
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """The answer to ``GET /v1/models`` for pairs of id and display name."""
-    data = [
-        {"type": "model", "id": name, "display_name": shown, "created_at": "2025-01-01T00:00:00Z"}
-        for name, shown in names
-    ]
+    same = {"type": "model", "created_at": "2025-01-01T00:00:00Z", "lifecycle": "active"}
+    data = [{**same, "id": name, "display_name": shown} for name, shown in names]
     first, last = (names[0][0], names[-1][0]) if names else (None, None)
     return {"data": data, "has_more": False, "first_id": first, "last_id": last}

@@ -31,9 +31,11 @@ from ptycassette.provider.wire.neutral import (
     WireError,
     slices,
 )
+from ptycassette.provider.wire.sse import framed
 
 __all__ = ["count", "error", "models", "parse", "stream", "stream_error", "whole"]
 
+_LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 _KINDS = {
     400: "INVALID_ARGUMENT",
@@ -176,10 +178,9 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
 
 def _framed(value: dict[str, Any], ask: Ask, *, first: bool) -> Piece:
     """One partial response, framed as the client asked for."""
-    payload = msgspec.json.encode(value)
     if ask.sse:
-        return Piece(b"data: %s\r\n\r\n" % payload, paced=True)
-    return Piece((b"[" if first else b",\r\n") + payload, paced=True)
+        return Piece(framed(value, line_end=_LINE_END), paced=True)
+    return Piece((b"[" if first else b"," + _LINE_END) + msgspec.json.encode(value), paced=True)
 
 
 def _part(part: Text | Thought | Call) -> dict[str, Any]:
@@ -232,7 +233,7 @@ def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
 
 def stream_error(status: int, message: str, kind: str = "") -> Piece:
     """An error in the middle of a stream."""
-    return Piece(b"data: %s\r\n\r\n" % msgspec.json.encode(error(status, message, kind)))
+    return Piece(framed(error(status, message, kind), line_end=_LINE_END))
 
 
 def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from ptycassette.provider.wire.neutral import (
     WireError,
     slices,
 )
+from ptycassette.provider.wire.sse import framed
 
 __all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
 
@@ -232,7 +233,7 @@ def _chunk(
 
 def _data(value: dict[str, Any], *, paced: bool = False) -> Piece:
     """One server-sent event without a name."""
-    return Piece(b"data: %s\n\n" % msgspec.json.encode(value), paced)
+    return Piece(framed(value), paced)
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

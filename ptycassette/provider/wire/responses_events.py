@@ -25,8 +25,9 @@ from ptycassette.provider.wire.neutral import (
     Usage,
     slices,
 )
+from ptycassette.provider.wire.sse import framed
 
-__all__ = ["Framing", "sse", "stream", "stream_error", "text_message", "warmed", "whole"]
+__all__ = ["Framing", "stream", "stream_error", "text_message", "warmed", "whole"]
 
 _Event = tuple[dict[str, Any], bool]
 
@@ -46,14 +47,9 @@ class Framing:
         """The bytes of one event."""
         numbered = {"type": event["type"], "sequence_number": self._number, **event}
         self._number += 1
-        make = text_message if self._websocket else sse
-        return Piece(make(numbered), paced)
-
-
-def sse(event: dict[str, Any]) -> bytes:
-    """An event for HTTP."""
-    payload = msgspec.json.encode(event)
-    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), payload)
+        if self._websocket:
+            return Piece(text_message(numbered), paced)
+        return Piece(framed(numbered, name=str(event["type"])), paced)
 
 
 def text_message(event: dict[str, Any]) -> bytes:
@@ -228,7 +224,10 @@ def _usage(usage: Usage) -> dict[str, Any]:
     """Token counts in the words of this API."""
     return {
         "input_tokens": usage.input,
-        "input_tokens_details": {"cached_tokens": usage.cached_input},
+        "input_tokens_details": {
+            "cached_tokens": usage.cached_input,
+            "cache_write_tokens": 0,
+        },
         "output_tokens": usage.output,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_output},
         "total_tokens": usage.input + usage.output,

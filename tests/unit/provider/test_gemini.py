@@ -149,3 +149,32 @@ def test_free_input_does_not_exist_here(talk: Any) -> None:
     said = talk("[[replies]]\nparts = [{ tool = 'ls', input = 'free' }]")
 
     assert said.ask(f"{BASE}:generateContent", body()).status == 500
+
+
+def test_a_result_may_name_its_function_alone(talk: Any) -> None:
+    """The oldest call of that function which has none yet gets it; one too few is a mistake."""
+    said = talk("[[replies]]\ntimes = 0\nwhen = { after = 'tool' }\ntext = 'thanks'")
+    calls = [{"functionCall": {"id": one, "name": "ls", "args": {}}} for one in ("a", "b")]
+    result = {"functionResponse": {"name": "ls", "response": {"output": "x"}}}
+
+    def status(*results: dict[str, Any]) -> int:
+        contents = [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": calls},
+            {"role": "user", "parts": list(results)},
+        ]
+        exchange = said.ask("/v1beta/models/g:generateContent", {"contents": contents})
+        return int(exchange.status)
+
+    assert (status(result, result), status(result)) == (200, 400)
+    assert said.provider.problems[0].endswith("no tool result for the call 'b'")
+
+
+def test_its_clients_are_known_at_a_path_that_others_share(talk: Any) -> None:
+    """By the header that carries the key."""
+    said = talk("[[models]]\nid = 'g'")
+    listed = said.json(said.ask("/v1/models", x_goog_api_key="k"))
+    one = said.json(said.ask("/v1/models/g", x_goog_api_key="k"))
+
+    assert [model["name"] for model in listed["models"]] == ["models/g"]
+    assert one["name"] == "models/g"
