@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import safety_fuzz, safety_kills
+from benchmarks import safety_fuzz, safety_kills, safety_processes
 
 __all__ = ["main"]
 
@@ -24,7 +24,6 @@ SUITES = {
     "escape vectors, split": "tests/unit/safety/test_escape_vectors.py",
     "escape vectors, commands": "tests/integration/test_safety_terminal.py",
     "each call of the system failing": "tests/unit/safety/test_failing_disk.py",
-    "recorders in competition, daemons": "tests/integration/test_safety_recorders.py",
 }
 # How many of each; ``python -m benchmarks.safety_kills`` and ``safety_fuzz`` take more.
 POINTS = 500
@@ -69,6 +68,21 @@ def _fuzz(table: Table, *, quick: bool) -> bool:
     return good
 
 
+def _processes(table: Table, *, quick: bool) -> bool:
+    done = safety_processes.escapes(21 if quick else 200)
+    said = f"{len(done.wrong)} wrong, all gone after {done.slowest_s:.2f} s at most"
+    table.add_row("programs that do not want to end", f"{done.runs} runs", said)
+    wrong = list(done.wrong)
+    for what in safety_processes.RIVALS:
+        rival = safety_processes.rivals(what, 5 if quick else 50)
+        said = f"{len(rival.wrong)} times not exactly one won"
+        table.add_row(f"recorders for one {what}", f"{rival.runs} rounds", said)
+        wrong += rival.wrong
+    for line in wrong[:5]:
+        table.add_row("", "", line[:300])
+    return not wrong
+
+
 def _suites(table: Table) -> bool:
     good = True
     for name, path in SUITES.items():
@@ -89,6 +103,7 @@ def main(*, quick: bool = False) -> int:
     table = Table("what", "how much", "outcome", title="Safety")
     good = _kills(table, quick=quick)
     good = _fuzz(table, quick=quick) and good
+    good = _processes(table, quick=quick) and good
     if not quick:
         good = _suites(table) and good
     Console(width=150).print(table)
