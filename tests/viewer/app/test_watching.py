@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Static, Tree
 
 from ptycassette import CassetteError, JournalFollower, Size, live_journals
 from ptycassette.host.journal_file import JournalFile
@@ -136,3 +136,124 @@ def test_a_follower_can_begin_again(journal: JournalFile) -> None:
         follower.again()
 
     assert first == second == [b"hello"]
+
+
+def test_a_recording_in_progress_is_searched_as_it_grows(journal: JournalFile) -> None:
+    """What is there, and what comes while the search goes on; also behind its end."""
+    seqs: list[list[int]] = []
+
+    async def run() -> None:
+        journal.on_output(1_000, b"walnuts\r\n")
+        journal.on_event(Typed(2_000, b"x"))
+        app = ViewerApp(journal.path, live=True)
+        async with app.run_test(size=(80, 24)) as pilot:
+            screen = await until(pilot, "walnuts")
+            await pilot.press("slash", *"walnuts", "enter")
+            await hits(pilot, screen, 2)
+            journal.on_event(Noted(3_000, {"type": "walnuts"}))
+            await hits(pilot, screen, 3)
+            journal.on_event(Finished(t_us=6_000))
+            await app.workers.wait_for_complete()
+            seqs.append([hit.seq for hit in screen.hits])
+            await pilot.press("end", "n")
+            seqs.append([screen.playback.seq])
+
+    asyncio.run(run())
+    journal.close()
+
+    assert seqs == [[1, 1, 3], [1]]
+
+
+async def hits(pilot: Pilot[Any], screen: RecordingScreen, count: int) -> None:
+    """Wait until so many were found."""
+    for _ in range(1_000):
+        await pilot.pause()
+        if len(screen.hits) >= count:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"{len(screen.hits)} hits")
+
+
+def test_a_search_that_waits_ends_with_the_screen(journal: JournalFile) -> None:
+    """Nobody has to wait for the recorder when leaving."""
+
+    async def run() -> None:
+        journal.on_output(1_000, b"walnuts\r\n")
+        app = ViewerApp(journal.path, live=True)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, "walnuts")
+            await pilot.press("slash", *"nothing", "enter")
+            await pilot.pause()
+            await pilot.press("escape", "q")
+            await pilot.pause()
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    journal.close()
+
+
+def test_service_events_appear_as_they_come(journal: JournalFile) -> None:
+    """In the tree; the session panel says what is being recorded."""
+    labels: list[str] = []
+
+    async def run() -> None:
+        journal.on_output(1_000, b"hello")
+        journal.on_event(Noted(2_000, {"type": "first"}))
+        app = ViewerApp(journal.path, live=True)
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = await until(pilot, "hello")
+            await pilot.press("p", "tab", "tab", "tab", "tab")
+            await grown(pilot, screen, 1)
+            journal.on_event(Noted(3_000, {"type": "second"}))
+            await grown(pilot, screen, 2)
+            tree = screen.query_one("#service-tree", Tree)
+            labels.extend(str(node.label) for node in tree.root.children)
+            await pilot.press("tab")
+            await pilot.pause()
+            labels.append(str(screen.query("#session Static").last(Static).render()))
+
+    asyncio.run(run())
+    journal.close()
+
+    assert ["first" in labels[0], "second" in labels[1]] == [True, True]
+    assert '"sh"' in labels[2]
+
+
+async def grown(pilot: Pilot[Any], screen: RecordingScreen, count: int) -> None:
+    """Wait until the tree has so many branches."""
+    for _ in range(1_000):
+        await pilot.pause()
+        if len(screen.query_one("#service-tree", Tree).root.children) == count:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("the tree did not grow")
+
+
+def test_markers_on_a_live_recording_are_kept_in_memory(
+    journal: JournalFile, tmp_path: Path
+) -> None:
+    """They are found again until the viewer is left; nothing is written."""
+    journal.on_output(1_000, b"hello")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    seen: list[object] = []
+
+    async def run() -> None:
+        app = ViewerApp(journal.path, live=True)
+        async with app.run_test(size=(80, 24)) as pilot:
+            screen = await until(pilot, "hello")
+            await pilot.press("m")
+            await pilot.pause()
+            seen.append(str(pilot.app.screen.query("AskDialog Label").last(Static).render()))
+            await pilot.press(*"here", "enter", "home", "apostrophe")
+            await pilot.pause()
+            seen.append(screen.playback.seq)
+            await pilot.press("M")
+            await pilot.pause()
+            assert screen.annotations is not None
+            seen.append(screen.annotations.notes)
+
+    asyncio.run(run())
+
+    assert "watching writes nothing" in str(seen[0])
+    assert seen[1:] == [1, ()]
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    journal.close()

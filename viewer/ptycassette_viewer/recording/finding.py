@@ -96,7 +96,7 @@ class Finding(PlayheadScreen):
             for hit in search.steps(source.again(stop)):
                 if hit is not None:
                     portion.append(hit)
-                if time.monotonic() - told >= _REPORT_S:
+                if time.monotonic() - told >= _REPORT_S or (hit and source.live):
                     self.post_message(self.Found(number, portion, search, done=False))
                     portion, told = [], time.monotonic()
         except (CassetteError, OSError, ValueError):
