@@ -19,7 +19,11 @@ __all__ = ["Drive"]
 
 
 class Drive(Checked, frozen=True, kw_only=True):
-    """A whole drive. ``prompt`` makes a one-shot run; ``script`` is a file beside the drive."""
+    """A whole drive. ``script`` is a file beside it.
+
+    ``prompt`` makes a one-shot run, ``command`` a run of a subcommand; the terminal
+    interface is what starts without either.
+    """
 
     version: Literal[1]
     name: str
@@ -29,6 +33,7 @@ class Drive(Checked, frozen=True, kw_only=True):
     mode: str = "key"
     model: str = ""
     prompt: str | None = None
+    command: tuple[str, ...] | None = None
     arguments: tuple[str, ...] = ()
     files: dict[str, str] = msgspec.field(default_factory=dict)
     timeout_s: float = 60.0
@@ -36,6 +41,11 @@ class Drive(Checked, frozen=True, kw_only=True):
     cols: int | None = None
     exit_codes: tuple[int, ...] = (0,)
     steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        if self.prompt is not None and self.command is not None:
+            raise ValueError("a drive has a prompt or a command, not both")
 
     @classmethod
     def parse(cls, text: str, *, where: str = "drive") -> Drive:

@@ -53,6 +53,7 @@ def prepare(
     binary: str,
     now: datetime,
     prompt: str | None = None,
+    command: tuple[str, ...] | None = None,
     arguments: tuple[str, ...] = (),
 ) -> PreparedRun:
     """An offline run.
@@ -64,6 +65,7 @@ def prepare(
         binary: the program's path.
         now: for tokens that carry a time.
         prompt: a one-shot run with this prompt; an interactive one when None.
+        command: a subcommand with its arguments, in place of the profile's own.
         arguments: what to add at the end.
 
     Raises:
@@ -79,6 +81,7 @@ def prepare(
     names = _names(place, now, prompt or "")
     where = f"profile {profile.name}"
     tail = profile.interactive if prompt is None else profile.oneshot
+    tail = tail if command is None else command
     return PreparedRun(
         argv=(binary, *fill([*chosen.arguments, *tail], where, names), *arguments),
         environment=_environment(profile, chosen, where, names),

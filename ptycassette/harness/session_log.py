@@ -13,6 +13,9 @@ Typed events, with the fields that each may have:
 ``usage``       ``input_tokens``, ``output_tokens``, ``cached_input_tokens``,
                 ``reasoning_output_tokens``, ``cost_usd``, ``model``, ``id``
 =============== =========================================================
+
+``cached_input_tokens`` is a part of ``input_tokens``, ``reasoning_output_tokens``
+of ``output_tokens``. CLIs that count them beside each other need a sum.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ class EventRule(Checked, frozen=True, kw_only=True):
 
     ``where`` compares dotted paths with values, ``exists`` asks that paths are
     there. ``each`` makes one event per element of a list; the paths of ``fields``
-    then start at the element. A field that starts with ``=`` is a fixed text.
+    then start at the element. A field that starts with ``=`` is a fixed text; a count
+    may be a sum, ``a.b + a.c``, of the paths that are there.
     """
 
     type: EventType
@@ -171,11 +175,20 @@ def _events(rule: EventRule, row: Any) -> Iterator[dict[str, Any]]:
         event: dict[str, Any] = {"type": rule.type}
         for name, path in rule.fields.items():
             value = path[1:] if path.startswith("=") else _at(element, path)
-            if name in _COUNTS or name == "cost_usd":
+            if name in _COUNTS:
+                value = _sum(element, path)
+            elif name == "cost_usd":
                 value = to_number(value)
             if value is not None:
                 event[name] = value
         yield event
+
+
+def _sum(element: Any, paths: str) -> int | float | None:
+    """The sum of the counts at ``a.b + a.c``; None where none of them is there."""
+    found = [to_number(_at(element, path)) for path in paths.split(" + ")]
+    counts = [one for one in found if one is not None]
+    return sum(counts) if counts else None
 
 
 def _at(value: Any, path: str) -> Any:

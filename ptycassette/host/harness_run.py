@@ -77,6 +77,7 @@ class OfflineOptions(TypedDict, total=False):
         mode: one of the profile's modes; ``key``.
         model: the model to ask for.
         prompt: for a one-shot run; None (default) starts the terminal interface.
+        command: a subcommand with its arguments, in place of the profile's own.
         arguments: more arguments, at the end.
         files: files of the work folder, by name.
         variables: more names for the script.
@@ -90,6 +91,7 @@ class OfflineOptions(TypedDict, total=False):
     mode: str
     model: str
     prompt: str | None
+    command: tuple[str, ...] | None
     arguments: tuple[str, ...]
     files: Mapping[str, str]
     variables: Mapping[str, str]
@@ -105,6 +107,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     mode: str = "key"
     model: str = ""
     prompt: str | None = None
+    command: tuple[str, ...] | None = None
     arguments: tuple[str, ...] = ()
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     variables: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -169,6 +172,7 @@ def offline_run(
                 binary=binary,
                 now=plan.clock.wall(),
                 prompt=plan.prompt,
+                command=plan.command,
                 arguments=plan.arguments,
             )
             write_home(prepared, home=home, cwd=cwd)

@@ -96,6 +96,7 @@ def test_it_is_driven_recorded_and_leaves_nothing(
         mode=drive.mode,
         model=drive.model,
         prompt=drive.prompt,
+        command=drive.command,
         arguments=drive.arguments,
         files=drive.files,
         binary=binary_of(profile),

@@ -232,3 +232,11 @@ def test_a_drive_is_read() -> None:
 
     assert drive.steps[0].resize == (24, 80)
     assert drive.steps[2].exit
+
+
+def test_a_drive_has_a_prompt_or_a_command() -> None:
+    """Not both: they are two ways to start it."""
+    with pytest.raises(UsageError, match="a prompt or a command"):
+        Drive.parse(
+            "version = 1\nname = 'd'\nharness = 'h'\nscript = 's'\nprompt = 'p'\ncommand = []"
+        )

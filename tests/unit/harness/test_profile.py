@@ -97,6 +97,14 @@ def test_a_prompt_makes_a_one_shot_run() -> None:
     assert run.argv == ("x", "-p", "say ${hi}")
 
 
+def test_a_subcommand_takes_the_place_of_the_profiles_arguments() -> None:
+    """What the mode needs stays before it."""
+    one = profile("interactive = ['--tui']\n[modes.key]\napi = 'chat'\narguments = ['-m', 'x']")
+    run = prepare(one, "key", PLACE, binary="x", now=NOW, command=("models", "all"))
+
+    assert run.argv == ("x", "-m", "x", "models", "all")
+
+
 def test_an_unknown_mode_and_an_unknown_name_are_errors() -> None:
     """The modes that there are are listed; the name is told."""
     plain = profile("interactive = ['${nope}']\nmodes.key.api = 'chat'")

@@ -48,6 +48,16 @@ def test_a_list_makes_one_event_per_element() -> None:
     assert [event["name"] for event in facts.events] == ["a", "b"]
 
 
+def test_a_count_may_be_a_sum() -> None:
+    """Of the paths that are there; of none it is none."""
+    rule = {"type": "usage", "fields": {"input_tokens": "t.in + t.cached", "output_tokens": "o"}}
+    rows = [{"t": {"in": 5, "cached": 2}}, {"t": {"in": 1}}, {"o": 3}]
+    facts = read_rows(source(rule), rows)
+
+    assert [event.get("input_tokens") for event in facts.events] == [7, 1, None]
+    assert facts.usage == {"input_tokens": 8, "output_tokens": 3}
+
+
 def test_usage_adds_up_and_rewritten_rows_count_once() -> None:
     """The last of the rows with one id; rows without an id each count."""
     rows = [
