@@ -22,17 +22,19 @@ marks. A reset of the terminal (RIS) forgets what was told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ptycassette.model import Event, InputRecord
 from ptycassette.model.keys import PASTE_END
-from ptycassette.screen.hearing import TurnReader
-from ptycassette.screen.signals import Signal
-from ptycassette.screen.turns import Turn, turn_after
+from ptycassette.timeline.terminal_answers import is_terminal_answer
 
-__all__ = ["Exchange", "ExchangeCutter", "exchanges", "is_terminal_answer"]
+if TYPE_CHECKING:
+    from ptycassette.screen.signals import Signal
+    from ptycassette.screen.turns import Turn
+
+__all__ = ["Exchange", "ExchangeCutter", "exchanges"]
 
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04")
 """Enter, and what ends or abandons a line: ctrl-c, ctrl-d. Escape alone abandons it, too."""
@@ -76,16 +78,15 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
         return (self.inputs or self.answers)[0].t_us
 
 
-def is_terminal_answer(event: Event) -> bool:
-    """Whether ``event`` is the terminal's own answer to a query, typed by nobody."""
-    return isinstance(event.record, InputRecord) and event.record.source == "terminal"
-
-
 class ExchangeCutter:
     """Says of each event in turn whether an exchange begins with it. Keeps no event."""
 
     def __init__(self) -> None:
-        self._reader = TurnReader()
+        # Here, because the stand-in loads this module and starts without the emulator.
+        from ptycassette.screen.hearing import TurnReader  # noqa: PLC0415
+        from ptycassette.screen.turns import turn_after  # noqa: PLC0415
+
+        self._reader, self._turn_after = TurnReader(), turn_after
         self._turn: Turn = "unknown"
         self._by_agent = False
         self._begun = False
@@ -119,7 +120,7 @@ class ExchangeCutter:
 
     def _hear(self, signals: Iterable[Signal]) -> None:
         for signal in signals:
-            turn = turn_after((signal,))
+            turn = self._turn_after((signal,))
             if turn is not None:
                 if (self._turn, turn) == ("working", "idle"):
                     self._unsent = False  # the turn is over, whatever was typed during it

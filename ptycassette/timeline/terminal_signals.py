@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.model import Event
-from ptycassette.screen.hearing import SignalReader
 
 __all__ = ["SignalFinder", "TerminalSignal", "terminal_signals"]
 
@@ -35,6 +34,9 @@ class SignalFinder:
     """Finds the signals of one recording, event by event. See ``terminal_signals``."""
 
     def __init__(self) -> None:
+        # Here, because the stand-in loads this module and starts without the emulator.
+        from ptycassette.screen.hearing import SignalReader  # noqa: PLC0415
+
         self._reader = SignalReader()
 
     def feed(self, event: Event) -> tuple[TerminalSignal, ...]:

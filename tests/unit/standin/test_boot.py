@@ -68,3 +68,16 @@ def test_start_up_loads_nothing_heavy() -> None:
     ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
 
     assert ran.stdout.strip() == "[]"
+
+
+def test_the_full_program_loads_no_emulator() -> None:
+    """Nor what else a run that passes has no use for: every test pays for it, for each start."""
+    code = (
+        "import sys; import ptycassette.standin.process;"
+        "heavy = ('pyte', 'wcwidth', 'asyncio', 'yaml', 'click', 'ptycassette.screen');"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    words = [sys.executable, "-c", code]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+
+    assert ran.stdout.strip() == "[]"
