@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ptycassette.host.async_session import AsyncSession
     from ptycassette.host.cassette_reader import Cassette, open_cassette
     from ptycassette.host.cassette_writer import CassetteWriter
+    from ptycassette.host.embeddings import embeddings_scorer
     from ptycassette.host.journal_follow import JournalFollower, live_journals
     from ptycassette.host.pty_process import spawn
     from ptycassette.host.recorder import AsyncRecording, Recording, arecord, record
@@ -103,6 +104,7 @@ _HOMES = {
     "default_emulator": "ptycassette.screen",
     "drift": "ptycassette.replay.drift",
     "drift_lines": "ptycassette.replay.drift",
+    "embeddings_scorer": "ptycassette.host.embeddings",
     "exchanges": "ptycassette.timeline",
     "live_journals": "ptycassette.host.journal_follow",
     "load_emulator": "ptycassette.screen",
@@ -162,6 +164,7 @@ __all__ = [
     "default_emulator",
     "drift",
     "drift_lines",
+    "embeddings_scorer",
     "exchanges",
     "live_journals",
     "load_emulator",
