@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET  # only written here, never parsed
 
 import click
 
+from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.host.scenario_files import (
     check_file,
@@ -19,7 +20,7 @@ from ptycassette.host.scenario_files import (
     load_scenario,
 )
 from ptycassette.host.whole_file import write_whole
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import (
     ScenarioOutcome,
     check_scenario,
@@ -77,7 +78,7 @@ def command(
     if junit:
         write_whole(junit, [_junit(outcomes)])
     if as_json:
-        click.echo(json.dumps(_object(outcomes), indent=2))
+        write_lines([json_text(_object(outcomes))])
     else:
         for outcome in outcomes:
             for line in outcome_lines(outcome):
@@ -172,7 +173,7 @@ def _junit(outcomes: Sequence[ScenarioOutcome]) -> bytes:
                 suite, "testcase", classname=visible(check.group), name=visible(check.name)
             )
             if not check.passed:
-                failure = ET.SubElement(case, "failure", message=visible(check.message))
+                failure = ET.SubElement(case, "failure", message=printable(check.message))
                 failure.text = "\n".join(visible(row) for row in check.screen)
     text: str = ET.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()

@@ -99,7 +99,7 @@ def command(
         if frame is None:
             raise NotFoundError(
                 f"no frame at or before that moment; there are {count} frames",
-                where=visible(cassette),
+                where=cassette,
                 hint="list them with `ptycassette frames`, or render one with --render",
             )
         if diff:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from ptycassette.errors import CassetteError, WaitTimeoutError
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 
 __all__ = [
     "bug_lines",
@@ -28,16 +28,16 @@ BATCH_LINES = 500
 
 def error_lines(failed: CassetteError) -> Iterator[str]:
     """The lines of a handled error: what, where, what to do, and the screen if it has one."""
-    where = f"{visible(failed.where)}: " if failed.where else ""
+    where = f"{printable(failed.where)}: " if failed.where else ""
     first, *rest = failed.message.split("\n")
-    yield f"ptycassette: {where}{visible(first)}"
+    yield f"ptycassette: {where}{printable(first)}"
     for line in rest:
-        yield f"  {visible(line)}"
+        yield f"  {printable(line)}"
     if isinstance(failed, WaitTimeoutError):
         for row in failed.screen:
             yield f"  | {visible(row)}"
     if failed.hint:
-        yield f"  hint: {visible(failed.hint)}"
+        yield f"  hint: {printable(failed.hint)}"
 
 
 def bug_lines(bug: Exception) -> Iterator[str]:

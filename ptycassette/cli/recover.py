@@ -113,7 +113,7 @@ def _failure(path: Path, error: CassetteError) -> Failure:
 
 
 def _lines(one: Recovered) -> Iterator[str]:
-    from ptycassette.model.visible import visible
+    from ptycassette.model.visible import printable, visible
 
     target, path = visible(one.target), visible(one.path)
     match one.outcome:
@@ -128,7 +128,7 @@ def _lines(one: Recovered) -> Iterator[str]:
         case "empty":
             yield f"{path}: nothing had been recorded; deleted"
     if one.damage is not None:
-        yield f"  damaged: {visible(one.damage)}"
+        yield f"  damaged: {printable(one.damage)}"
     if one.torn_bytes:
         yield f"  {bytes_text(one.torn_bytes)} at the end were cut off by the crash"
 
@@ -148,11 +148,11 @@ def _list(found: list[Left], *, as_json: bool) -> None:
 def _described(left: Left) -> Iterator[str]:
     import shlex
 
-    from ptycassette.model.visible import visible
+    from ptycassette.model.visible import printable, visible
 
     yield f"{visible(left.path)}"
     yield f"  {left.state}, {bytes_text(left.bytes)}, {visible(left.recorded_at)}".rstrip(", ")
     if left.argv:
         yield f"  {visible(shlex.join(left.argv), limit=200)} -> {visible(left.target)}"
     if left.problem:
-        yield f"  {visible(left.problem)}"
+        yield f"  {printable(left.problem)}"

@@ -9,7 +9,6 @@ from pathlib import Path
 from ptycassette.errors import LimitError
 from ptycassette.format.artifacts import Artifact
 from ptycassette.host.cassette_staging import Staging, disk_errors
-from ptycassette.model.visible import visible
 
 __all__ = ["StagedFile"]
 
@@ -52,7 +51,7 @@ class StagedFile:
         if self.size > self._max_bytes:
             raise LimitError(
                 f"{self.size} bytes, and a reader accepts {self._max_bytes}",
-                where=visible(self._name),
+                where=self._name,
                 hint="record a shorter session",
             )
         block = b"".join(self._parts)

@@ -239,7 +239,7 @@ class Cassette:
         file = self._files.get(name)
         if file is None:
             raise MissingFileError(
-                f"{visible(name)} is no file of this cassette", where=visible(str(self.path))
+                f"{visible(name)} is no file of this cassette", where=str(self.path)
             )
         return file.blocks()
 
@@ -289,6 +289,6 @@ def _refuse_unscrubbed(cassette: Cassette) -> None:
     if cassette.scrub_report.status == "unscrubbed":
         raise UnscrubbedError(
             "recorded without scrubbing: it may hold secrets",
-            where=visible(str(cassette.path)),
+            where=str(cassette.path),
             hint="scrub it (ptycassette scrub), or allow it on purpose",
         )

@@ -23,7 +23,6 @@ from pathlib import Path
 
 from ptycassette.errors import CassetteError, ExistsError, StorageError
 from ptycassette.host.cassette_swap import exchange
-from ptycassette.model.visible import visible
 
 __all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race"]
 
@@ -51,7 +50,7 @@ def disk_errors(doing: str, path: Path | str) -> Iterator[None]:
     except OSError as exc:
         raise StorageError(
             f"{doing} failed: {exc.strerror or exc}",
-            where=visible(str(path)),
+            where=str(path),
             hint=_HINTS.get(exc.errno or 0, "nothing was published; try again or elsewhere"),
         ) from exc
 
@@ -69,7 +68,7 @@ def lost_race(target: Path) -> ExistsError:
     """What to raise when another writer has published at ``target`` first."""
     return ExistsError(
         "another writer has published there in the meantime",
-        where=visible(str(target)),
+        where=str(target),
         hint="nothing was replaced: choose another name, or write again with overwrite",
     )
 

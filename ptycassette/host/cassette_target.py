@@ -74,7 +74,7 @@ def _check_replaceable(directory: DirectoryHandle, target: Path, *, overwrite: b
     if not overwrite:
         raise ExistsError(
             "there is a cassette already",
-            where=visible(str(target)),
+            where=str(target),
             hint="choose another name, or overwrite it (--overwrite)",
         )
 
@@ -92,7 +92,7 @@ def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target:
     if version > FORMAT_VERSION:
         raise NewerCassetteError(
             f"the cassette there has format version {version}, and this writes {FORMAT_VERSION}",
-            where=visible(str(target)),
+            where=str(target),
             hint="install a newer ptycassette, or choose another name",
         )
     pinned: dict[str, Artifact] = {}
@@ -114,6 +114,6 @@ def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target:
 def _exists(target: Path, reason: str) -> ExistsError:
     return ExistsError(
         reason,
-        where=visible(str(target)),
+        where=str(target),
         hint="choose another name, or move away what is there",
     )

@@ -129,7 +129,7 @@ class DirectoryHandle:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.place = visible(os.fspath(path))
+        self.place = os.fspath(path)
         trimmed = os.fspath(path).rstrip("/") or os.fspath(path)  # "link/" would be followed
         try:
             self._fd = os.open(trimmed, _SAFE | os.O_DIRECTORY)
@@ -183,7 +183,7 @@ class DirectoryHandle:
             UnsafeFileError: it is a link, a device, a pipe, a socket or a directory.
             UnreadableError: the system refuses to open it.
         """
-        place = f"{self.place}/{visible(name)}"
+        place = f"{self.place}/{name}"
         try:
             # Without O_NONBLOCK, opening a pipe would wait for a writer.
             fd = os.open(name, _SAFE | os.O_NONBLOCK, dir_fd=self._fd)

@@ -29,7 +29,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     """
     base = Path.cwd() if cwd is None else Path.cwd() / cwd
     if not base.is_dir():
-        raise PreflightError("the working directory does not exist", where=visible(str(base)))
+        raise PreflightError("the working directory does not exist", where=str(base))
     name = argv[0]
     if "/" in name:
         found, there = base / name, base / name
@@ -45,12 +45,12 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         return found
     if there.exists():
         raise SpawnError(
-            "not executable", exit_status=126, where=visible(str(there)), hint="chmod +x it"
+            "not executable", exit_status=126, where=str(there), hint="chmod +x it"
         )
     raise SpawnError(
         "no such program",
         exit_status=127,
-        where=visible(name),
+        where=name,
         hint="check the name, and the PATH that the program gets (--env PATH=...)",
     )
 
@@ -67,12 +67,12 @@ def check_place(target: Path, *, overwrite: bool) -> None:
     if not parent.is_dir():
         raise PreflightError(
             "the directory for the cassette does not exist",
-            where=visible(str(parent)),
+            where=str(parent),
             hint=f"mkdir -p {visible(shlex.quote(str(parent)))}",
         )
     if not os.access(parent, os.W_OK | os.X_OK):
         raise PreflightError(
-            "the directory for the cassette cannot be written to", where=visible(str(parent))
+            "the directory for the cassette cannot be written to", where=str(parent)
         )
     check_target(target.absolute(), overwrite=overwrite)
 

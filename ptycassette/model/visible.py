@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["visible", "visible_bytes"]
+__all__ = ["printable", "visible", "visible_bytes"]
 
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\\\\]"
 )
+_UNPRINTABLE = re.compile(_UNSAFE.pattern.replace("\\\\]", "]"))
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
 
 
@@ -39,6 +40,18 @@ def visible(text: str, *, limit: int = 2000) -> str:
     """
     cut = text[:limit]
     shown = _UNSAFE.sub(_escape, cut)
+    left = len(text) - len(cut)
+    return f"{shown}... ({left} more characters)" if left else shown
+
+
+def printable(text: str, *, limit: int = 10_000) -> str:
+    """A message on one line: what in it is still unsafe is shown as an escape.
+
+    For text that was put together from parts that ``visible`` or ``repr`` had escaped:
+    backslashes stay as they are, so nothing is escaped twice.
+    """
+    cut = text[:limit]
+    shown = _UNPRINTABLE.sub(_escape, cut)
     left = len(text) - len(cut)
     return f"{shown}... ({left} more characters)" if left else shown
 

@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.host.scenario_files import evidence_of, load_scenario
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
 
 __all__ = ["ScenarioFile", "ScenarioItem"]
@@ -77,12 +77,12 @@ class ScenarioItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What does not hold, and the screen; no traceback of ours."""
         if isinstance(excinfo.value, CassetteError):
-            return visible(str(excinfo.value))
+            return str(excinfo.value)  # escapes itself
         if not isinstance(excinfo.value, ScenarioError):
             return super().repr_failure(excinfo, style)
         lines = []
         for check in excinfo.value.checks:
-            lines.append(f"{visible(check.name)} at {check.t_ms} ms: {visible(check.message)}")
+            lines.append(f"{visible(check.name)} at {check.t_ms} ms: {printable(check.message)}")
             lines += [f"  | {visible(row)}" for row in check.screen]
         return "\n".join(lines)
 

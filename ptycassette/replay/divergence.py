@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ptycassette.errors import DivergenceError
-from ptycassette.model.visible import visible, visible_bytes
+from ptycassette.model.visible import printable, visible, visible_bytes
 
 __all__ = [
     "DIVERGENCE_KINDS",
@@ -104,7 +104,7 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
     where = f"seq {divergence.seq}, {divergence.t_ms} ms"
     if divergence.exchange:
         where += f", input {divergence.exchange}"
-    yield f"{divergence.kind} at {where}: {visible(divergence.message)}"
+    yield f"{divergence.kind} at {where}: {printable(divergence.message)}"
     for name, said in (("expected", divergence.expected), ("got", divergence.got)):
         if said is not None:
             yield f"  {name + ':':<10}{visible(said.text)}"
@@ -120,7 +120,7 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
         yield "  the screen at that moment:"
         for row in divergence.screen:
             yield f"  | {visible(row)}"
-    yield f"  hint: {visible(divergence.advice)}"
+    yield f"  hint: {printable(divergence.advice)}"
 
 
 def divergence_object(divergence: Divergence) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.model import Event, FinalRecord, FrameRecord, InputRecord, Manifest
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 from ptycassette.replay.divergence import Divergence, Said
 from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
@@ -277,6 +277,6 @@ def drift_lines(found: Drift) -> Iterator[str]:
             for line in text.split("\n") if text else []:
                 yield f"  {name + ':':<10}{visible(line)}"
     for divergence in found.divergences:
-        yield f"{divergence.kind}: {visible(divergence.message)}"
+        yield f"{divergence.kind}: {printable(divergence.message)}"
         for name, said in (("recorded", divergence.expected), ("now", divergence.got)):
             yield f"  {name + ':':<10}{visible(said.text) if said else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.model import Scenario, TextQuery
 from ptycassette.scenario.predicates import Failed, evaluate
@@ -112,7 +112,7 @@ def outcome_lines(outcome: ScenarioOutcome) -> Iterator[str]:
     yield f"{visible(outcome.scenario)}: {state} ({total} checks)"
     for check in failures:
         where = f"{visible(check.group)}/{visible(check.name)}"
-        yield f"  FAILED {where} at {check.t_ms} ms: {visible(check.message)}"
+        yield f"  FAILED {where} at {check.t_ms} ms: {printable(check.message)}"
         for row in check.screen:
             yield f"    | {visible(row)}"
     if outcome.normalisers:

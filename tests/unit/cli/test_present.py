@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from ptycassette import open_cassette
 from ptycassette.cli.present import (
     bytes_text,
     count_text,
@@ -14,7 +16,7 @@ from ptycassette.cli.present import (
     json_text,
     time_text,
 )
-from ptycassette.errors import NotFoundError, WaitTimeoutError
+from ptycassette.errors import CassetteError, NotFoundError, WaitTimeoutError
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,15 @@ def test_a_timeout_shows_the_screen() -> None:
     failed = WaitTimeoutError("too late", screen=("$ x", "\x1b"))
 
     assert list(error_lines(failed)) == ["ptycassette: too late", "  | $ x", "  | \\e"]
+
+
+def test_a_hostile_path_is_escaped_once_and_kept_as_it_is_for_programs(tmp_path: Path) -> None:
+    """The fields of an error are raw, its lines and its text are not."""
+    place = tmp_path / "a\x1bb\\c"
+    with pytest.raises(CassetteError) as caught:
+        open_cassette(place)
+    line = next(iter(error_lines(caught.value)))
+
+    assert caught.value.where == str(place)
+    assert "a\\eb\\c" in line
+    assert "a\\x1bb\\c" in str(caught.value)

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from ptycassette.model.visible import visible, visible_bytes
+from ptycassette.model.visible import printable, visible, visible_bytes
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,16 @@ def test_long_text_is_cut_and_says_so() -> None:
 def test_bytes_that_are_no_text_show_as_hexadecimal() -> None:
     r"""Invalid UTF-8 stands as ``\\xNN`` between what is text."""
     assert visible_bytes(b"ok \xff\xc3\xa9 \x1b[m") == "ok \\xffé \\e[m"
+
+
+@pytest.mark.parametrize("raw", ["\x1b[31m", "a\\b", "\u202e", "\x9b\n\x7f"])
+def test_what_was_escaped_is_not_escaped_again(raw: str) -> None:
+    """A message is put together from visible parts, and shown as a whole."""
+    assert printable(visible(raw)) == visible(raw)
+    assert printable(f"{raw!r}") == f"{raw!r}"
+
+
+def test_a_message_shows_what_nobody_had_escaped() -> None:
+    """On one line, cut when it is long."""
+    assert printable("a\x1b\u202e\nb\\") == "a\\e\\u202e\\nb\\"
+    assert printable("x" * 9, limit=4) == "xxxx... (5 more characters)"
