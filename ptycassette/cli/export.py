@@ -39,7 +39,13 @@ FORMATS = {".svg": "svg", ".cast": "asciicast", ".txt": "text"}
 @click.option(
     "-i", "--idle-limit", type=TIME, help="Shorten pauses to this (svg: 2 s unless given)."
 )
-@click.option("--theme", type=click.Choice(["dark", "light"]), default="dark", show_default=True)
+@click.option(
+    "--theme",
+    type=click.Choice(["dark", "light"]),
+    default="dark",
+    show_default=True,
+    help="svg: the colours.",
+)
 @click.option("--still", is_flag=True, help="svg: the last frame alone, no animation.")
 @click.option("--with-input", is_flag=True, help="asciicast: also what was typed.")
 @allow_unscrubbed_option
@@ -54,13 +60,13 @@ def command(
     with_input: bool,
     allow_unscrubbed: bool,
 ) -> None:
-    r"""Write CASSETTE as an animated SVG, an asciicast, or the text of its screens.
+    """Write CASSETTE as an animated SVG, an asciicast, or the text of its screens.
 
     OUT appears whole or not at all; `-` is stdout.
 
-    \b
-    Examples: ptycassette export hello.cassette hello.svg
-              ptycassette export hello.cassette hello.cast --idle-limit 1
+    Example: ptycassette export hello.cassette hello.svg
+
+    Example: ptycassette export hello.cassette hello.cast --idle-limit 1
     """
     chosen = kind or _told_by(out)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
