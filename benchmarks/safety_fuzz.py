@@ -15,6 +15,7 @@ import random
 import signal
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -128,13 +129,13 @@ def to_text(data: bytes) -> None:
 
 
 def scrub(data: bytes) -> None:
-    """The scrubber, on output and on what was typed; lengths must stay."""
+    """The scrubber, on output or, one in four, on what was typed; lengths must stay."""
     middle = len(data) // 2
-    for channel in ("output", "input"):
-        chunks = [data[:middle], data[middle:]]
-        done = scrub_chunks(chunks, rows=8, cols=40, known=[safety_inputs.KNOWN], channel=channel)
-        if [len(one) for one in done] != [len(one) for one in chunks]:
-            raise RuntimeError("the lengths have changed")
+    chunks = [data[:middle], data[middle:]]
+    channel = "output" if zlib.crc32(data) % 4 else "input"
+    done = scrub_chunks(chunks, rows=5, cols=30, known=[safety_inputs.KNOWN], channel=channel)
+    if [len(one) for one in done] != [len(one) for one in chunks]:
+        raise RuntimeError("the lengths have changed")
 
 
 def recover_from(data: bytes) -> None:
