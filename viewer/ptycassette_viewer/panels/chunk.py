@@ -56,7 +56,7 @@ def _bytes_text(data: bytes, start: int) -> Text:
     text = Text()
     for piece in explain(data):
         text.append(f"{start + piece.offset:>8} ", style="dim")
-        text.append(piece.shown, style="bold" if piece.meaning == "text" else "yellow")
+        text.append(piece.shown, style="bold" if piece.meaning == "text" else "#b87000")
         if piece.meaning != "text":
             text.append(f"  {piece.meaning}", style="italic")
         text.append("\n")

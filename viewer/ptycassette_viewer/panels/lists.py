@@ -23,8 +23,8 @@ class EventsPanel(Panel):
 
     label = "Events"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "next_filter", "Filter"),
-        Binding("w", "toggle_follow", "Follow"),
+        Binding("a", "next_filter", "Filter", show=False),
+        Binding("w", "toggle_follow", "Follow", show=False),
     ]
     FILTERS: ClassVar[tuple[tuple[str, tuple[Kind, ...]], ...]] = (
         ("all", ()),
@@ -157,7 +157,7 @@ class ExchangesPanel(Panel):
         size = index.output_end(last) - index.output_start(first)
         text = Text(f"{session.exchanges.number(place):>4} ", end="", no_wrap=True)
         text.append(f"{clock_text(index.time_of(first)):>10} ", style="dim")
-        text.append(self._typed(first, last), style="bold yellow")
+        text.append(self._typed(first, last), style="bold #b87000")
         text.append(f"  {size} bytes came back", style="green")
         return text
 

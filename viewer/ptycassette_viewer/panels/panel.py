@@ -21,7 +21,7 @@ _PREVIEW_BYTES = 96
 
 _COLORS: dict[Kind, str] = {
     "output": "green",
-    "input": "bold yellow",
+    "input": "bold #b87000",
     "resize": "magenta",
     "signal": "bold red",
     "answer": "cyan",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
@@ -22,6 +23,18 @@ __all__ = ["ServicePanel"]
 
 _MAX_SERVICE_EVENTS = 5_000
 _MAX_CHILDREN = 5_000
+
+
+class _Events(Tree[Any], inherit_bindings=False):
+    """A tree that leaves space, left and right to the playhead."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "cursor_up", "Up", show=False),
+        Binding("down", "cursor_down", "Down", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
+        Binding("enter", "select_cursor", "Open, go there", show=False),
+    ]
 
 
 class ServicePanel(Panel):
@@ -45,7 +58,7 @@ class ServicePanel(Panel):
     def compose(self) -> ComposeResult:
         """The tree."""
         yield Static("service events: enter opens one", classes="panel-title")
-        tree: Tree[Any] = Tree("service events", id="service-tree")
+        tree = _Events("service events", id="service-tree")
         tree.show_root = False
         yield tree
 

@@ -1,0 +1,253 @@
+"""Readable in a window of 80x24, without colours, in light and in dark: every screen and panel."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.containers import Vertical
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import ContentSwitcher
+
+from ptycassette import CassetteError, Size
+from ptycassette.model import JournalEvent, Noted, Output, Typed
+from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.compare_screen import CompareScreen
+from ptycassette_viewer.dialogs import ErrorDialog
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from driving import drive, press, recording, settled
+
+S = 1_000_000
+EVENTS: tuple[JournalEvent, ...] = (
+    Output(0, b"\x1b]0;a title\x07$ "),
+    Typed(1 * S, b"ls\r"),
+    Output(2 * S, b"walnuts\r\n\x1b[7mreverse\x1b[0m"),
+    Noted(3 * S, {"type": "turn", "tokens": 12}),
+    Output(4 * S, b"\r\nend"),
+)
+# What must be in sight, beside the timeline and the status.
+PANELS = {
+    "events": "all (a), following (w)",
+    "exchanges": "bytes came back",
+    "bytes": "LF: cursor down",
+    "input": "ls\\r",
+    "service": "turn",
+    "manifest": '"version": 1',
+    "probes": '"quota": null',
+    "scrub": '"status": "clean"',
+    "final": '"duration_ms"',
+}
+LEAST_CONTRAST = 2.5
+"""WCAG asks for 3 for large text and 4.5 for small; muted titles come near to 3."""
+
+
+def strips(app: Any) -> list[list[Segment]]:
+    """What is painted, line by line."""
+    return [list(strip) for strip in app.screen._compositor.render_strips()]
+
+
+def text_of(app: Any) -> list[str]:
+    """The same as text."""
+    return ["".join(segment.text for segment in line) for line in strips(app)]
+
+
+@pytest.fixture
+def path(make: Callable[..., Path]) -> Path:
+    """One of everything."""
+    return make(*EVENTS, size=Size(20, 78))
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_every_panel_is_readable_in_80x24(path: Path, name: str) -> None:
+    """Its content is in sight, and the screen, the timeline, the status and the keys still are."""
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "end", "p")
+        while recording(pilot).query_one(ContentSwitcher).current != name:
+            await press(pilot, "tab")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario)
+    text = "\n".join(lines)
+
+    assert (len(lines), {len(line) for line in lines}) == (24, {80})
+    assert PANELS[name] in text
+    assert "walnuts" in text
+    assert "0:04.000 / 0:04.000" in lines[-2]
+    assert "Play" in lines[-1]
+    assert "Help" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("", ["made", "78x20", "\u201ca title\u201d", "verified", "Quit"]),
+        ("question_mark", ["Keys", "play, pause", "escape closes this"]),
+        ("slash", ["Search in screens", "/regex/"]),
+        ("g", ["Go to", "an event (#120)"]),
+        ("m", ["Note", "made.notes.json"]),
+        ("x", ["Write this screen to", ".svg"]),
+        ("ctrl+p", ["Search for commands", "Play", "Step"]),
+    ],
+)
+def test_every_dialog_is_readable_in_80x24(path: Path, keys: str, words: list[str]) -> None:
+    """All that it says is in sight."""
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        while recording(pilot).session.progress.verified is None:
+            await pilot.pause(0.02)
+        recording(pilot).refresh_progress()
+        await press(pilot, "end", *keys.split())
+        await pilot.pause(0.3)
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario)
+    text = "\n".join(lines)
+
+    assert [word for word in words if word not in text] == []
+
+
+def test_errors_are_readable_in_80x24(path: Path) -> None:
+    """What, where, and what to do, also when each is long."""
+    lines: list[str] = []
+    problem = CassetteError("what " * 60, where="/where/" * 20, hint="do this")
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        pilot.app.push_screen(ErrorDialog(problem))
+        await pilot.pause(0.2)
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario)
+    text = "\n".join(lines)
+
+    assert [word for word in ("what what", "/where/", "do this", "OK") if word not in text] == []
+
+
+def test_lists_of_cassettes_are_readable_in_80x24(path: Path) -> None:
+    """Every column of one with a name of common length."""
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause(0.2)
+        lines.extend(text_of(pilot.app))
+
+    drive(path.parent, scenario)
+    text = "\n".join(lines)
+
+    assert [word for word in ("made", "0:04.000", "clean", "Quit") if word not in text] == []
+
+
+def test_two_recordings_are_readable_in_80x24(path: Path) -> None:
+    """One below the other, both in sight."""
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        screen = pilot.app.screen
+        assert isinstance(screen, CompareScreen)
+        await pilot.press("end")
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if screen.compared >= 1 and all(seeker.idle for seeker in screen.seekers):
+                break
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario, other=path)
+    text = "\n".join(lines)
+
+    assert text.count("walnuts") == 2
+    assert "0 differences" in lines[-2]
+    assert "Help" in lines[-1]
+
+
+DRAWN = " \u00b7" + "".join(map(chr, range(0x2500, 0x25A0)))
+"""Borders, bars and scrollbars: no text."""
+
+
+def foreground(app: Any) -> list[Segment]:
+    """What is painted, without what lies behind a dialog."""
+    lines = strips(app)
+    if isinstance(app.screen, ModalScreen):
+        box = app.screen.query(Vertical).first().region
+        lines = [list(Strip(line).crop(box.x, box.right)) for line in lines[box.y : box.bottom]]
+    return [segment for line in lines for segment in line]
+
+
+def luminance(color: tuple[int, int, int]) -> float:
+    """Relative luminance (WCAG 2.1)."""
+    parts = [part / 255 for part in color]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def colors(style: Style) -> list[tuple[int, int, int]]:
+    """Text and background."""
+    assert style.color is not None
+    assert style.bgcolor is not None
+    found = [tuple(c.get_truecolor()) for c in (style.color, style.bgcolor)]
+    return found[::-1] if style.reverse else found
+
+
+def contrast(style: Style) -> float:
+    """The contrast ratio of text (WCAG 2.1)."""
+    high, low = sorted(map(luminance, colors(style)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+@pytest.mark.parametrize("no_color", [True, False], ids=["no-color", "color"])
+def test_text_stands_out_from_its_background(
+    path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool
+) -> None:
+    """On every screen and panel; with NO_COLOR set there are only greys."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
+    weak: list[tuple[str, str, float]] = []
+    coloured: set[tuple[int, int, int]] = set()
+
+    def look(app: Any, where: str) -> None:
+        for segment in foreground(app):
+            if segment.text.strip(DRAWN) and segment.style:
+                ratio = contrast(segment.style)
+                if ratio < LEAST_CONTRAST:
+                    weak.append((where, segment.text, round(ratio, 2)))
+                coloured.update(c for c in colors(segment.style) if len(set(c)) > 1)
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        pilot.app.theme = theme
+        await press(pilot, "slash", *"walnuts", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await press(pilot, "end")
+        look(pilot.app, "main")
+        await press(pilot, "p")
+        for name in PANELS:
+            await pilot.app.workers.wait_for_complete()
+            await pilot.pause(0.05)
+            look(pilot.app, name)
+            await press(pilot, "tab")
+        for key in ("question_mark", "slash", "m", "x"):
+            await pilot.press(key)
+            await pilot.pause(0.3)
+            look(pilot.app, key)
+            await pilot.press("escape")
+            await pilot.pause()
+        await settled(pilot)
+
+    app: ViewerApp = drive(path, scenario)
+
+    assert app.no_color is no_color
+    assert weak == []
+    assert bool(coloured) is not no_color
