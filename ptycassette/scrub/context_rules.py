@@ -9,6 +9,7 @@ for PEM, the manual pages of ``netrc`` and ``npmrc``).
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from ptycassette.scrub.rules import Rule
 
@@ -23,6 +24,9 @@ _WORDS = re.compile(
 )
 _IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
+_CAMEL_CASE = re.compile(r"[a-z]*(?:[A-Z][a-z]+)+\Z")
+_SHORTEST_RANDOM = 8
+_TURNS = 0.42
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
 
@@ -36,7 +40,16 @@ def looks_like_a_value(text: str) -> bool:
     mixed = text != text.lower() and text != text.upper() and not text.istitle()
     if has_digit:
         return any(char.isalpha() for char in text) or len(text) >= 8
-    return not _IDENTIFIER.match(text) or (mixed and len(text) >= 16 and "." not in text)
+    return not _IDENTIFIER.match(text) or (
+        mixed and (_turns(text) or (len(text) >= 16 and "." not in text))
+    )
+
+
+def _turns(text: str) -> bool:
+    """Whether capitals stand as in no name: there, each begins a word or the name has few."""
+    if len(text) < _SHORTEST_RANDOM or _CAMEL_CASE.match(text):
+        return False
+    return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
 
 
 _NAMES = (

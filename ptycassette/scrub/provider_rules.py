@@ -208,7 +208,12 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("dynatrace-token", "dt0c01.", "[A-Z0-9]{24}\\.[A-Z0-9]{60,}"),
     ("artifactory-token", "AKCp", f"{_A}{{40,}}"),
     ("lark-or-infracost-key", "ico-", f"{_A}{{32}}"),
-    ("jwt", "eyJ", f"{_W}{{8,}}\\.[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}"),
+    # The claims of one that was cut off begin with a JSON object too.
+    (
+        "jwt",
+        "eyJ",
+        f"{_W}{{8,}}\\.(?:[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}|eyJ[A-Za-z0-9_-]{{5,}})",
+    ),
 )
 
 _UNANCHORED_PREFIX = (
@@ -228,7 +233,7 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="azure-annotated-key",
-        pattern=r"[A-Za-z0-9]{20,52}JQQJ99[A-Za-z0-9+/=]{8,}",
+        pattern=r"[A-Za-z0-9]{20,52}JQQJ99[A-Za-z0-9+/=]*",
         anchors=("jqqj99",),
         lead=52,
         placeholder="<azure-key>",
@@ -242,7 +247,7 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="terraform-token",
-        pattern=r"[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{40,}",
+        pattern=r"[A-Za-z0-9]{10,20}\.atlasv1\.[A-Za-z0-9_-]{16,}",
         anchors=(".atlasv1.",),
         lead=20,
         placeholder="<terraform-token>",

@@ -46,6 +46,11 @@ _TOKEN = re.compile(r"[!-~]{16,}")
 _NEAR_MARGIN = 8
 _BORDER_MARGIN = 3
 _MOST_CHAINED = 24
+_MOST_ALONE = 3
+_FULL = 32
+_RANDOM_LENGTH = 16
+# Text in a pane or a column: behind two blanks or a border.
+_PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
 
 
 class RowCopy(msgspec.Struct, frozen=True):
@@ -179,6 +184,8 @@ def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Se
                 builder.add(line, 0, len(line.text))
                 continue
             if continues(before, line):
+                if _glued(before, line):
+                    yield _alone(lines, number)
                 builder.add(line, line.left, line.end)
                 continue
             yield builder.take()
@@ -189,6 +196,33 @@ def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Se
             builder.add(line, 0 if line.left == line.end else line.left, line.end)
     yield builder.take()
     yield from _chains(lines)
+
+
+def _glued(before: Line, line: Line) -> bool:
+    """Whether joining makes one word of two, and hides a token that begins with the row.
+
+    Not inside of what fills row after row.
+    """
+    last, first = before.text[before.end - 1], line.text[line.left]
+    if not (last.isalnum() or last == "_") or not (first.isalnum() or first == "_"):
+        return False
+    shown = before.text[before.left : before.end]
+    return " " in shown or len(shown) < _FULL
+
+
+def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Segment | None]]]:
+    """A row that may begin a line of its own, and what it may be continued by."""
+    builder = _Builder()
+    builder.add(lines[number], lines[number].left, lines[number].end)
+    for at in range(number + 1, min(number + _MOST_ALONE, len(lines))):
+        before, line = lines[at - 1], lines[at]
+        if line.row.wrapped:
+            builder.add(line, 0, len(line.text))
+        elif continues(before, line):
+            builder.add(line, line.left, line.end)
+        else:
+            break
+    return builder.take()
 
 
 class _Builder:
@@ -252,14 +286,25 @@ def _extent(text: str) -> tuple[int, int]:
 def chained(texts: Sequence[str]) -> Iterator[int]:
     """Numbers of the rows with a token that may go on in the same columns of the row below."""
     for number, (text, below) in enumerate(pairwise(texts)):
-        match = _TOKEN.search(text, 1)
-        while match is not None:
-            start, end = match.span()
-            part = _FIRST_WORD.match(below, start, end)
-            if part is not None and _mixed(part.group()) and not _INNER.match(below, start - 1):
-                yield number
-                break
-            match = _TOKEN.search(text, end)
+        if below and any(_goes_on(below, start, end) for start, end in _columns(text, 1)):
+            yield number
+
+
+def _columns(text: str, first: int) -> Iterator[tuple[int, int]]:
+    """Where in a row, from ``first`` on, something stands that the row below may go on with."""
+    for match in _TOKEN.finditer(text, first):
+        yield match.span()
+    if "  " in text or not text.isascii() or "|" in text:
+        for match in _PANE.finditer(text, first - 1):
+            yield match.span("text")
+
+
+def _goes_on(below: str, start: int, end: int) -> re.Match[str] | None:
+    """The word that stands below a stretch and goes on with it."""
+    part = _FIRST_WORD.match(below, start, end)
+    if part is None or _INNER.match(below, start - 1) or not _mixed(part.group()):
+        return None
+    return part
 
 
 def continues(before: Line, line: Line) -> bool:
@@ -278,7 +323,9 @@ def continues(before: Line, line: Line) -> bool:
 def _mixed(word: str) -> bool:
     """Whether a word looks like a piece of a token rather than of a sentence."""
     if any(char.isdigit() for char in word) and any(char.isalpha() for char in word):
-        return "/" not in word[:8] and "://" not in word
+        if "/" not in word[:8]:
+            return "://" not in word
+        return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
     return (
         len(word) > 5
         and not word.islower()
@@ -291,16 +338,15 @@ def _mixed(word: str) -> bool:
 def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     for number, line in enumerate(lines[:-1]):
-        for match in _TOKEN.finditer(line.text):
-            if match.start() <= line.left:
+        for start, end in dict.fromkeys(_columns(line.text, 1)):
+            if start <= line.left:
                 continue  # joined as a line already
             builder = _Builder()
-            builder.add(line, match.start(), match.end())
-            start, end = match.span()
+            builder.add(line, start, end)
             count = 0
             for below in lines[number + 1 : number + 1 + _MOST_CHAINED]:
-                part = _FIRST_WORD.match(below.text, start, end)
-                if part is None or _INNER.match(below.text, start - 1) or not _mixed(part.group()):
+                part = _goes_on(below.text, start, end)
+                if part is None:
                     break
                 builder.add(below, part.start(), part.end())
                 count += 1

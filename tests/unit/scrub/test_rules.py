@@ -95,6 +95,28 @@ def test_identities_are_found(text: str, secret: str) -> None:
     assert secret in found(text)
 
 
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        (("export DB_PASSWORD", "=fAWzjUniIMWwax"), "fAWzjUniIMWwax"),
+        (("see eyJhbGciOiJI.ey", "JzdWIiOiAiUkFoU …"), "eyJhbGciOiJI.eyJzdWIiOiAiUkFoU"),
+        (("gxLeNHA7LHIfbh8LKqBYUaPd6qsA4WjrufVY8D2s", "JQQ", "J99 "), "JQQJ99"),
+        (("iEZntPgaSxtEsL.atlas", "v1.TFOJ5jJT29tVz9xFBa "), ".atlasv1.TFOJ5jJT29tVz9xFBa"),
+    ],
+)
+def test_what_was_cut_off_is_found(parts: tuple[str, ...], value: str) -> None:
+    """A token that a narrow column cut, and a password of letters alone."""
+    assert any(value in text for text in found("".join(parts)))
+
+
+@pytest.mark.parametrize(
+    "name", ["getUserToken", "oAuthTokenFile", "XMLHttpRequest", "PassThrough"]
+)
+def test_a_name_is_no_password(name: str) -> None:
+    """Capitals begin words in it."""
+    assert found(f"password = {name}") == []
+
+
 def test_a_private_key_goes_line_by_line() -> None:
     """All between the marks of a PEM key is secret, the marks are not."""
     body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" for _ in range(3))

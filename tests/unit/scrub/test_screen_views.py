@@ -111,6 +111,20 @@ def test_a_pane_beside_another_is_read_down_its_columns() -> None:
     assert any("abcdefgh12345678ijklmn90op" in line for line in views(pane))
 
 
+def test_a_pane_is_read_down_from_the_words_before_a_token() -> None:
+    """What names the token may stand before it in the pane."""
+    pane = b"left one  Bearer: abcdef\r\nleft two  a2QtlNQKQj_25Z\r\nleft     fJ1raJ \r\n"
+
+    assert any("Bearer: abcdefa2QtlNQKQj_25Z" in line for line in views(pane))
+
+
+def test_a_row_that_seems_to_go_on_is_also_read_alone() -> None:
+    """Joined to the row before, a token would hide behind the end of a word."""
+    rows = b"a line up to the margin, docs\r\nTOKEN01ABCDEF\r\n"
+
+    assert {"a line up to the margin, docsTOKEN01ABCDEF", "TOKEN01ABCDEF"} <= set(views(rows))
+
+
 def test_sentences_are_not_joined() -> None:
     """A row that ends in the middle of the screen is a line of its own."""
     assert "Done." in views(b"token: abcdefghij0123\r\nDone.\r\n")
