@@ -54,6 +54,7 @@ __all__ = ["KILLS", "Outcome", "killed", "recorded"]
 # Loaded and compiled once, so that the forks spend their lives on what is measured.
 PREPARED = (rec_session, default_scrubber())
 VARIABLE = "DEPLOY_TOKEN"
+_MEASURE_EACH = 20
 SCRIPT = (
     "i=0; while [ $i -lt {lines} ]; do i=$((i+1)); echo line $i; done;"
     "printf 'token %s end\\r\\n' \"$" + VARIABLE + '";'
@@ -175,15 +176,25 @@ def length_of(action: Callable[[], object], *, after: bytes = b"") -> float:
     return time.monotonic() - began
 
 
-def moments(length_s: float, count: int, until: float, *, seed: int = 1) -> Iterator[float]:
-    """``count`` moments over a life and a little more, fewer when time is up."""
+def moments(
+    measure: Callable[[], float], count: int, until: float, *, seed: int = 1
+) -> Iterator[float]:
+    """``count`` moments over a life and a little more, fewer when time is up.
+
+    ``measure`` tells how long a life is. It is asked again now and then, as a busy machine
+    makes lives longer.
+    """
     chance = random.Random(f"{seed} {count}")  # noqa: S311 - moments, not secrets
     order = list(range(count))
     chance.shuffle(order)
-    for number in order:
+    measure()  # the first one is slow
+    lengths = [measure() for _ in range(3)]
+    for at, number in enumerate(order):
         if time.monotonic() > until:
             return
-        yield (number + chance.random()) * 1.1 * length_s / count
+        if at % _MEASURE_EACH == _MEASURE_EACH - 1:
+            lengths = [*lengths[1:], measure()]
+        yield (number + chance.random()) * 1.1 * statistics.median(lengths) / count
 
 
 def recorded(target: Path) -> bytes | None:
@@ -248,7 +259,7 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
         outcome.told.append(f"{at}: of {len(shown)} bytes {len(after or b'')} are kept")
 
 
-def _folder(place: Path, number: int) -> Path:
+def _folder(place: Path, number: int | str) -> Path:
     folder = place / str(number)
     folder.mkdir(parents=True)
     return folder
@@ -258,10 +269,15 @@ def _rec_killed(
     place: Path, points: int, until: float, seed: int, *, after: bytes = b""
 ) -> Outcome:
     outcome, secret = Outcome(), make_secret()
-    length_s = statistics.median(
-        length_of(_rec(_folder(place, -n) / "c", 40, secret), after=after) for n in range(1, 6)
-    )
-    for number, seconds in enumerate(moments(length_s, points, until, seed=seed)):
+
+    def measure() -> float:
+        folder = _folder(place, "whole")
+        try:
+            return length_of(_rec(folder / "c", 40, secret), after=after)
+        finally:
+            shutil.rmtree(folder)
+
+    for number, seconds in enumerate(moments(measure, points, until, seed=seed)):
         folder = _folder(place, number)
         shown = killed(_rec(folder / "c", 40, secret), seconds, after=after)
         _judge(outcome, folder / "c", secret, shown, f"rec killed after {seconds:.4f} s")
@@ -292,14 +308,19 @@ def kill_recoveries(place: Path, points: int, *, until: float, seed: int = 1) ->
     def run() -> int:
         return command_line(["recover", str(journal)])
 
-    length_s = length_of(run)
-    shutil.rmtree(target)
-    for seconds in moments(length_s, points, until, seed=seed):
+    def put_back() -> None:
+        shutil.rmtree(target, ignore_errors=True)
         journal.write_bytes(data)
         journal.chmod(0o600)
+
+    def measure() -> float:
+        put_back()
+        return length_of(run)
+
+    for seconds in moments(measure, points, until, seed=seed):
+        put_back()
         killed(run, seconds)
         _judge(outcome, target, secret, shown, f"recover killed after {seconds:.4f} s")
-        shutil.rmtree(target, ignore_errors=True)
     return outcome
 
 
@@ -315,11 +336,16 @@ def kill_scrubs(place: Path, points: int, *, until: float, seed: int = 1) -> Out
         os.environ[VARIABLE] = secret
         return command_line(["scrub", str(target)])
 
-    shutil.copytree(kept, target)
-    length_s = length_of(scrub)
-    for seconds in moments(length_s, points, until, seed=seed):
-        shutil.rmtree(target)
+    def put_back() -> None:
+        shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(kept, target)
+
+    def measure() -> float:
+        put_back()
+        return length_of(scrub)
+
+    for seconds in moments(measure, points, until, seed=seed):
+        put_back()
         killed(scrub, seconds)
         outcome.points += 1
         try:
@@ -365,8 +391,8 @@ def kill_writers(place: Path, points: int, *, until: float, seed: int = 1) -> Ou
         return lambda: write_cassette(target, Output(0, data), overwrite=True)
 
     write(versions[0])()
-    length_s = length_of(write(versions[0]))
-    for number, seconds in enumerate(moments(length_s, points, until, seed=seed)):
+    measured = moments(lambda: length_of(write(versions[0])), points, until, seed=seed)
+    for number, seconds in enumerate(measured):
         killed(write(versions[number % 2]), seconds)
         outcome.points += 1
         try:
