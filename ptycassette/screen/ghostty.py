@@ -8,7 +8,8 @@ It parses at ten to fifty times the speed of the default emulator, and pays for
 that when a screen is read: cells cross into Python one by one, though only those
 of rows that changed.
 
-What it does differently from xterm.js is listed by the conformance test.
+What it does differently from xterm.js is listed by the conformance test. Signals and
+answers are those of the default emulator (``ghostty_listening``).
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ import pyghostty as untyped
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
 from ptycassette.screen.core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.screen.ghostty_listening import Listening, held_back, without_private_reports
 from ptycassette.screen.grid import collect_runs
 from ptycassette.screen.pending import PendingCounter
+from ptycassette.screen.profiles import XTERM, Profile
+from ptycassette.screen.signals import Signal
 
 __all__ = ["GhosttyEmulator", "create"]
 
@@ -37,7 +41,6 @@ _MODES: Final = (1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1006
 _MODES_TOO: Final = (1047, 1049, 2004, 2026)
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
 _MAX_CLUSTER_BYTES: Final = 256
-_MAX_ANSWERS: Final = 1 << 20
 
 
 class GhosttyEmulator:
@@ -46,14 +49,18 @@ class GhosttyEmulator:
     Args:
         size: the size to start with; brought into 1x2 to 1000x1000.
         scrollback: rows kept after they scrolled off the top.
+        profile: which queries are answered, and how.
     """
 
-    def __init__(self, size: Size, *, scrollback: int = DEFAULT_SCROLLBACK) -> None:
+    def __init__(
+        self, size: Size, *, scrollback: int = DEFAULT_SCROLLBACK, profile: Profile = XTERM
+    ) -> None:
         size = bounded(size)
         self._size = size
         self._terminal: Any = pyghostty.Terminal(size.cols, size.rows, scrollback=scrollback)
-        self._answers = bytearray()
-        self._terminal.on_reply(self._keep_answer)
+        self._listening = Listening(size, profile)
+        self._terminal.on_reply(self._listening.reported)
+        self._tail = b""
         self._pending = PendingCounter()
         self._reader = _Reader(self._terminal)
         self._default_clusters()
@@ -65,10 +72,6 @@ class GhosttyEmulator:
         if lib.ghostty_terminal_set(handle, lib.GHOSTTY_TERMINAL_OPT_MODE_DEFAULT, mode):
             raise RuntimeError("this libghostty-vt cannot have mode 2027 on by default")
         self._terminal.feed(_CLUSTERS)
-
-    def _keep_answer(self, answer: bytes) -> None:
-        if len(self._answers) < _MAX_ANSWERS:
-            self._answers += answer
 
     @property
     def identity(self) -> EmulatorId:
@@ -93,19 +96,26 @@ class GhosttyEmulator:
 
     def feed(self, data: bytes) -> None:
         """Consume output of the program."""
-        self._terminal.feed(data)
         self._pending.feed(data)
+        self._listening.fed(data)
+        data = self._tail + data
+        held = held_back(data)
+        self._tail = data[len(data) - held :]
+        self._terminal.feed(without_private_reports(data[: len(data) - held]))
 
     def resize(self, size: Size) -> None:
         """Take another size."""
         self._size = bounded(size)
+        self._listening.resized(self._size)
         self._terminal.resize(self._size.cols, self._size.rows)
 
     def answers(self) -> bytes:
         """Take what the terminal would have sent back since the last call."""
-        taken = bytes(self._answers)
-        self._answers.clear()
-        return taken
+        return self._listening.answers()
+
+    def signals(self) -> tuple[Signal, ...]:
+        """Take what the program told its terminal since the last call."""
+        return self._listening.signals()
 
     def snapshot(self) -> Screen:
         """The screen now."""

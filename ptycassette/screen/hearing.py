@@ -14,7 +14,7 @@ from ptycassette.screen.signals import MAX_SIGNALS, Signal
 from ptycassette.screen.terminal import Terminal
 from ptycassette.screen.widths import width_mode
 
-__all__ = ["SignalReader", "TurnReader"]
+__all__ = ["Listener", "SignalReader", "TurnReader"]
 
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
@@ -22,11 +22,11 @@ _MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")
 """How an OSC or a reset begins. Between them nothing tells of turns."""
 
 
-class _Listener(Terminal):
+class Listener(Terminal):
     """A terminal that hears everything and shows nothing."""
 
-    def __init__(self) -> None:
-        super().__init__(2, 1, width_mode=width_mode("cluster"), scrollback=0)
+    def __init__(self, columns: int = 2, lines: int = 1) -> None:
+        super().__init__(columns, lines, width_mode=width_mode("cluster"), scrollback=0)
 
     def draw(self, data: str) -> None:
         """Text tells nothing."""
@@ -42,7 +42,7 @@ class SignalReader:
     """
 
     def __init__(self) -> None:
-        self._terminal = _Listener()
+        self._terminal = Listener()
         self._parser = Parser(self._terminal)
 
     @property

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import EntryPoint
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Emulator, Size
-from ptycassette.screen import available_backends, backend, backends, default_emulator
+from ptycassette.screen import (
+    DUMB,
+    Profile,
+    available_backends,
+    backend,
+    backends,
+    default_emulator,
+)
 from ptycassette.screen.checking import CheckedScreen, cell_texts
 from ptycassette.screen.pending import PendingCounter
 
@@ -106,22 +114,23 @@ def test_backends_read_again_only_what_changed_and_miss_nothing(emulator: Emulat
 def test_where_backends_differ_on_random_cases_is_printed(
     emulator: Emulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Most screens agree with xterm.js; those that do not are listed with their sequence."""
+    """Most screens agree with the default backend's, which are held to xterm.js elsewhere."""
     differing = []
     for number, case in enumerate(CASES):
-        fresh = type(emulator)(Size(*case["size"]))
-        steps = case["steps"]
-        if any(not isinstance(step, str) or not step.isascii() for step in steps):
-            continue
-        for step in steps:
-            fresh.feed(step.encode())
-        if [row.rstrip() for row in fresh.snapshot().rows] != case["rows"]:
-            differing.append(f"{number}: {steps!r}")
+        size = Size(*case["size"])
+        fresh, default = type(emulator)(size), default_emulator(size)
+        for step, each in product(case["steps"], (fresh, default)):
+            if isinstance(step, str):
+                each.feed(step.encode())
+            else:
+                each.resize(Size(*step))
+        if fresh.snapshot().rows != default.snapshot().rows:
+            differing.append(f"{number}: {case['steps']!r}")
     with capsys.disabled():
         if differing:
             print(  # noqa: T201 - the table is what the test is for
-                f"\n{emulator.identity.name} differs in {len(differing)} cases:",
-                *differing,
+                f"\n{emulator.identity.name} differs in {len(differing)} of {len(CASES)} cases:",
+                *(one[:120] for one in differing[:5]),
                 sep="\n  ",
             )
 
@@ -215,3 +224,69 @@ def test_erased_cells_keep_true_colour_in_every_backend(emulator: Emulator) -> N
 
     assert emulator.snapshot().styles[-1][0].style.bg == "#090807"
     assert emulator.snapshot().rows[-1] == "x"
+
+
+QUESTIONS = [
+    b"\x1b[c",
+    b"\x1b[>c",
+    b"\x1b[=c",
+    b"\x1b[>q",
+    b"\x1b[5n",
+    b"ab\x1b[6n",
+    b"\r\ncd\x1b[?6n\x1b[6n",
+    b"\x1b[?2026h\x1b[?2026$p",
+    b"\x1b[?2027$p",
+    b"\x1b]4;1;?\x1b\\\x1b]10;?\x07\x1b]11;?\x07",
+    b"\x1b[>5u\x1b[?u\x1b[<u\x1b[?u",
+    b"\x1bP+q544e;5a5a\x1b\\",
+    b"\x1b[2;4r\x1bP$qr\x1b\\",
+    b"\x1b[14t\x1b[16t\x1b[18t",
+    b"\x1b[?996n",
+    b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\",
+]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_every_backend_answers_and_tells_the_same(emulator: Emulator, *, whole: bool) -> None:
+    """Word for word and in order, in one piece and byte by byte, at another size, too."""
+    default = default_emulator(Size(5, 20))
+    for question in [*QUESTIONS, *(text.encode() for text in AGREED.values())]:
+        for each in (default, emulator):
+            each.resize(Size(6, 21))
+            for piece in [question] if whole else [bytes([byte]) for byte in question]:
+                each.feed(piece)
+
+        assert emulator.answers() == default.answers()
+        assert emulator.signals() == default.signals()  # type: ignore[attr-defined]
+
+
+def test_the_fast_backend_answers_as_its_profile_says() -> None:
+    """Nothing, or with words of its own."""
+    ghostty = pytest.importorskip("ptycassette.screen.ghostty")
+    dumb = ghostty.GhosttyEmulator(Size(5, 20), profile=DUMB)
+    own = ghostty.GhosttyEmulator(
+        Size(5, 20), profile=Profile(name="own", answers={"da1": "mine", "cpr": ""})
+    )
+    for each in (dumb, own):
+        for question in QUESTIONS:
+            each.feed(question)
+
+    assert dumb.answers() == b""
+    assert own.answers() == b"mine\x1b[1;3R\x1b[?2;3R\x1b[2;3R"
+
+
+def test_a_backend_that_is_never_asked_does_not_keep_what_it_was_fed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It renders a recording; one that was asked goes on hearing everything."""
+    ghostty = pytest.importorskip("ptycassette.screen.ghostty")
+    monkeypatch.setattr("ptycassette.screen.ghostty_listening.HELD_BYTES", 50)
+    unasked, asked = ghostty.create(Size(5, 20)), ghostty.create(Size(5, 20))
+    asked.answers()
+    for each in (unasked, asked):
+        each.feed(b"x" * 60 + b"\x07")
+        each.feed(b"\x07\x1b[c")
+
+    assert (unasked.signals(), unasked.answers()) == ((), b"")
+    assert [one.name for one in asked.signals()] == ["bell", "bell", "query"]
+    assert asked.answers() == b"\x1b[?62;22c"
