@@ -9,7 +9,8 @@ find. A rule without anchors is searched everywhere (RE2 when installed).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -71,20 +72,35 @@ class _Anchored:
         self._pattern = re.compile(rule.pattern, re.ASCII)
         self._group = "s" if "s" in self._pattern.groupindex else 0
 
-    def around(self, text: str, at: int, *, loose: bool = False) -> Found | None:
-        """The match that holds the anchor at ``at``."""
+    def at(self, text: str, at: int, *, loose: bool = False) -> Found | None:
+        """The match that begins with the anchor at ``at``."""
+        match = self._pattern.match(text, at, min(len(text), at + self.rule.reach))
+        return None if match is None else self._found(match, text, loose=loose)
+
+    def around(self, text: str, anchors: Sequence[int], *, loose: bool = False) -> Iterator[Found]:
+        """The matches that hold anchors, which stand at these (ascending) places.
+
+        What is around anchors that stand close together is looked at once.
+        """
         rule = self.rule
-        end = min(len(text), at + rule.reach)
-        if not rule.lead:
-            match = self._pattern.match(text, at, end)
-        else:
-            match = self._pattern.search(text, max(0, at - rule.lead), end)
-            while match is not None and match.end() <= at:
-                match = self._pattern.search(text, match.end(), end)
-            if match is not None and match.start() > at:
-                return None
+        number = 0
+        while number < len(anchors):
+            last = number
+            while last + 1 < len(anchors) and anchors[last + 1] - anchors[last] < rule.reach:
+                last += 1
+            start, end = max(0, anchors[number] - rule.lead), anchors[last] + rule.reach
+            for match in self._pattern.finditer(text, start, min(len(text), end)):
+                held = bisect_left(anchors, match.start(), number, last + 1)
+                if held <= last and anchors[held] < match.end():
+                    found = self._found(match, text, loose=loose)
+                    if found is not None:
+                        yield found
+            number = last + 1
+
+    def _found(self, match: re.Match[str], text: str, *, loose: bool) -> Found | None:
+        rule = self.rule
         edge = rule.edge and not (loose and rule.public >= _LONG_PREFIX)
-        if match is None or (edge and _touches(text, match.start())):
+        if edge and _touches(text, match.start()):
             return None
         start, end = match.span(self._group)
         if end <= start or (rule.accept and not rule.accept(text[start:end])):
@@ -147,14 +163,20 @@ class RuleSet:
         """
         found: list[Found] = []
         ends: dict[str, int] = {}
+        leading: dict[_Anchored, list[int]] = {}
         for at, index in self._finder.find(text.lower()):
             for anchored in self._by_anchor[index]:
+                if anchored.rule.lead:
+                    leading.setdefault(anchored, []).append(at)
+                    continue
                 if at < ends.get(anchored.rule.name, 0):
                     continue  # inside the last match of this rule
-                hit = anchored.around(text, at, loose=loose)
+                hit = anchored.at(text, at, loose=loose)
                 if hit is not None:
                     ends[hit.rule.name] = hit.end
                     found.append(hit)
+        for anchored, anchors in leading.items():
+            found.extend(anchored.around(text, anchors, loose=loose))
         for everywhere in self._everywhere:
             found.extend(everywhere.find(text))
         return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))
