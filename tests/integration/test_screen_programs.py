@@ -1,10 +1,16 @@
-"""Real programs, recorded under a PTY: our screens against those of tmux for the same bytes."""
+"""Real programs, recorded under a PTY: our screens against tmux and xterm.js for the same bytes.
+
+xterm.js is ``@xterm/headless``, a dependency of the drivers that PTYCASSETTE_NODE_MODULES holds.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import pty
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -13,10 +19,11 @@ import time
 from collections.abc import Callable, Iterator
 from fcntl import ioctl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ptycassette.model import Size
+from ptycassette.model import Size, Style
 from ptycassette.screen import PyteEmulator
 
 pytestmark = pytest.mark.integration
@@ -145,3 +152,134 @@ def test_a_program_looks_as_it_does_in_tmux(
 
     assert len(output) > 500
     assert rows[: len(expected)] == expected
+
+
+XTERM_JS = """
+const { Terminal } = require('@xterm/headless');
+const color = (cell, kind) => {
+  if (cell[`is${kind}Default`]()) return null;
+  const value = cell[`get${kind}Color`]();
+  return cell[`is${kind}RGB`]() ? '#' + value.toString(16).padStart(6, '0') : value;
+};
+const letters = [['b', 'isBold'], ['d', 'isDim'], ['i', 'isItalic'], ['u', 'isUnderline'],
+  ['k', 'isBlink'], ['r', 'isInverse'], ['h', 'isInvisible'], ['s', 'isStrikethrough']];
+const shown = terminal => {
+  const buffer = terminal.buffer.active, rows = [];
+  for (let y = 0; y < terminal.rows; y++) {
+    const line = buffer.getLine(buffer.baseY + y), cells = [];
+    for (let x = 0; x < terminal.cols; x++) {
+      const cell = line.getCell(x);
+      const text = cell.getWidth() ? cell.getChars() || ' ' : '';
+      const attributes = letters.filter(([, is]) => cell[is]()).map(([letter]) => letter);
+      cells.push([text, color(cell, 'Fg'), color(cell, 'Bg'), attributes.join('')]);
+    }
+    rows.push(cells);
+  }
+  return { rows, cursor: [buffer.cursorX, buffer.cursorY], alt: buffer.type === 'alternate' };
+};
+(async () => {
+  const { rows, cols, chunks } = JSON.parse(require('fs').readFileSync(0));
+  const terminal = new Terminal({ rows, cols, allowProposedApi: true, logLevel: 'off' });
+  const screens = [];
+  for (const chunk of chunks) {
+    await new Promise(done => terminal.write(Buffer.from(chunk, 'base64'), done));
+    screens.push(shown(terminal));
+  }
+  console.log(JSON.stringify(screens));
+})();
+"""
+STOPS = 12
+
+XTERM_PROGRAMS = {
+    "mc": (["mc", "-u", "-d"], ["\t", "\x1b[B", "\x1bOS", "\x1b[21~", "\x1b\x1b", "\x1b[20~"]),
+    "htop": (["htop", "-d", "5"], ["\x1bOP", "q", "t", "\x1b[17~", "\x1b"]),
+    "ncdu": (["ncdu", "."], ["j", "i", "i", "?"]),
+    "w3m": (["w3m", "page.html"], ["j", "\t", "\r", "l", "H"]),
+    "zsh": (
+        ["zsh", "-f"],
+        ["PROMPT='%F{red}%~%f %B%#%b '\r", "ls -la\r", "echo 漢字 abc", "\x7f\x01x"],
+    ),
+}
+PAGE = "<h1>heading</h1><table border=1><tr><td>漢字<td><b>bold</b></table><a href=text>a link</a>"
+
+
+@pytest.fixture
+def xterm_js() -> Callable[[list[bytes]], list[dict[str, Any]]]:
+    """What xterm.js shows after each chunk; skips where it is not installed."""
+    modules = Path(os.environ.get("PTYCASSETTE_NODE_MODULES", "")) / "node_modules"
+    node = shutil.which("node")
+    if node is None or not (modules / "@xterm" / "headless").is_dir():
+        pytest.skip("@xterm/headless is not installed (PTYCASSETTE_NODE_MODULES)")
+
+    def shown(chunks: list[bytes]) -> list[dict[str, Any]]:
+        task = {
+            "rows": ROWS,
+            "cols": COLS,
+            "chunks": [base64.b64encode(chunk).decode() for chunk in chunks],
+        }
+        done = subprocess.run(
+            [node, "-e", XTERM_JS],
+            input=json.dumps(task),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+            env={**os.environ, "NODE_PATH": str(modules)},
+        )
+        screens: list[dict[str, Any]] = json.loads(done.stdout)
+        return screens
+
+    return shown
+
+
+def _attributes(style: Style) -> str:
+    told = (
+        ("b", style.bold),
+        ("d", style.dim),
+        ("i", style.italic),
+        ("u", style.underline or style.link),
+        ("k", style.blink),
+        ("r", style.reverse),
+        ("h", style.hidden),
+        ("s", style.strike),
+    )
+    return "".join(letter for letter, on in told if on)
+
+
+def _ours(emulator: PyteEmulator) -> dict[str, Any]:
+    """The same of our screen, cell by cell."""
+    buffer = emulator.terminal.buf
+    rows = [
+        [
+            [text, style.fg, style.bg, _attributes(style)]
+            for text, style in zip(texts, row.styles, strict=True)
+        ]
+        for texts, row in zip(emulator.cells(), buffer.rows, strict=True)
+    ]
+    alt = emulator.snapshot().alt_screen
+    return {"rows": rows, "cursor": [buffer.x, buffer.y], "alt": alt}
+
+
+@pytest.mark.parametrize("name", XTERM_PROGRAMS)
+def test_a_program_looks_as_it_does_in_xterm_js(
+    name: str,
+    program: Callable[[str], str],
+    xterm_js: Callable[[list[bytes]], list[dict[str, Any]]],
+    tmp_path: Path,
+) -> None:
+    """Text, colours, attributes and cursor of every cell, at many moments, cut anywhere."""
+    argv, keys = XTERM_PROGRAMS[name]
+    program(argv[0])
+    (tmp_path / "text").write_text(TEXT)
+    (tmp_path / "page.html").write_text(PAGE)
+    output = record(argv, keys, tmp_path)
+    size = len(output) // STOPS + 1
+    chunks = [output[at : at + size] for at in range(0, len(output), size)]
+    emulator = PyteEmulator(Size(ROWS, COLS), width="codepoint")
+    ours = []
+    for chunk in chunks:
+        emulator.feed(chunk)
+        ours.append(_ours(emulator))
+
+    assert len(output) > 500
+    assert ours == xterm_js(chunks)
