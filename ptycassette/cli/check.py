@@ -13,6 +13,7 @@ import click
 
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
+from ptycassette.host.plain_file import read_plain
 from ptycassette.host.scenario_files import (
     check_file,
     evidence_of,
@@ -29,6 +30,7 @@ from ptycassette.scenario import (
     repin_scenario,
     scenario_schema,
 )
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +120,7 @@ def _update(paths: Sequence[str]) -> int:
         scenario = load_scenario(path)
         evidence = evidence_of(path.parent / (scenario.cassette_path or ""))
         try:
-            text = repin_scenario(path.read_text(encoding="utf-8"), evidence)
+            text = repin_scenario(read_plain(path, max_bytes=MAX_YAML_BYTES).decode(), evidence)
         except ValueError as exc:
             raise UsageError(str(exc), where=str(path)) from exc
         write_whole(path, [text.encode()])

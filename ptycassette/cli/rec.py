@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 BAR_FROM_BYTES = 256 << 10
+MAX_SCRIPT_BYTES = 4 << 20
 
 
 class RecCommand(click.Command):
@@ -257,15 +258,19 @@ def _argv(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> t
 def _steps(script: str | None) -> tuple[Step, ...] | None:
     if script is None:
         return None
-    from pathlib import Path
-
-    from ptycassette.errors import NotFoundError
+    from ptycassette.errors import LimitError, UsageError
+    from ptycassette.host.plain_file import read_plain
     from ptycassette.record.input_script import parse_script
 
     try:
-        text = sys.stdin.read() if script == "-" else Path(script).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise NotFoundError(f"the input script cannot be read: {exc}", where=script) from exc
+        if script == "-":
+            text = sys.stdin.read(MAX_SCRIPT_BYTES + 1)
+            if len(text) > MAX_SCRIPT_BYTES:
+                raise LimitError(f"longer than {MAX_SCRIPT_BYTES} characters", where="stdin")
+        else:
+            text = read_plain(script, max_bytes=MAX_SCRIPT_BYTES).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise UsageError("the input script is not UTF-8 text", where=script) from exc
     return parse_script(text, name=script)
 
 

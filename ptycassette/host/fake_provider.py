@@ -22,10 +22,11 @@ from typing import Any, Self
 
 from aiohttp import WSMsgType, web
 
-from ptycassette.errors import StorageError, UsageError
+from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
 from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.fake_provider_log import RequestLog
 from ptycassette.host.fake_provider_tls import server_context
+from ptycassette.host.plain_file import read_plain
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script
 
@@ -33,6 +34,7 @@ __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 
 HOST = "127.0.0.1"
 _MAX_BODY_BYTES = 256 * 1024 * 1024
+_MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0
 
@@ -42,12 +44,13 @@ def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Scrip
 
     Raises:
         UsageError: no such file, or no valid script.
+        UnsafeFileError, LimitError: no regular file, or one far too large.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as failed:
+        text = read_plain(path, max_bytes=_MAX_SCRIPT_BYTES).decode("utf-8")
+    except (NotFoundError, UnreadableError) as failed:
         raise UsageError(
-            f"the script cannot be read: {failed.strerror}", where=str(path)
+            f"the script cannot be read: {failed.message}", where=str(path)
         ) from failed
     except UnicodeDecodeError as wrong:
         raise UsageError("the script is not UTF-8 text", where=str(path)) from wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.errors import UnreadableError
+from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
 from ptycassette.harness import LogFacts, LogSource, Profile, read_rows
+from ptycassette.host.plain_file import open_plain, read_plain
 
 __all__ = ["read_logs"]
 
@@ -73,17 +75,15 @@ def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
 def _rows(source: LogSource, path: Path) -> Iterator[Any]:
     """The rows of one log."""
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise UnreadableError("the session log is too large to read", where=str(path))
         match source.format:
             case "jsonl":
                 yield from _json_lines(path)
             case "sqlite":
                 yield from _query(path, source.query or "")
             case "text":
-                text = path.read_text("utf-8", "replace")
+                text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
                 yield from (match.groupdict() for match in re.finditer(source.regex or "", text))
-    except (OSError, sqlite3.Error) as failed:
+    except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
         raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
             failed
         )
@@ -91,13 +91,13 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
 
 def _json_lines(path: Path) -> Iterator[Any]:
     """Lines of JSON; a torn last line (the CLI was killed) is left out."""
-    lines = path.read_bytes().split(b"\n")
+    lines = read_plain(path, max_bytes=_MAX_BYTES).split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             yield msgspec.json.decode(line)
-        except msgspec.DecodeError as wrong:
+        except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
             if number == len(lines):
                 return
             raise UnreadableError(
@@ -107,6 +107,13 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
     """Rows of a query; columns that hold JSON objects or lists are decoded."""
+    # Opening a pipe would wait for ever, and SQLite opens by name.
+    fd = open_plain(path)
+    try:
+        if os.fstat(fd).st_size > _MAX_BYTES:
+            raise LimitError(f"larger than {_MAX_BYTES} bytes", where=str(path))
+    finally:
+        os.close(fd)
     # Read-only, and with the write-ahead log that the CLI may have left.
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
         cursor = database.execute(query)
@@ -119,6 +126,6 @@ def _decoded(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in {"{", "["}:
         try:
             return msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, ValueError, RecursionError):
             return value
     return value

@@ -39,6 +39,7 @@ import msgspec
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassette_reader import open_cassette
 from ptycassette.host.plain_file import read_plain
+from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import order_named, strategy_named
 
@@ -215,7 +216,9 @@ class Library:
             if argv and Path(argv[0]).name == start.program and argv[1:] == start.args:
                 meant.append(path)
             else:
-                others.append(f"{path.name}: recorded as {' '.join(argv) or 'nothing known'}")
+                others.append(
+                    f"{path.name}: recorded as {visible(' '.join(argv)) or 'nothing known'}"
+                )
         if len(meant) == 1:
             return Chosen(path=meant[0])
         if meant:

@@ -48,9 +48,11 @@ def read_plain(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
     """
     with os.fdopen(open_plain(path), "rb") as file:
         try:
-            data = file.read(max_bytes + 1)
+            # What says that it is too large is not read; what grows meanwhile, or lies, is cut.
+            large = os.fstat(file.fileno()).st_size > max_bytes
+            data = b"" if large else file.read(max_bytes + 1)
         except OSError as exc:
             raise UnreadableError(f"cannot be read: {exc.strerror}", where=os.fspath(path)) from exc
-    if len(data) > max_bytes:
+    if large or len(data) > max_bytes:
         raise LimitError(f"larger than {max_bytes} bytes", where=os.fspath(path))
     return data

@@ -14,11 +14,14 @@ from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
 from ptycassette.host.harness_probe import timestamp
 from ptycassette.host.locks import Holder, account_lock
+from ptycassette.host.plain_file import read_plain
 from ptycassette.host.staging import lock_dir
 from ptycassette.host.whole_file import write_whole
 from ptycassette.model.ports import Clock
 
 __all__ = ["Snapshot", "refresh", "watch"]
+
+_MAX_BYTES = 16 << 20
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,6 +82,6 @@ def watch(once: Callable[[], object], *, interval_s: float, stop: threading.Even
 def _last_ok(path: Path) -> ProbeResult | None:
     """The last good result of an earlier snapshot; None when there is none to be read."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Snapshot).last_ok
+        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=Snapshot).last_ok
     except (OSError, msgspec.DecodeError, CassetteError):
         return None

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.errors import ManifestError, NotFoundError, SpawnError, UsageError
+from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
+from ptycassette.host.plain_file import read_plain
 from ptycassette.host.whole_file import write_whole
 
 __all__ = ["CONFIG_NAME", "ShimConfig", "find_real", "make_shims", "read_shim_config"]
+
+_MAX_BYTES = 1 << 20
 
 CONFIG_NAME = ".ptycassette-shim.json"
 MARK = "# made by ptycassette"
@@ -55,13 +58,23 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
         if not program or Path(program).name != program or program.startswith("."):
             raise UsageError(f"{program!r} is no name of a program", hint="no path, no dots first")
         target = directory / program
-        if target.exists() and MARK not in target.read_text(errors="replace")[:200]:
+        if not _may_replace(target):
             raise UsageError("a file that is no shim stands there", where=str(target))
         words = [sys.executable, "-I", "-S", str(boot), "--shim", str(directory), program]
         script = f'#!/bin/sh\n{MARK}\nexec {shlex.join(words)} -- "$@"\n'
         write_whole(target, [script.encode()], mode=0o755)
         made.append(target)
     return made
+
+
+def _may_replace(target: Path) -> bool:
+    """Whether nothing stands there, or a shim."""
+    if not os.path.lexists(target):
+        return True
+    try:
+        return MARK.encode() in read_plain(target, max_bytes=_MAX_BYTES)[:200]
+    except CassetteError:  # a directory, a pipe, a link to nowhere, something large
+        return False
 
 
 def read_shim_config(directory: Path) -> ShimConfig:
@@ -73,8 +86,8 @@ def read_shim_config(directory: Path) -> ShimConfig:
     """
     path = directory / CONFIG_NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ShimConfig)
-    except FileNotFoundError as exc:
+        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=ShimConfig)
+    except NotFoundError as exc:
         raise NotFoundError("no shims were made here", where=str(directory)) from exc
     except msgspec.DecodeError as exc:
         raise ManifestError(f"no configuration of shims: {exc}", where=str(path)) from exc

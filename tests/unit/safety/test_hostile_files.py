@@ -13,22 +13,27 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.cli import main
 from ptycassette.errors import (
     CassetteError,
     JournalError,
     LimitError,
     RefusedError,
+    UnreadableError,
     UnsafeFileError,
     UsageError,
 )
 from ptycassette.harness import Probe, Profile
+from ptycassette.host.fake_provider import read_script
 from ptycassette.host.harness_files import load_profile
+from ptycassette.host.harness_logs import read_logs
 from ptycassette.host.journal_file import JournalFile, JournalSource
 from ptycassette.host.library import Library
 from ptycassette.host.plain_file import read_plain
 from ptycassette.host.recovery import recover
 from ptycassette.host.scenario_files import check_file, find_scenarios, load_scenario
 from ptycassette.host.scrub_setup import load_config
+from ptycassette.host.shims import ShimConfig, make_shims
 from ptycassette.host.standin_report_file import read_reports
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
@@ -120,6 +125,8 @@ def test_what_is_no_file_is_never_waited_for(no_file: Path) -> None:
         lambda: load_profile(str(no_file)),
         lambda: JournalSource(no_file),
         lambda: recover(no_file),
+        lambda: read_script(no_file),
+        lambda: make_shims(no_file.parent, [no_file.name], ShimConfig(library="", state="")),
     ]
     for reader in readers:
         with pytest.raises(CassetteError):
@@ -132,6 +139,41 @@ def test_a_directory_of_scenarios_with_a_pipe_fails_that_one(tmp_path: Path) -> 
     (found,) = find_scenarios([tmp_path])
 
     assert not check_file(str(found)).passed
+
+
+def test_an_input_script_is_a_file_and_of_bounded_size(
+    no_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``rec --input`` waits for no pipe and reads no device; nothing is recorded."""
+    huge = tmp_path / "huge"
+    huge.touch()
+    os.truncate(huge, 1 << 40)
+    words = ["rec", "--headless", str(tmp_path / "c"), "--input"]
+    statuses = [main([*words, str(path), "--", "true"]) for path in (no_file, huge, "/dev/zero")]
+
+    assert statuses[0] in {3, 4}
+    assert statuses[1:] == [4, 4]
+    assert not (tmp_path / "c").exists()
+    assert "regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["huge", "deep", "text"])
+def test_a_hostile_session_log_is_an_error_of_ours(kind: str, tmp_path: Path) -> None:
+    """A CLI's log lies where the recorded program can write."""
+    log = tmp_path / "x.jsonl"
+    log.write_bytes(
+        {"huge": b"", "deep": b"[" * 100_000 + b"\n{}\n", "text": b'"\xff"\n{}\n'}[kind]
+    )
+    if kind == "huge":
+        os.truncate(log, 1 << 40)
+    profile = Profile.parse(
+        "version = 1\nname = 'x'\ntitle = 'X'\nbinaries = []\nscreens.ready.stable_ms = 1\n"
+        "[[logs]]\nglob = '*.jsonl'\n"
+        "[[logs.events]]\ntype = 'message'\nfields = { text = 'text' }\n"
+    )
+
+    with pytest.raises(UnreadableError):
+        read_logs(profile, home=tmp_path, cwd=tmp_path)
 
 
 def test_a_device_without_an_end_is_refused() -> None:
