@@ -14,6 +14,7 @@ NAMES = {
     "recording": "what recording costs the program and the user, beside other recorders",
     "cassettes": "finalising, checking, replaying, and how that grows",
     "safety": "kills, fuzz, hostile directories, escape vectors",
+    "viewer": "how quickly recordings open, seek and play in the viewer, and what it holds",
     "startup": "how long commands take to start",
     "feed": "how fast emulators take output",
     "scrub_speed": "how fast secrets are removed",

@@ -1,97 +1,48 @@
-"""How quickly the viewer opens and seeks, and what it holds, on output of real agent CLIs.
+"""How quickly the viewer opens, seeks and plays, and what it holds.
 
 The recordings under ``fixtures/agents`` are played one after the other, again and
 again, until there is enough output; frames and scrub are those of the finaliser.
 
-- open: from the command to the first screen shown, indexing not waited for.
-- seek: 300 random moments, after indexing, and while it is still going on
-  (then, where a stored frame is shown first, until that frame).
-- playback: updates a second of the whole app at 120x40, without a terminal.
-- memory: the growth of the process over what it held before.
+- open: from starting ``ptycassette view`` in a terminal to the first screen of the
+  recording there, and the same inside a process that runs already; nothing waits for
+  the index.
+- seek: 300 random moments, after indexing, and while it is still going on: until
+  something is shown (a stored frame where the exact screen takes long), how many of
+  those were exact at once, and how long the exact screen of a late moment takes.
+- playback: updates a second of the whole app at 120x40, at 1x, of a recording that
+  changes a hundred times a second.
+- memory: the most that a fresh process ever held, with the default setting; also on a
+  recording of 1 GB (``--large``: needs 1.5 GB below the temporary directory).
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import pty
 import random
 import resource
+import select
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measuring import Report, Row, machine, percentile
-from ptycassette import OutputRecord, open_cassette
-from ptycassette.host.clock import random_id
-from ptycassette.host.finalising import Finaliser
-from ptycassette.model import (
-    ExitStatus,
-    Finished,
-    Harness,
-    JournalEvent,
-    Output,
-    SessionMeta,
-    Size,
-    Typed,
-)
+from benchmarks.viewer_cassettes import make_cassette, make_large
+from ptycassette import open_cassette
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import CassetteSource, Session
 
-__all__ = ["main", "make_cassette"]
+__all__ = ["main"]
 
-AGENTS = Path(__file__).resolve().parents[1] / "fixtures" / "agents"
-PLAYED = ("codex-tui", "gemini-tui", "opencode-tui", "aider-tui")
-PAUSE_US = 250_000
 SEEKS = 300
-
-
-def recorded() -> list[tuple[int, bytes, bool]]:
-    """Gap, bytes and whether it is output, of all the recordings played in turn."""
-    found = []
-    for name in PLAYED:
-        with open_cassette(AGENTS / name, check="manifest") as cassette:
-            last_us = 0
-            for event in cassette.events():
-                if event.data:
-                    is_output = isinstance(event.record, OutputRecord)
-                    found.append((event.t_us - last_us, event.data, is_output))
-                    last_us = event.t_us
-    return found
-
-
-def journal(size: int) -> Iterator[JournalEvent]:
-    """Events with ``size`` bytes of output."""
-    pieces = recorded()
-    t_us = written = 0
-    while True:
-        for gap_us, data, is_output in pieces:
-            t_us += min(gap_us, PAUSE_US)
-            yield Output(t_us, data) if is_output else Typed(t_us, data)
-            written += len(data) * is_output
-            if written >= size:
-                status = ExitStatus(code=0, exited=True, signaled=False)
-                yield Finished(t_us=t_us, exit=status)
-                return
-
-
-def make_cassette(target: Path, size: int) -> Path:
-    """A cassette with ``size`` bytes of output at 120x40."""
-    meta = SessionMeta(
-        id=random_id(),
-        argv=("program",),
-        size=Size(40, 120),
-        recorded_at="2026-01-01T00:00:00Z",
-        harness=Harness(name="program"),
-        recorder_version="benchmark",
-        os="any",
-        arch="any",
-        options={"scrub": False},
-    )
-    Finaliser().publish(meta, lambda: journal(size), target)
-    return target
+DENSE_US = 10_000
+LATE = 0.9
 
 
 def opened(path: Path) -> Session:
@@ -109,12 +60,12 @@ class Seeks:
         self.seeker = Seeker(session, self.shown.append)
         self.seeker.start()
 
-    def one(self, t_us: int) -> tuple[float, bool]:
-        """Seconds until a screen is shown, and whether it was the exact one."""
+    def one(self, t_us: int, *, exact: bool = False) -> tuple[float, bool]:
+        """Seconds until a screen (or the exact one) is shown, and whether it was exact at once."""
         self.shown.clear()
         start = time.perf_counter()
         self.seeker.request(t_us)
-        while not self.shown:
+        while not self.shown or (exact and not self.shown[-1].exact):
             time.sleep(0.000_5)
         return time.perf_counter() - start, self.shown[0].exact
 
@@ -127,6 +78,7 @@ def seek_rows(path: Path, label: str) -> list[Row]:
     session.start()
     seeks = Seeks(session)
     duration_us = session.duration_us
+    began = time.perf_counter()
     before, exact = [], 0
     while len(before) < SEEKS and not session.emulated.is_set():
         seconds, whole = seeks.one(numbers.randrange(duration_us))
@@ -135,19 +87,25 @@ def seek_rows(path: Path, label: str) -> list[Row]:
         time.sleep(0.02)
     if before:
         who = f"{exact} of {len(before)} exact at once"
-        rows.append(row("seek while indexing, p95", label, percentile(before, 0.95), who))
-    started = time.perf_counter()
+        rows.append(
+            row("seek while indexing until shown, p95", label, percentile(before, 0.95), who)
+        )
+    seeks.one(round(duration_us * LATE), exact=True)
+    waited = time.perf_counter() - began
+    rows.append(
+        Row(what=f"exact screen at {LATE:.0%}, since opening", who=label, value=waited, unit="s")
+    )
     while not session.emulated.is_set():
         time.sleep(0.1)
-    rows.append(
-        Row(what="rest of the indexing", who=label, value=time.perf_counter() - started, unit="s")
-    )
+    spent = time.perf_counter() - began
+    rows.append(Row(what="indexing, with all these seeks", who=label, value=spent, unit="s"))
     while session.progress.verified is None and session.problem is None:
         time.sleep(0.1)  # so that the time of the processor is that of the seeks
     cpu = time.process_time()
     after = [seeks.one(numbers.randrange(duration_us))[0] for _ in range(SEEKS)]
-    spent = (time.process_time() - cpu) / SEEKS
-    rows.append(row("CPU per seek after indexing, mean", label, spent))
+    rows.append(
+        row("CPU per seek after indexing, mean", label, (time.process_time() - cpu) / SEEKS)
+    )
     rows.append(row("seek after indexing, p50", label, percentile(after, 0.5)))
     rows.append(row("seek after indexing, p95", label, percentile(after, 0.95)))
     states = session.checkpoints
@@ -166,7 +124,43 @@ def row(what: str, label: str, seconds: float, note: str = "") -> Row:
     )
 
 
-async def first_paint(path: Path) -> float:
+def first_paint(path: Path) -> tuple[float, float]:
+    """Seconds from starting the command to the first screen of the recording in its terminal.
+
+    And the seconds of CPU that it has taken by then.
+    """
+    command = [sys.executable, "-m", "ptycassette", "view", "--allow-unscrubbed", str(path)]
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    seen = b""
+    try:
+        while b"120x40" not in seen:  # the title line tells the size of the screen that is shown
+            if not select.select([ours], [], [], 60)[0]:
+                raise RuntimeError(f"nothing was painted: {seen[-500:]!r}")
+            seen += os.read(ours, 65_536)
+        waited = time.perf_counter() - start
+    finally:
+        process.kill()
+        _, status, spent = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        os.close(ours)
+    return waited, spent.ru_utime + spent.ru_stime
+
+
+def paint_rows(path: Path, label: str) -> list[Row]:
+    """The command alone, three times."""
+    waits, spent = zip(*(first_paint(path) for _ in range(3)), strict=True)
+    return [
+        row("command to first screen", label, min(waits), f"slowest {max(waits):.1f} s"),
+        row("CPU until then", label, min(spent)),
+    ]
+
+
+async def inner_paint(path: Path) -> float:
     """Seconds from making the app to the first screen of the recording."""
     start = time.perf_counter()
     app = ViewerApp(path, allow_unscrubbed=True)
@@ -179,19 +173,19 @@ async def first_paint(path: Path) -> float:
 
 
 async def playback_rate(path: Path, seconds: float) -> tuple[float, float]:
-    """Different screens a second while playing at 4x, and milliseconds of CPU for each."""
+    """Different screens a second while playing, and milliseconds of CPU for each."""
     app = ViewerApp(path, allow_unscrubbed=True)
     async with app.run_test(size=(120, 46)) as pilot:
         screen = pilot.app.screen
         assert isinstance(screen, RecordingScreen)
-        while not screen.session.emulated.is_set():  # noqa: ASYNC110 - set by a thread
+        while screen.session.progress.verified is None:  # noqa: ASYNC110 - set by a thread
             await asyncio.sleep(0.1)
-        await pilot.press("plus", "plus", "space")
+        await pilot.press("space")
         count = 0
         last: Shown | None = None
         start, cpu = time.perf_counter(), time.process_time()
         while time.perf_counter() - start < seconds:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.004)
             if screen.shown is not last:
                 last = screen.shown
                 count += 1
@@ -199,29 +193,85 @@ async def playback_rate(path: Path, seconds: float) -> tuple[float, float]:
         return count / (time.perf_counter() - start), spent_ms / max(1, count)
 
 
+async def held(path: Path, limit_s: float) -> dict[str, float]:
+    """Open it in the app and seek about until all is indexed; what that took."""
+    start = time.perf_counter()
+    app = ViewerApp(path, allow_unscrubbed=True)
+    numbers = random.Random(6)  # noqa: S311 - an order, no secret
+    waits: list[float] = []
+    async with app.run_test(size=(120, 46)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, RecordingScreen)
+        while screen.shown is None:  # noqa: ASYNC110 - set by a message
+            await asyncio.sleep(0.001)
+        painted = time.perf_counter() - start
+        session = screen.session
+        while not session.emulated.is_set() and time.perf_counter() - start < limit_s:
+            last, began = screen.shown, time.perf_counter()
+            screen.go_to(numbers.randrange(session.duration_us))
+            while screen.shown is last:  # noqa: ASYNC110 - set by a message
+                await asyncio.sleep(0.001)
+            waits.append(time.perf_counter() - began)
+            await asyncio.sleep(0.2)
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return {
+            "paint_s": painted,
+            "seek_s": percentile(waits, 0.95) if waits else 0.0,
+            "indexed": session.progress.emulated,
+            "took_s": time.perf_counter() - start,
+            "events": session.index.count,
+            "rss_mb": most / 1e6,
+        }
+
+
+def held_rows(path: Path, label: str, limit_s: float) -> list[Row]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.viewer", "--held", str(path), str(limit_s)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    indexed = f"{label}, {found['events']} events, {found['indexed']:.0%} indexed"
+    return [
+        row("first screen, app running", label, found["paint_s"]),
+        row("seek while indexing until shown in the app, p95", label, found["seek_s"]),
+        Row(what="most memory ever held", who=indexed, value=found["rss_mb"], unit="MB"),
+    ]
+
+
+def measured(folder: Path, *, quick: bool, large: bool) -> list[Row]:
+    """All rows."""
+    dense = make_cassette(folder / "dense", 2_000_000, pause_us=DENSE_US)
+    rate, cpu_ms = asyncio.run(playback_rate(dense, 2.0 if quick else 10.0))
+    rows = [
+        Row(what="playback at 120x40, 1x", who="100 changes a second", value=rate, unit="1/s"),
+        Row(what="CPU per update", who="100 changes a second", value=cpu_ms, unit="ms"),
+    ]
+    for size in (1,) if quick else (10, 50, 100):
+        path = make_cassette(folder / str(size), size * 1_000_000)
+        label = f"{size} MB"
+        rows.extend(paint_rows(path, label))
+        rows.append(row("app to first screen", label, asyncio.run(inner_paint(path))))
+        if size != 100:
+            rows.extend(seek_rows(path, label))
+            rows.extend(held_rows(path, label, 120))
+    if large:
+        path = make_large(folder / "large", 1_000_000_000)
+        rows.extend(paint_rows(path, "1 GB"))
+        rows.extend(held_rows(path, "1 GB", 300))
+    return rows
+
+
 def main(arguments: list[str]) -> int:
     """Measure and print."""
+    if "--held" in arguments:
+        path, limit_s = arguments[-2:]
+        print(json.dumps(asyncio.run(held(Path(path), float(limit_s)))))
+        return 0
     quick = "--quick" in arguments
-    sizes = (1,) if quick else (10, 50, 100)
     report = Report(
         name="viewer", title="Looking at recordings", machine=machine(), notes=[], rows=[]
     )
     with tempfile.TemporaryDirectory() as folder:
-        small = make_cassette(Path(folder) / "small", 1_000_000)
-        rate, cpu_ms = asyncio.run(playback_rate(small, 2.0 if quick else 8.0))
-        report.rows.append(Row(what="playback at 120x40", who="1 MB, 4x", value=rate, unit="1/s"))
-        report.rows.append(Row(what="CPU per update", who="1 MB, 4x", value=cpu_ms, unit="ms"))
-        held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for size in sizes:
-            path = make_cassette(Path(folder) / str(size), size * 1_000_000)
-            paint = asyncio.run(first_paint(path))
-            report.rows.append(row("open to first paint", f"{size} MB", paint))
-            if size != 100:
-                report.rows.extend(seek_rows(path, f"{size} MB"))
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held
-        report.rows.append(
-            Row(what="memory above the start", who="at most", value=grown / 1024, unit="MB")
-        )
+        report.rows = measured(Path(folder), quick=quick, large="--large" in arguments)
     report.show()
     if not quick:
         report.save()

@@ -19,7 +19,7 @@ ACTIVE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e]")
         (b"\x1b[5;3H", "CUP: to row 5, column 3"),
         (b"\x1b[A", "CUU: cursor up 1"),
         (b"\x1b[2J", "ED: erase all of the screen"),
-        (b"\x1b[K", "EL: erase from the cursor to the end the line"),
+        (b"\x1b[K", "EL: erase from the cursor to the end of the line"),
         (b"\x1b[3J", "ED: erase the scrollback"),
         (b"\x1b[?1049h", "DECSET: set: alternate screen, cursor saved"),
         (b"\x1b[?25;2004l", "DECRST: reset: cursor is shown, bracketed paste"),

@@ -301,6 +301,7 @@ class CompareScreen(TextualScreen[None]):
         rows = len(self.differing)
         other = self.shown[1]
         state = "\u25b6" if self.playback.playing else "\u2016"
+        found = len(self.differences_us)
         known = "" if self.compared >= 1 else f", {self.compared:.0%} compared"
         parts = [
             f"{state} {clock_text(self.playback.t_us)}",
@@ -308,7 +309,7 @@ class CompareScreen(TextualScreen[None]):
             f"{self.playback.speed:g}x",
             "same exchange" if self.by_exchange else "same time",
             f"{cells} cells in {rows} rows differ" if cells else "the same screen",
-            f"{len(self.differences_us)} differences{known}",
+            f"{found} difference{'' if found == 1 else 's'}{known}",
         ]
         if self._said is not None:
             parts.append(self._said)
@@ -361,7 +362,7 @@ class CompareScreen(TextualScreen[None]):
     def action_scroll(self, cols: int, rows: int) -> None:
         """Scroll both screens."""
         for view in self.query(ScreenView):
-            view.scroll_relative(x=cols, y=rows, animate=False)
+            view.scroll_by(cols, rows)
 
     def action_help(self) -> None:
         """Show all keys."""

@@ -82,7 +82,11 @@ _CSI = {
     " q": "DECSCUSR: cursor shape {n}",
     "!p": "DECSTR: soft reset",
 }
-_ERASE = {"0": "from the cursor to the end", "1": "from the start to the cursor", "2": "all of"}
+_ERASE = {
+    "0": "from the cursor to the end of",
+    "1": "from the cursor back to the start of",
+    "2": "all of",
+}
 _MODES = {
     "1": "cursor keys send application codes",
     "5": "reverse video",

@@ -208,7 +208,7 @@ def test_keys_lead_from_difference_to_difference(pair: tuple[Path, Path]) -> Non
     asyncio.run(run())
 
     assert times == [6, 6, 6, 6, 6, 0]
-    assert "1 differences" in texts[0]
+    assert "1 difference" in texts[0]
     assert "there is none" in texts[1]
     assert "\u2260" in texts[-1]
 

@@ -256,6 +256,23 @@ def test_hjkl_scroll_a_screen_larger_than_the_window(make: Callable[..., Path]) 
     assert offsets == [(8, 0), (8, 4), (0, 4), (0, 0)]
 
 
+def test_the_cursor_stays_in_view_until_somebody_scrolls(make: Callable[..., Path]) -> None:
+    """In a window that is smaller than the recorded screen."""
+    path = make(Output(S, b"\x1b[40;1Hdown"), Output(2 * S, b"\x1b[2;1Hup"), size=Size(50, 60))
+    tops: list[int] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        view = recording(pilot).query_one(ScreenView)
+        for key in ("full_stop", "full_stop", "j", "comma"):
+            await press(pilot, key)
+            tops.append(int(view.scroll_offset.y))
+
+    drive(path, scenario)
+
+    # 18 rows fit; the cursor is in row 39, then in row 1, each with three rows around it.
+    assert tops == [25, 0, 4, 4]
+
+
 def test_q_quits(path: Path) -> None:
     """The app ends, with status 0."""
 

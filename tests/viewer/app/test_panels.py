@@ -205,3 +205,20 @@ def test_documents_are_made_visible() -> None:
 def test_nothing_recorded_is_said() -> None:
     """No empty panel."""
     assert document_lines(None) == ["nothing was recorded"]
+
+
+@pytest.mark.parametrize("size", [(150, 30), (80, 24)])
+def test_a_list_that_opens_shows_the_event_at_the_playhead(
+    make: Callable[..., Path], size: tuple[int, int]
+) -> None:
+    """However far down it is."""
+    path = make(*(Output(number * S, b"line %d\r\n" % number) for number in range(200)))
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "5", "p")
+        lines.extend(text_of(recording(pilot).query_one("#events-list", VirtualList)))
+
+    drive(path, scenario, size=size)
+
+    assert [line for line in lines if line.split()[1] == "100"]

@@ -109,4 +109,4 @@ class Moving(PlayheadScreen):
 
     def action_scroll(self, cols: int, rows: int) -> None:
         """Scroll the recorded screen."""
-        self.stage.scroll_relative(x=cols, y=rows, animate=False)
+        self.stage.scroll_by(cols, rows)

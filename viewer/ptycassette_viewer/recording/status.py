@@ -37,8 +37,9 @@ def top_text(session: Session, cassette: Cassette | None, shown: Shown | None) -
         parts.append(f"{screen.size.cols}x{screen.size.rows}")
         if screen.alt_screen:
             parts.append("alternate screen")
-        if screen.title:
-            parts.append(f"\u201c{visible(screen.title, limit=60)}\u201d")
+        title = screen.title.strip()
+        if title:
+            parts.append(f"\u201c{visible(title, limit=60)}\u201d")
     progress = session.progress
     background = _background(progress, live=session.source.live)
     if background:

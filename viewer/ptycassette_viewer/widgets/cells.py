@@ -83,7 +83,7 @@ _NO_CURSOR = Cursor(0, 0, visible=False)
 _CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
 # Told apart without colours as well: what was found is underlined.
 _FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True, underline=True)
-_DIFFERENT = RichStyle(color="#000000", bgcolor="#ff8787")
+_DIFFERENT = RichStyle(color="#ffffff", bgcolor="#8c3a3a")
 
 
 def row_segments(

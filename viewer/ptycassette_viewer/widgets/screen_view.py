@@ -1,4 +1,7 @@
-"""The recorded terminal, in its own size; scrolls where the window is smaller."""
+"""The recorded terminal, in its own size; scrolls where the window is smaller.
+
+Until somebody scrolls, the rows around a visible cursor stay in view.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ __all__ = ["ScreenView"]
 
 _MAX_FOUND = 2_000
 _HURRY_S = 0.01
+_AROUND_ROWS = 3
 _OUTSIDE = RichStyle(color=FOREGROUND, bgcolor=BACKGROUND)
 _EDGE = Segment("\u2502", _OUTSIDE + RichStyle(dim=True))
 
@@ -35,6 +39,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         super().__init__(id=id)
         self._hurried: Pattern | None = None
         self._painted: dict[int, tuple[object, object, object, Strip]] = {}
+        self._follows = True
 
     def watch_screen_shown(self, before: Screen | None, after: Screen | None) -> None:
         """Repaint the rows that changed, or all of them."""
@@ -43,6 +48,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         size = TextualSize(after.size.cols, after.size.rows)
         if self.virtual_size != size:
             self.virtual_size = size
+        self._follow()
         if before is None or before.size != after.size:
             self._painted.clear()
             self.refresh()
@@ -51,6 +57,40 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         if before.cursor != after.cursor:
             changed |= {before.cursor.row, after.cursor.row}
         self.refresh_rows(changed)
+
+    def scroll_by(self, cols: int, rows: int) -> None:
+        """Scroll, and stay there."""
+        self._follows = False
+        self.scroll_relative(x=cols, y=rows, animate=False)
+
+    def on_mouse_scroll_down(self) -> None:
+        """The user scrolls."""
+        self._follows = False
+
+    def on_mouse_scroll_up(self) -> None:
+        """The user scrolls."""
+        self._follows = False
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view."""
+        self._painted.clear()
+        self.call_after_refresh(self._follow)
+
+    def _follow(self) -> None:
+        screen = self.screen_shown
+        height = self.scrollable_content_region.height
+        if not self._follows or screen is None or not screen.cursor.visible or height < 2:
+            return
+        top, row = self.scroll_offset.y, screen.cursor.row
+        around = min(_AROUND_ROWS, (height - 1) // 2)
+        highest, lowest = max(0, row - around), min(screen.size.rows - 1, row + around)
+        if highest < top:
+            self._scroll_rows(highest)
+        elif lowest >= top + height:
+            self._scroll_rows(lowest - height + 1)
+
+    def _scroll_rows(self, top: int) -> None:
+        self.scroll_to(y=top, animate=False, immediate=True, force=True)
 
     def refresh_rows(self, rows: set[int]) -> None:
         """Repaint some rows of the recorded screen."""

@@ -91,7 +91,9 @@ class VirtualList(ScrollView, inherit_bindings=False, can_focus=True):
     def _bring_into_view(self) -> None:
         top, height = self.scroll_offset.y, max(1, self.scrollable_content_region.height)
         if self.cursor < top or self.cursor >= top + height:
-            self.scroll_to(y=max(0, self.cursor - height // 2), animate=False, immediate=True)
+            self.scroll_to(
+                y=max(0, self.cursor - height // 2), animate=False, immediate=True, force=True
+            )
 
     def action_move(self, by: int) -> None:
         """Move the cursor, and go there."""
