@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli.options import TIME
+from ptycassette.cli.rec_emulator import chosen_emulator, emulator_options
 
 if TYPE_CHECKING:
     from ptycassette.harness import Profile
@@ -148,6 +149,7 @@ class RecCommand(click.Command):
     show_default=True,
     help="When screens are kept as frames.",
 )
+@emulator_options
 @click.option(
     "--resolution-ms",
     type=click.IntRange(1, 60_000),
@@ -308,6 +310,7 @@ def _plan(given: dict[str, Any], *, interactive: bool, profile: Profile | None) 
         meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given["meta"])},
         notes=[_note(text) for text in given["notes"]],
         frame_policy=given["frame_policy"],
+        emulator=chosen_emulator(given),
         resolution_ms=given["resolution_ms"],
         idle_limit_ms=None if given["idle_limit"] is None else round(given["idle_limit"] * 1000),
         durability=given["durability"],

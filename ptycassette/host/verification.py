@@ -12,6 +12,7 @@ from ptycassette.host.cassette_reader import Cassette, open_cassette
 from ptycassette.host.cassette_verify import Progress, Verified
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.record.rederive import FrameMismatch, rederive
+from ptycassette.screen import available_backends, backend
 
 __all__ = ["Verdict", "verify_cassette"]
 
@@ -83,12 +84,18 @@ def verify_cassette(
 def _rederived(cassette: Cassette, verdict: Verdict, emulator: EmulatorFactory) -> Verdict:
     """``verdict`` with the frames made again and compared.
 
+    By the emulator that made them, when that is another one and installed here.
+
     Raises:
         EmulatorPinError: another emulator made the frames; differences would say nothing.
+        UsageError: the emulator that made them is announced here, but cannot be loaded.
     """
     terminal = cassette.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     ours = emulator(size).identity
+    if ours.name != terminal.emulator.name and terminal.emulator.name in available_backends():
+        emulator = backend(terminal.emulator.name)
+        ours = emulator(size).identity
     if ours != terminal.emulator:
         pinned = terminal.emulator
         raise EmulatorPinError(

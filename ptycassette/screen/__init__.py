@@ -17,7 +17,8 @@ Start here:
 ``SignalReader``
     what output tells the terminal, without rendering it.
 ``backend(name)``, ``available_backends()``
-    other emulators behind the same port.
+    other emulators behind the same port; ``answering(factory, profile)`` those that answer
+    queries as a ``Profile`` says.
 ``frame_policy(name)``
     which moments of a session become frames.
 ``diff``, ``render_text``, ``render_ansi``, ``render_html``, ``screen_hash``, ``screen_cells``
@@ -26,7 +27,7 @@ Start here:
     rewrites what is volatile, for comparison only.
 """
 
-from ptycassette.screen.backends import available_backends, backend
+from ptycassette.screen.backends import answering, available_backends, backend
 from ptycassette.screen.cells import ScreenCell, screen_cells
 from ptycassette.screen.diff import CellChange, ScreenDiff, diff
 from ptycassette.screen.digest import screen_hash
@@ -34,7 +35,7 @@ from ptycassette.screen.emulator import PyteEmulator, default_emulator
 from ptycassette.screen.hearing import SignalReader
 from ptycassette.screen.normalise import Normaliser, Rule, normaliser
 from ptycassette.screen.policies import POLICY_NAMES, FramePolicy, frame_policy
-from ptycassette.screen.profiles import DUMB, PROFILES, XTERM, Profile
+from ptycassette.screen.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
 from ptycassette.screen.render import render_ansi, render_html, render_text
 from ptycassette.screen.signals import Signal
 from ptycassette.screen.state import load_emulator, save_emulator
@@ -57,6 +58,7 @@ __all__ = [
     "Signal",
     "SignalReader",
     "TracedEmulator",
+    "answering",
     "available_backends",
     "backend",
     "default_emulator",
@@ -64,6 +66,7 @@ __all__ = [
     "frame_policy",
     "load_emulator",
     "normaliser",
+    "profile_of",
     "render_ansi",
     "render_html",
     "render_text",

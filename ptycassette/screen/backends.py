@@ -2,20 +2,23 @@
 
 Other packages offer an emulator through an entry point of the group
 ``ptycassette.emulators``: its name is the backend's, its value an ``EmulatorFactory``
-(called with a ``Size``, returns an ``Emulator``). Nothing is imported before it is
-asked for.
+(called with a ``Size``, returns an ``Emulator``). One that also takes a keyword argument
+``profile`` answers queries as it is told. Nothing is imported before it is asked for.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, cast
+from inspect import signature
+from typing import Any, Final, cast
 
 from ptycassette.errors import UsageError
 from ptycassette.model import EmulatorFactory
 from ptycassette.screen.emulator import EMULATOR_NAME, default_emulator
+from ptycassette.screen.profiles import Profile
 
-__all__ = ["ENTRY_POINT_GROUP", "available_backends", "backend"]
+__all__ = ["ENTRY_POINT_GROUP", "answering", "available_backends", "backend"]
 
 ENTRY_POINT_GROUP: Final = "ptycassette.emulators"
 
@@ -52,3 +55,18 @@ def backend(name: str) -> EmulatorFactory:
             f"the emulator {name!r} cannot be loaded: {error}",
             hint=f"install what it needs, for example: pip install 'ptycassette[{name}]'",
         ) from error
+
+
+def answering(factory: EmulatorFactory, profile: Profile) -> EmulatorFactory:
+    """The factory of emulators that answer queries as ``profile`` says.
+
+    Raises:
+        UsageError: they cannot be told what to answer.
+    """
+    if "profile" not in signature(factory).parameters:
+        raise UsageError(
+            "this emulator answers as it likes and takes no profile",
+            hint="leave the profile out, or use another emulator",
+        )
+    told: Any = factory
+    return cast("EmulatorFactory", partial(told, profile=profile))

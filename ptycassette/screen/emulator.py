@@ -141,6 +141,6 @@ class PyteEmulator:
         self.terminal.main.history.clear()
 
 
-def default_emulator(size: Size) -> PyteEmulator:
+def default_emulator(size: Size, *, profile: Profile = XTERM) -> PyteEmulator:
     """The emulator that renders frames unless another one is asked for."""
-    return PyteEmulator(size)
+    return PyteEmulator(size, profile=profile)

@@ -303,6 +303,6 @@ def _style(style: Any) -> Style:
     )
 
 
-def create(size: Size) -> GhosttyEmulator:
+def create(size: Size, *, profile: Profile = XTERM) -> GhosttyEmulator:
     """The entry point: an ``EmulatorFactory``."""
-    return GhosttyEmulator(size)
+    return GhosttyEmulator(size, profile=profile)

@@ -1,17 +1,31 @@
-"""Profiles: which queries a terminal answers, and with what.
+r"""Profiles: which queries a terminal answers, and with what.
 
 ``answers`` maps a question to its answer. Questions whose answer depends on the
 state (``cpr``, ``decrqm``, ``cells``, colours) are answered when they are in the
 map at all; their text in it is not used.
+
+``profile_of(text)`` reads one that a user wrote, in TOML::
+
+    name = "mine"
+    extends = "xterm"            # or "dumb", which is where one begins without it
+    unanswered = ["xtgettcap"]
+    cell_pixels = [20, 10]
+
+    [answers]
+    da1 = "\u001b[?1;2c"
+
+    [colors]
+    background = [255, 255, 255]
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
 
-__all__ = ["DUMB", "PROFILES", "XTERM", "Profile"]
+__all__ = ["DUMB", "PROFILES", "XTERM", "Profile", "profile_of"]
 
 Color = tuple[int, int, int]
 
@@ -88,3 +102,55 @@ DUMB: Final = Profile(name="dumb")
 """Answers nothing."""
 
 PROFILES: Final = {profile.name: profile for profile in (XTERM, DUMB)}
+
+_QUESTIONS: Final = frozenset({*XTERM.answers, "answerback"})
+_COLORS: Final = ("foreground", "background", "cursor")
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A profile as a user writes it. What is not there is the extended one's."""
+
+    name: str
+    extends: str = "dumb"
+    unanswered: tuple[str, ...] = ()
+    answers: dict[str, str] = {}
+    capabilities: dict[str, str] = {}
+    cell_pixels: tuple[int, int] | None = None
+    colors: dict[str, Color] = {}
+    palette: tuple[Color, ...] | None = None
+
+
+def profile_of(text: str | bytes) -> Profile:
+    """The profile that a TOML text describes.
+
+    Raises:
+        ValueError: it is no TOML, or no profile; says what is wrong.
+    """
+    try:
+        written = msgspec.toml.decode(text, type=_Written)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+    base = PROFILES.get(written.extends)
+    if base is None:
+        raise ValueError(f"extends {written.extends!r}; there are: {', '.join(PROFILES)}")
+    _check_names("question", {*written.unanswered, *written.answers}, _QUESTIONS)
+    _check_names("colour", set(written.colors), _COLORS)
+    answers = {**base.answers, **written.answers}
+    profile = Profile(
+        name=written.name,
+        answers={key: answer for key, answer in answers.items() if key not in written.unanswered},
+        capabilities={**base.capabilities, **written.capabilities},
+        cell_pixels=base.cell_pixels if written.cell_pixels is None else written.cell_pixels,
+        colors={**base.colors, **written.colors},
+        palette=base.palette if written.palette is None else written.palette,
+    )
+    parts = [part for color in (*profile.colors.values(), *profile.palette) for part in color]
+    if not all(0 <= part <= 255 for part in parts) or min(profile.cell_pixels) < 1:
+        raise ValueError("colours are three numbers from 0 to 255, pixels 1 or more")
+    return profile
+
+
+def _check_names(what: str, names: set[str], known: Collection[str]) -> None:
+    unknown = sorted(names.difference(known))
+    if unknown:
+        raise ValueError(f"no such {what}: {unknown[0]!r}; there are: {', '.join(sorted(known))}")

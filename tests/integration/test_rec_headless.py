@@ -100,6 +100,74 @@ def test_a_script_waits_for_its_turn(tmp_path: Path) -> None:
     assert time.monotonic() - began < 40
 
 
+ASKING = r"""
+import os, select, termios, tty
+old = termios.tcgetattr(0)
+tty.setraw(0)
+os.write(1, b"\x1b[c\x1b[6n")
+got = b""
+while select.select([0], [], [], 1.0)[0]:
+    got += os.read(0, 1000)
+termios.tcsetattr(0, termios.TCSANOW, old)
+print("got", repr(got))
+"""
+PROFILE = """
+name = "mine"
+unanswered = ["cpr"]
+extends = "xterm"
+[answers]
+da1 = "\\u001b[?1;2c"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "answers"),
+    [
+        ((), b"\x1b[?62;22c\x1b[1;1R"),
+        (("--answers", "dumb"), b""),
+        (("--answers", "mine.toml"), b"\x1b[?1;2c"),
+        (("--emulator", "pyte", "--answers", "./mine.toml"), b"\x1b[?1;2c"),
+    ],
+)
+def test_questions_to_the_terminal_are_answered_by_a_profile(
+    tmp_path: Path, options: tuple[str, ...], answers: bytes
+) -> None:
+    """And what was answered is on the record."""
+    (tmp_path / "ask.py").write_text(ASKING)
+    (tmp_path / "mine.toml").write_text(PROFILE)
+    (tmp_path / "wait").write_text("wait-exit\n")
+    options = ("--input", "wait", *options)
+    done = run(tmp_path, "rec", *options, "c", "--", sys.executable, "ask.py")
+    with open_cassette(tmp_path / "c") as cassette:
+        events = list(cassette.events())
+    typed = b"".join(
+        event.data for event in events if getattr(event.record, "source", None) == "terminal"
+    )
+
+    assert f"got {answers!r}".encode() in done.stdout
+    assert typed == answers
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--answers", "vt52"), b"there are: xterm, dumb"),
+        (("--answers", "no/such"), b"there is no such file"),
+        (("--answers", "bad.toml"), b"no profile of answers"),
+        (("--emulator", "vt52"), b"there are: pyte"),
+    ],
+)
+def test_an_unknown_terminal_is_refused_before_anything_starts(
+    tmp_path: Path, options: tuple[str, ...], said: bytes
+) -> None:
+    """With what there is."""
+    (tmp_path / "bad.toml").write_text("name = 1")
+    done = run(tmp_path, "rec", *options, "c", "--", "touch", "started")
+
+    assert said in done.stderr
+    assert not (tmp_path / "started").exists()
+
+
 def test_output_goes_to_stdout_and_messages_to_stderr(tmp_path: Path) -> None:
     """So that a job can go on with what the program said."""
     done = run(tmp_path, "rec", "c", "--", "echo", "hi")
@@ -237,7 +305,7 @@ def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None
         (("rec", "-c", "x", "c", "y"), 2, b"not both"),
         (("rec", "-c", "'", "c"), 2, b"No closing"),
         (("rec", "-c", "", "c"), 2, b"empty"),
-        (("rec", "--input", "none", "c"), 3, b"input script"),
+        (("rec", "--input", "none", "c"), 3, b"there is no such file"),
         (("rec", "--timeout", "0.3", "c", "--", "sleep", "9"), 125, b"timeout"),
         (("recover", "none"), 3, b"no such journal"),
         (("recover", "--all", "x"), 2, b"not both"),

@@ -130,3 +130,21 @@ def test_progress_and_stages_are_told(tmp_path: Path) -> None:
     assert told[0] == "bytes"
     assert told[-1] == "frames"
     assert (2, 2) in told
+
+
+def test_frames_are_made_again_by_the_emulator_that_made_them(tmp_path: Path) -> None:
+    """When it is not the default one, and installed."""
+    ghostty = pytest.importorskip("ptycassette.screen.ghostty")
+    manifest = manifest_of(size=SIZE)
+    identity = ghostty.create(SIZE).identity
+    terminal = msgspec.structs.replace(manifest.terminal, emulator=identity)
+    write_cassette(
+        tmp_path / "c",
+        Output(0, b"hi"),
+        _frame("hi", ""),
+        manifest=msgspec.structs.replace(manifest, terminal=terminal),
+    )
+    verdict = verify_cassette(str(tmp_path / "c"), emulator=default_emulator)
+
+    assert verdict.ok, verdict
+    assert verdict.rederived == 1

@@ -1,0 +1,65 @@
+"""Which terminal stands behind a recording: ``rec --emulator`` and ``--answers``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ptycassette.model import EmulatorFactory
+    from ptycassette.screen import Profile
+
+__all__ = ["chosen_emulator", "emulator_options"]
+
+MAX_PROFILE_BYTES = 1 << 20
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def emulator_options(command: Decorated) -> Decorated:
+    """The two options."""
+    emulator = click.option(
+        "--emulator",
+        metavar="NAME",
+        help="Makes the frames and is named in the manifest: pyte (default), ghostty, or what"
+        " another package offers.",
+    )
+    answers = click.option(
+        "--answers",
+        metavar="PROFILE",
+        help="Without a terminal: what the program's questions to its terminal are answered with:"
+        " xterm (default), dumb (nothing), or a TOML file (docs/screens.md).",
+    )
+    return emulator(answers(command))
+
+
+def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
+    """The factory that was asked for.
+
+    Raises:
+        UsageError: there is no such emulator, or it cannot answer so.
+        CassetteError: the profile cannot be read.
+    """
+    from ptycassette.screen import answering, backend
+
+    factory = backend(given["emulator"] or "pyte")
+    return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
+
+
+def _profile(name: str) -> Profile:
+    from ptycassette.errors import UsageError
+    from ptycassette.host.plain_file import read_plain
+    from ptycassette.screen import PROFILES, profile_of
+
+    if name in PROFILES:
+        return PROFILES[name]
+    if "/" not in name and not name.endswith(".toml"):
+        raise UsageError(
+            f"no profile named {name!r}", hint=f"there are: {', '.join(PROFILES)}; or name a file"
+        )
+    try:
+        return profile_of(read_plain(name, max_bytes=MAX_PROFILE_BYTES))
+    except ValueError as exc:
+        raise UsageError(f"no profile of answers: {exc}", where=name) from exc
