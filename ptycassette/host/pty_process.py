@@ -265,7 +265,9 @@ def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
         os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
         os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
         raise
-    os.write(control, b"P %d %s\n" % (program, os.fsencode(tty)))
+    # The recorder may be gone already: then the program must have a supervisor to end it.
+    with suppress(OSError):
+        os.write(control, b"P %d %s\n" % (program, os.fsencode(tty)))
     return program
 
 
