@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ptycassette.model import Size
-from ptycassette.screen.grid import Row
+from ptycassette.screen.grid import BLANK, Row
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.rows import (
@@ -24,7 +24,6 @@ from ptycassette.scrub.rows import (
     continues,
     follows,
     joined_rows,
-    line_of,
 )
 from ptycassette.scrub.trace import FastTrace
 
@@ -236,4 +235,6 @@ class OutputCells:
 
 
 def _line(row: Row) -> Line:
-    return line_of(RowCopy(row.chars[:], (row.origins or [])[:], row.wrapped))
+    text = "".join(row.chars).replace(BLANK, " ")
+    chars = text if text.isascii() and len(text) == len(row.chars) else row.chars[:]
+    return Line(RowCopy(chars, (row.origins or [])[:], row.wrapped), text)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ptycassette.model import SessionMeta
-from ptycassette.scrub.identity_rules import PUBLIC_USERS
+from ptycassette.scrub.identity_rules import PUBLIC_USERS, is_ordinary
 from ptycassette.scrub.known import SHORTEST, KnownValue, is_random
 from ptycassette.scrub.rules import Rule, RuleSet
 
@@ -55,6 +55,8 @@ _PUBLIC_FOLDERS = frozenset(
     documents desktop downloads dev git
     """.split()  # noqa: SIM905 - a list of words reads better
 )
+_HOMES = frozenset({"/home", "/users", "/export/home", "/var/home", "/usr/home"})
+_LEAST_DEPTH = 2
 _LEAST = 6
 
 
@@ -155,19 +157,23 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
     environment = meta.environment
     users = {environment.get(name, "") for name in _USERS}
     home = meta.home.rstrip("/")
-    if home.count("/") >= 2:
-        users.add(home.rsplit("/", 1)[-1])
+    parent, _, last = home.rpartition("/")
+    if parent.lower() in _HOMES:
+        users.add(last)
     for user in sorted(users):
         if len(user) >= SHORTEST and user.lower() not in PUBLIC_USERS:
-            yield KnownValue(user, "user-name", "<user>", pieces=False, word=True)
+            yield KnownValue(
+                user, "user-name", "<user>", pieces=False, word=True, named=is_ordinary(user)
+            )
     for name in _MAILS:
         if "@" in environment.get(name, ""):
             yield KnownValue(environment[name], "email", "<email>", pieces=False)
     for name in _HOSTS:
         host = environment.get(name, "")
         if len(host) > SHORTEST and host.lower() not in _PUBLIC_HOSTS:
-            yield KnownValue(host, "host-name", "<host>", pieces=False, word=True)
-    if home.count("/") >= 2 and home.rsplit("/", 1)[-1].lower() not in PUBLIC_USERS:
+            named = is_ordinary(host) or host.lower() in PUBLIC_USERS
+            yield KnownValue(host, "host-name", "<host>", pieces=False, word=True, named=named)
+    if home.count("/") >= _LEAST_DEPTH and last.lower() not in PUBLIC_USERS:
         yield KnownValue(home, "home-path", "$HOME", pieces=False)
     yield from _folders(meta.cwd, home)
 

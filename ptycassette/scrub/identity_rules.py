@@ -6,7 +6,7 @@ import re
 
 from ptycassette.scrub.rules import Rule
 
-__all__ = ["EXAMPLE_DOMAINS", "IDENTITY_RULES", "PUBLIC_USERS"]
+__all__ = ["EXAMPLE_DOMAINS", "IDENTITY_RULES", "PUBLIC_USERS", "is_ordinary"]
 
 EXAMPLE_DOMAINS = re.compile(
     r"(?:.*[.@])?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|"
@@ -17,11 +17,41 @@ EXAMPLE_DOMAINS = re.compile(
 
 PUBLIC_USERS = frozenset(
     """
-    root user users home ubuntu debian admin runner vscode node app me you username
-    shared public guest default name <user> $user user.name
+    root user users home ubuntu debian fedora centos alpine admin administrator runner
+    runneradmin vscode node app me you username shared public guest default name agent agents
+    build builder builds ci bot buildkite circleci travis gitlab github jenkins docker podman
+    container containers dev developer devs test tester testing tests demo example sandbox
+    code coder codespace codespaces gitpod workspace workspaces work worker workers project
+    projects vagrant pi ec2-user opc azureuser cloud cloudshell jovyan service services server
+    daemon nobody www www-data web nginx apache http mysql postgres redis mail git svn system
+    operator staff deploy deployer release main master local host localhost mac macos linux
+    windows claude codex gemini opencode aider cursor llm ai model data tmp temp nix nixbld
+    brew linuxbrew conda python ruby java rust golang <user> $user user.name
     """.split()  # noqa: SIM905 - a list of words reads better
 )
-"""User names that say nothing about anybody."""
+"""Account names that say nothing about anybody: of systems, images, services and tools."""
+
+_WORDS = frozenset(
+    """
+    angel april baker blaze brook buddy candy chance chase chuck clark cliff coral crystal daisy
+    dawn destiny duke earl ember faith felix fisher flora foster frank gates genie ginger glory
+    grace grant green hazel heath honor hunter ivory jasmine jewel jordan joy june king knight
+    lance lily logan magic major march marsh mason melody mercy miles miller misty norman olive
+    opal page paris parker patience pearl penny piper porter price prince queen ranger raven
+    ready reader ridge river robin rocky rose ruby rusty sage sandy scout shell short silver
+    singer skip small smith spencer star stone storm summer sunny taylor terry tiger trinity
+    turner victor viola violet walker ward warner waters weaver white winter woods woody young
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+"""Names that are words as well."""
+
+_SHORT_NAME = 4
+
+
+def is_ordinary(name: str) -> bool:
+    """Whether a name is, or may well be, a word that texts use without meaning anybody."""
+    return name.isalpha() and (len(name) <= _SHORT_NAME or name.lower() in _WORDS)
+
 
 _PUBLIC_LOCAL_PARTS = frozenset(
     """

@@ -11,6 +11,7 @@ header of a JWT) are no hits by themselves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -36,7 +37,8 @@ class KnownValue(msgspec.Struct, frozen=True):
     ``rule`` is the name that reports give it, ``placeholder`` what stands for
     it in structured records. The first ``public`` characters are no secret.
     ``pieces`` is None to let the value's entropy decide. ``word`` values are
-    removed only where no letter or digit touches them.
+    removed only where no letter or digit touches them, ``named`` ones moreover only
+    where their surroundings say that a user or a host is meant.
     """
 
     text: str
@@ -45,6 +47,7 @@ class KnownValue(msgspec.Struct, frozen=True):
     public: int = 0
     pieces: bool | None = None
     word: bool = False
+    named: bool = False
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -137,12 +140,11 @@ class KnownValues:
         if not self._windows:
             return []
         if self._squeezed_finder is None:
-            self._squeezed_keys = tuple(self._windows)
+            # The longest first, so that positions and numbers order hits as they are wanted.
+            self._squeezed_keys = tuple(sorted(self._windows, key=len, reverse=True))
             self._squeezed_finder = literal_finder(self._squeezed_keys, fast=self._fast)
         hits: list[Hit] = []
-        found = self._squeezed_finder.find(text)
-        found.sort(key=lambda hit: (hit[0], -len(self._squeezed_keys[hit[1]])))
-        for at_window, index in found:
+        for at_window, index in self._squeezed_finder.find(text):
             start = at_window
             window = self._squeezed_keys[index]
             end = start + len(window)
@@ -169,12 +171,15 @@ class KnownValues:
         if self._word_finder is None:
             self._word_keys = tuple(self._words)
             self._word_finder = literal_finder(self._word_keys, fast=self._fast)
-        return [
-            Hit(start, start + len(self._word_keys[index]), self._words[self._word_keys[index]])
-            for start, index in self._word_finder.find(text)
-            if not text[max(0, start - 1) : start].isalnum()
-            and not _follows(text, start + len(self._word_keys[index]))
-        ]
+        hits = []
+        for start, index in self._word_finder.find(text):
+            word = self._word_keys[index]
+            end = start + len(word)
+            if text[max(0, start - 1) : start].isalnum() or _follows(text, end):
+                continue
+            if not self._words[word].named or _is_named(text, start, end):
+                hits.append(Hit(start, end, self._words[word]))
+        return hits
 
 
 def _has_pieces(value: KnownValue, squeezed: str) -> bool:
@@ -186,6 +191,28 @@ def found_as_word(value: KnownValue) -> bool:
     """Whether a value is looked for in text with its blanks, as a word."""
     squeezed = squeeze(canonical(value.text))
     return not _has_pieces(value, squeezed) and (value.word or len(squeezed) < _SHORTEST_SQUEEZED)
+
+
+# A path, ~name, USER=name, "user": "name", name@host and user@name; an owner and its group.
+_BEFORE_NAME = re.compile(
+    r"(?:/home/|/users/|\\users\\{1,2}|~|@|\b(?:uid|gid|groups)=\d{1,10}\(|"
+    r"\b(?:user|username|user_name|logname|login|owner|author|host|hostname)"
+    r"[\"']?\s?[=:]\s?[\"']?)\Z",
+    re.IGNORECASE,
+)
+_NAME_CONTEXT = 32
+
+
+def _is_named(text: str, start: int, end: int) -> bool:
+    """Whether the word at ``start`` is meant as the name of a user or a host."""
+    if text[end : end + 1] == "@" or _BEFORE_NAME.search(
+        text, max(0, start - _NAME_CONTEXT), start
+    ):
+        return True
+    word = text[start:end]
+    after = text[end : end + _NAME_CONTEXT + len(word)].split(" ")
+    before = text[max(0, start - _NAME_CONTEXT - len(word)) : start].split(" ")
+    return word in (next(filter(None, after), ""), next(filter(None, reversed(before)), ""))
 
 
 def _is_mask(text: str) -> bool:

@@ -47,6 +47,7 @@ _NEAR_MARGIN = 8
 _BORDER_MARGIN = 3
 _MOST_CHAINED = 24
 _MOST_ALONE = 3
+_MOST_BEGUN = 3
 _FULL = 32
 _RANDOM_LENGTH = 16
 # Text in a pane or a column: behind two blanks or a border.
@@ -67,6 +68,11 @@ class RowCopy(msgspec.Struct, frozen=True):
 
     def sources(self) -> list[int]:
         """For each canonical character of the row its offset in the output, or -1."""
+        if isinstance(self.chars, str):
+            return [
+                origin if isinstance(origin, int) else origin[0] if origin else -1
+                for origin in self.origins
+            ]
         sources: list[int] = []
         for char, origin in zip(self.chars, self.origins, strict=False):
             if char.isascii():
@@ -127,12 +133,11 @@ class ScreenView(View):
             stop = min(stop, end)
             segment = self._segments[number]
             if segment is not None and stop > at:
-                sources = self._sources.get(number)
+                sources = self._sources.get(id(segment.row))
                 if sources is None:
-                    whole = segment.row.sources()
-                    sources = self._sources[number] = whole[segment.start : segment.end]
-                shift = at - self._starts[number]
-                yield from _runs(sources[shift : shift + stop - at], at)
+                    sources = self._sources[id(segment.row)] = segment.row.sources()
+                first = segment.start + at - self._starts[number]
+                yield from _runs(sources[first : min(first + stop - at, segment.end)], at)
             at = max(at, stop)
             number += 1
 
@@ -337,10 +342,14 @@ def _mixed(word: str) -> bool:
 
 def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
+    reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
         for start, end in dict.fromkeys(_columns(line.text, 1)):
             if start <= line.left:
                 continue  # joined as a line already
+            ends = reached.setdefault(start, [])
+            if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:
+                continue  # in the middle of a column of such words
             builder = _Builder()
             builder.add(line, start, end)
             count = 0
@@ -353,4 +362,5 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 if part.end() < end:
                     break
             if count:
+                ends.append(number + count)
                 yield builder.take()

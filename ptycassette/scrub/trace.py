@@ -29,6 +29,7 @@ __all__ = ["FastTrace"]
 
 _BLOCK = 1 << 14
 _SLOW_LIMIT = 8
+_ALL = 2
 _WIDE_BYTES = re.compile("[^\x00-\x7f]+")
 
 
@@ -98,6 +99,11 @@ class _Terminal(TracedTerminal):
             if row.view is None:
                 self.before_loss()
                 return
+
+    def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """ED. An empty screen stays as it is."""
+        if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
+            super().erase_in_display(how, private=private)
 
     def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
         """EL. Where nothing is erased nothing is lost, as at the end of most rows."""
@@ -225,11 +231,13 @@ class _Terminal(TracedTerminal):
         for char in data:
             self._begin(char)
             self._put(char, 2)
+            self._last = (self.row, self.buf.x)
 
     def _step(self, char: str) -> None:
         if self._next >= 0:
             self._begin(char)
         super()._step(char)
+        self._last = (self.row, self.buf.x)
 
     def _join(self, char: str, width: int, before: int) -> None:
         row, x = self.row, self.buf.x - 1
@@ -244,11 +252,11 @@ class _Terminal(TracedTerminal):
         start = self.starts[self._next]
         self._origin = (start, start + byte_length(char))
         self._next += 1
-        if self.insert_mode and self.row.view is None:
-            self.before_loss()
-        else:
+        row = self.row
+        if not self.insert_mode:
             self._look(2)
-        self._last = None
+        elif row.view is None and self._last != (row, self.buf.x):
+            self.before_loss()  # what goes on where it ended parts nothing more
 
     def _look(self, count: int) -> None:
         """Have a row read before the next ``count`` cells replace something unread in it.
