@@ -148,8 +148,9 @@ class _Run:
                     return todo
 
     def _take(self, happenings: Iterator[Happening]) -> None:
-        engine, port, at_us = self._engine, self._port, now_us()
+        engine, port = self._engine, self._port
         for happening in happenings:
+            at_us = now_us()  # not before: it is here that the port waits
             match happening:
                 case Data(data=data, cooked=cooked):
                     engine.feed(data, at_us, cooked=cooked)

@@ -103,8 +103,8 @@ def test_it_is_driven_recorded_and_leaves_nothing(
         root=run_folder,
     ) as run:
         options = options_of(run)
-        if drive.rows and drive.cols:
-            options["size"] = Size(drive.rows, drive.cols)
+        usual = profile.terminal
+        options["size"] = Size(drive.rows or usual.rows, drive.cols or usual.cols)
         reader = log_reader(profile, home=run.home, cwd=run.cwd, since_s=0.0)
         known = [fake_key(profile)]
         with record(
