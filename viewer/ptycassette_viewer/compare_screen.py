@@ -74,8 +74,8 @@ class CompareScreen(TextualScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_play", "Play"),
-        Binding("left", "jump(-5)", "-5s", show=False),
-        Binding("right", "jump(5)", "+5s", show=False),
+        Binding("left", "jump(-5)", "Back 5 seconds", show=False),
+        Binding("right", "jump(5)", "Forward 5 seconds", show=False),
         Binding("full_stop", "step(1)", "Step", show=False),
         Binding("comma", "step(-1)", "Step back", show=False),
         Binding("e", "exchange(1)", "Exchange", key_display="eE"),

@@ -21,10 +21,10 @@ class RecordingScreen(Moving, Paneling, Finding, Noting):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_play", "Play"),
-        Binding("left", "jump(-5)", "-5s", show=False),
-        Binding("right", "jump(5)", "+5s", show=False),
-        Binding("shift+left", "jump(-30)", "-30s", show=False),
-        Binding("shift+right", "jump(30)", "+30s", show=False),
+        Binding("left", "jump(-5)", "Back 5 seconds", show=False),
+        Binding("right", "jump(5)", "Forward 5 seconds", show=False),
+        Binding("shift+left", "jump(-30)", "Back 30 seconds", show=False),
+        Binding("shift+right", "jump(30)", "Forward 30 seconds", show=False),
         Binding("full_stop", "step(1)", "Step", key_display=".,"),
         Binding("comma", "step(-1)", "Step back", show=False),
         Binding("f", "frame(1)", "Next frame", show=False),
@@ -37,7 +37,7 @@ class RecordingScreen(Moving, Paneling, Finding, Noting):
         Binding("D", "divergence(-1)", "Last divergence", show=False),
         Binding("home", "edge(0)", "Start", show=False),
         Binding("end", "edge(1)", "End", show=False),
-        *(Binding(str(n), f"percent({n}0)", f"{n}0%", show=False) for n in range(10)),
+        *(Binding(str(n), f"percent({n}0)", f"Go to {n}0%", show=False) for n in range(10)),
         Binding("plus,equals_sign", "speed(1)", "Faster", show=False),
         Binding("minus", "speed(-1)", "Slower", show=False),
         Binding("c", "collapse", "Collapsed", show=False),

@@ -64,19 +64,23 @@ class Search:
 
     Attributes:
         t_us: how far it is.
-        slow: how many texts the expression was given up on.
     """
 
     def __init__(
         self, pattern: Pattern, size: Size, stop: Callable[[], bool] = lambda: False
     ) -> None:
         self.t_us = 0
-        self.slow = 0
+        self._slow = 0
         self._stop = stop
         self._pattern = pattern
         self._screens = _Screens(pattern, size)
         self._output = _Output(pattern)
         self._left = MAX_HITS
+
+    @property
+    def slow(self) -> int:
+        """How many texts the expression was given up on."""
+        return self._slow + self._screens.slow
 
     @property
     def given_up(self) -> bool:
@@ -98,7 +102,7 @@ class Search:
                         yield Hit(event.seq, event.t_us, where, visible(line, limit=100))
                         self._left -= 1
                 except TooSlowError:
-                    self.slow += 1
+                    self._slow += 1
             yield None
             if self._left <= 0 or self.given_up or self._stop():
                 return
@@ -142,6 +146,7 @@ class _Screens:
         self._emulator = default_emulator(size)
         self._known: dict[str, bool] = {}
         self._before: frozenset[str] = frozenset()
+        self.slow = 0
 
     def feed(self, data: bytes) -> None:
         self._emulator.feed(data)
@@ -162,9 +167,15 @@ class _Screens:
         if found is None:
             if len(self._known) >= _MAX_REMEMBERED:
                 self._known.clear()
-            self._known[row] = False  # also when it is given up
-            found = self._known[row] = self._pattern.found(row)
+            found = self._known[row] = self.slow < _MAX_SLOW and self._look(row)
         return found
+
+    def _look(self, row: str) -> bool:
+        try:
+            return self._pattern.found(row)
+        except TooSlowError:
+            self.slow += 1
+            return False
 
 
 class _Output:
@@ -201,6 +212,6 @@ class _Output:
 
 def _around(text: str, start: int, end: int) -> str:
     """The line of a match, cut to what is near."""
-    first = max(text.rfind("\n", 0, start) + 1, start - 40)
+    first = max(text.rfind("\n", 0, start) + 1, start - 20)
     last = text.find("\n", end)
     return text[first : last if 0 <= last < end + 60 else end + 60]

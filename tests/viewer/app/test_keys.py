@@ -308,6 +308,43 @@ def test_searching_goes_from_hit_to_hit(path: Path) -> None:
     assert strips[0].count("/") == 2
 
 
+def test_a_search_leads_to_the_next_hit_from_where_one_is(path: Path) -> None:
+    """Not back to the start of the recording, although hits come in order of time."""
+    seqs: list[int] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "5", "slash", *"walnuts", "enter")
+        await pilot.app.workers.wait_for_complete()
+        await settled(pilot)
+        seqs.append(recording(pilot).playback.seq)
+
+    drive(path, scenario)
+
+    assert seqs == [9]
+
+
+def test_an_expression_that_never_ends_leaves_the_app_alive(make: Callable[..., Path]) -> None:
+    """Keys are answered, highlights are left out, and the status says why."""
+    rows = b"".join(b"\x1b[%d;1H%d" % (row, row) + b"a" * 60 + b"b" for row in range(1, 24))
+    path = make(Output(0, rows), Output(S, b"\x1b[2J"), *(Output(S + n, rows) for n in range(3)))
+    said: list[str | None] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await pilot.press("slash")
+        await pilot.pause()
+        pilot.app.screen.query_one(Input).value = "/(a|aa)+$/"
+        await pilot.press("enter")
+        await press(pilot, "full_stop")
+        assert recording(pilot).playback.seq == 2
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        said.append(recording(pilot)._said)
+
+    drive(path, scenario)
+
+    assert said == ["this expression takes too long: the search was given up"]
+
+
 def test_a_wrong_expression_is_said(path: Path) -> None:
     """No traceback, a word."""
     said: list[str | None] = []
@@ -337,7 +374,7 @@ def test_notes_are_kept_beside_the_cassette(path: Path) -> None:
         assert screen.annotations is not None
         counts.append(len(screen.annotations.notes))
         await press(pilot, "quotation_mark")
-        assert screen.playback.seq == 2
+        assert (screen.playback.seq, screen.playback.t_us) == (2, 10 * S)
         assert "\u25c6" in screen.query_one(Timeline).render_line(1).text
         await press(pilot, "home", "apostrophe", "M")
         counts.append(len(screen.annotations.notes))

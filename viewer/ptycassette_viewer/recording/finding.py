@@ -39,6 +39,7 @@ class Finding(PlayheadScreen):
         self.hits: list[Hit] = []
         self._hit_seqs: list[int] = []
         self._searching = False
+        self._to_be_shown = False
         self._searched_us = 0
         self._search_number = 0
 
@@ -53,7 +54,7 @@ class Finding(PlayheadScreen):
             share = self._searched_us / max(1, self.session.duration_us)
             parts.append(f"{len(self.hits)} hits, {share:.0%} searched")
         elif self.hits or self._searching:
-            parts.append(f"{len(self.hits)}{chr(0x2026) if self._searching else ''} hits")
+            parts.append(f"{len(self.hits)} hits{chr(0x2026) if self._searching else ''}")
         return parts
 
     def action_search(self) -> None:
@@ -73,7 +74,7 @@ class Finding(PlayheadScreen):
             self.say(visible(str(error), limit=100))
             return
         self._forget_search()
-        self._searching = True
+        self._searching = self._to_be_shown = True
         self.stage.pattern = pattern
         number = self._search_number
         self.run_worker(
@@ -107,14 +108,16 @@ class Finding(PlayheadScreen):
         """Mark hits; go to the first."""
         if message.number != self._search_number:
             return
-        first = not self.hits and bool(message.hits)
         self.hits.extend(message.hits)
         self._hit_seqs.extend(hit.seq for hit in message.hits)
         self._searching = not message.done
         self._searched_us = message.t_us
         if message.hits:
             self.timeline.set_extra("search hit", (hit.t_us for hit in self.hits))
-        if first:
+        # Go to the first from here on, if there is one, else to the first of all.
+        known = message.done or bool(self.hits and self.hits[-1].seq >= self.playback.seq)
+        if known and self._to_be_shown and self.hits:
+            self._to_be_shown = False
             self.action_hit(0)
         if message.done and message.slow:
             what = (

@@ -80,9 +80,15 @@ class Noting(PlayheadScreen):
     def action_marker(self, by: int) -> None:
         """The next or last marker."""
         notes = self.annotations.notes if self.annotations is not None else ()
-        seq = self.playback.seq
-        found = [note.seq for note in notes if (note.seq > seq if by > 0 else note.seq < seq)]
-        self.go_to_event((found[0] if by > 0 else found[-1]) if found else None)
+        here = (self.playback.seq, self.playback.t_us)
+        places = [(note.seq, note.t_us) for note in notes]
+        beyond = [place for place in places if (place > here if by > 0 else place < here)]
+        if not beyond:
+            self.say("there is none")
+            return
+        seq, t_us = beyond[0] if by > 0 else beyond[-1]
+        self.playback.playing = False
+        self.go_to(t_us, min(seq, self.session.index.count))
 
     def action_export(self) -> None:
         """Write what is on screen to a file."""
