@@ -9,15 +9,57 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any, Self
 
 from ptycassette.host.shims import find_real
 
-__all__ = ["run_recorder"]
+__all__ = ["DriverSignals", "run_recorder"]
 
 _FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")
 
 
-def run_recorder(target: Path, program: str, args: Sequence[str]) -> int:
+class DriverSignals:
+    """While entered, signals of the driver end nobody here: they are passed on.
+
+    What comes before there is somebody to pass it to waits for that. SIGHUP of a
+    terminal that is closed may reach the recorder twice, which is once too often and no harm.
+    """
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+        self._early: list[int] = []
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        for name in _FORWARDED:
+            number = signal.Signals[f"SIG{name}"]
+            self._before[number] = signal.signal(number, self._came)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def pass_to(self, pid: int) -> None:
+        """Pass everything on to ``pid`` from now on, and what came before."""
+        self._pid = pid
+        for number in self._early:
+            self._send(number)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        if self._pid is None:
+            self._early.append(number)
+        else:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid or 0, number)
+
+
+def run_recorder(target: Path, program: str, args: Sequence[str], *, signals: DriverSignals) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
 
     Returns:
@@ -29,17 +71,7 @@ def run_recorder(target: Path, program: str, args: Sequence[str]) -> int:
     words = _words(target, program, args)
     with subprocess.Popen(words, process_group=0) as recorder:
         _hand_over_terminal(recorder.pid)
-        at_terminal = os.isatty(0)
-
-        def forward(number: int, frame: object) -> None:
-            del frame
-            if number == signal.SIGHUP and at_terminal and not os.isatty(0):
-                return  # the terminal is gone: the system has told the recorder as well
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(recorder.pid, number)
-
-        for name in _FORWARDED:
-            signal.signal(signal.Signals[f"SIG{name}"], forward)
+        signals.pass_to(recorder.pid)
         return recorder.wait()
 
 

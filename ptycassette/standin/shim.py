@@ -27,7 +27,7 @@ from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.standin.options import parse_settings
 from ptycassette.standin.process import FAILED, play
-from ptycassette.standin.recorded_run import run_recorder
+from ptycassette.standin.recorded_run import DriverSignals, run_recorder
 
 __all__ = ["run_shim"]
 
@@ -59,9 +59,13 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
         case "record":
-            return _record(library, chosen.path, report, (program, *args))
+            with DriverSignals() as signals:
+                ended = _record(library, chosen.path, report, (program, *args), signals)
+            return _end(ended)
         case "rerecord":
-            return _rerecord(chosen.path, program, args, report)
+            with DriverSignals() as signals:
+                ended = _rerecord(chosen.path, report, (program, *args), signals)
+            return _end(ended)
         case _:
             return _stand_in(chosen, config, report, (program, *args))
 
@@ -78,7 +82,9 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
     os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
 
 
-def _record(library: Library, wanted: Path, report: str, argv: tuple[str, ...]) -> int:
+def _record(
+    library: Library, wanted: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+) -> int | ExitStatus:
     """Run for real, and keep the recording when it shows something."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
@@ -88,7 +94,7 @@ def _record(library: Library, wanted: Path, report: str, argv: tuple[str, ...]) 
         place = own.place / wanted.relative_to(library.place)
     exit_status = None
     try:
-        status = run_recorder(place, program, args)
+        status = run_recorder(place, program, args, signals=signals)
         told = StandinReport(result="recorded", cassette=str(wanted), argv=argv, pid=os.getpid())
         try:
             if (place / "manifest.json").exists():
@@ -106,7 +112,7 @@ def _record(library: Library, wanted: Path, report: str, argv: tuple[str, ...]) 
         if own:
             own.drop()
     write_report(report, told)
-    return status if exit_status is None else end_process(exit_status)
+    return status if exit_status is None else exit_status
 
 
 def _keep_diagnostic(place: Path, wanted: Path) -> str:
@@ -120,11 +126,14 @@ def _keep_diagnostic(place: Path, wanted: Path) -> str:
     return f"nothing was recorded; see {target}"
 
 
-def _rerecord(old: Path, program: str, args: Sequence[str], report: str) -> int:
+def _rerecord(
+    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+) -> int | ExitStatus:
     """Run for real, and report what drifted; the cassette is only read."""
+    program, *args = argv
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
-        status = run_recorder(new, program, args)
+        status = run_recorder(new, program, args, signals=signals)
         if not (new / "manifest.json").exists():
             return status
         exit_status = _exit_of(new)
@@ -133,11 +142,16 @@ def _rerecord(old: Path, program: str, args: Sequence[str], report: str) -> int:
     write_report(
         report,
         StandinReport(
-            result="drifted" if found else "passed", cassette=str(old), argv=(program, *args),
+            result="drifted" if found else "passed", cassette=str(old), argv=argv,
             pid=os.getpid(), divergences=found.divergences, notes=notes,
         ),
     )  # fmt: skip
-    return status if exit_status is None else end_process(exit_status)
+    return status if exit_status is None else exit_status
+
+
+def _end(ended: int | ExitStatus) -> int:
+    """End as the program did; a status alone is the caller's."""
+    return ended if isinstance(ended, int) else end_process(ended)
 
 
 def _exit_of(path: Path) -> ExitStatus | None:

@@ -282,13 +282,14 @@ def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
         "agent", ["one"], env=desk.environment("record"), timeout=30, dimensions=(24, 80)
     )
     while not list(desk.library.glob(".ptycassette-pending-*")):
-        pass
-    child.close()
-    deadline = time.monotonic() + 30
-    while desk.report()["result"] == "recorded" and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.001)
+    child.ptyproc.fileobj.close()  # as a driver that goes away; it kills nobody
+    child.closed = True
+    os.waitpid(child.pid, 0)
 
     assert desk.report()["result"] == "failed"
+    assert [path.name for path in desk.library.glob("*.cassette")] == ["agent-one.cassette"]
+    assert list(desk.library.glob(".ptycassette-pending-*")) == []
     assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
 
 
