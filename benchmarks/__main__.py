@@ -16,6 +16,7 @@ NAMES = {
     "safety": "kills, fuzz, hostile directories, escape vectors",
     "viewer": "how quickly recordings open, seek and play in the viewer, and what it holds",
     "startup": "how long commands take to start",
+    "standins": "stand-ins: the first byte, runs a second, replays in one process",
     "feed": "how fast emulators take output",
     "scrub_speed": "how fast secrets are removed",
 }
