@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin.fixtures import (
     STATE,
     default_path,
@@ -158,9 +159,16 @@ def pytest_runtest_makereport(
     if call.when == "call":
         ledger.take(item.nodeid, state)
         when = config_value(item.config, "trace", "on-failure")
+        if report.failed:
+            said = report.longreprtext
+            report.sections += [
+                ("ptycassette", problem)
+                for run in state.runs
+                for problem in run.problems()
+                if problem.split("\n")[0] not in said
+            ]
         if state.runs and (when == "always" or (when == "on-failure" and report.failed)):
-            page = _trace(item, report, state)
-            report.sections.append(("ptycassette", f"trace: {page}"))
+            report.sections.append(("ptycassette", _trace(item, report, state)))
         stale = ledger.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"
@@ -168,14 +176,19 @@ def pytest_runtest_makereport(
     return report
 
 
-def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> Path:
+def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
+    """Write the trace; where it is, or why there is none: a full disk fails no test."""
     place = Path(
         config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
     )
     from ptycassette.pytest_plugin.trace import trace_object, write_trace
 
     runs = [run.evidence() for run in state.runs]
-    return write_trace(place, trace_object(item.nodeid, report.outcome, report.longreprtext, runs))
+    trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
+    try:
+        return f"trace: {write_trace(place, trace)}"
+    except CassetteError as exc:
+        return f"no trace was kept: {exc}"
 
 
 @pytest.hookimpl(optionalhook=True)

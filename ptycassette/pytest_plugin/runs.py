@@ -20,7 +20,11 @@ from ptycassette.host.standin_report_file import read_reports
 from ptycassette.host.use import Use
 from ptycassette.model.visible import visible
 from ptycassette.pytest_plugin.state import TestState
-from ptycassette.replay.divergence import divergence_error, divergence_object
+from ptycassette.replay.divergence import (
+    divergence_error,
+    divergence_lines,
+    divergence_object,
+)
 from ptycassette.replay.drift import drift_lines
 
 __all__ = ["SessionRun", "ShimRun", "recording_lock"]
@@ -55,6 +59,11 @@ class SessionRun:
     def abandon(self, exc: BaseException) -> None:
         """Leave it as a block is left that raised."""
         self._stack.__exit__(type(exc), exc, exc.__traceback__)
+
+    def problems(self) -> list[str]:
+        """From the result."""
+        found = self._using.result.divergences
+        return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
     def evidence(self) -> dict[str, Any]:
         """From the result."""
@@ -139,6 +148,16 @@ class ShimRun:
         if self._pending is not None and cassette.is_relative_to(self._pending.place):
             return self._library / cassette.relative_to(self._pending.place)
         return cassette
+
+    def problems(self) -> list[str]:
+        """From the reports."""
+        return [
+            f"stand-in for {visible(report['cassette'])}: not finished; it was killed, or waits"
+            if report["result"] == "running"
+            else problem
+            for report in self.reports()
+            if (problem := self._problem(report))
+        ]
 
     def evidence(self) -> dict[str, Any]:
         """From the reports."""

@@ -24,6 +24,10 @@ class Run(Protocol):
         """The body failed; keep nothing."""
         ...
 
+    def problems(self) -> list[str]:
+        """What went otherwise than recorded, for people: expected, got, the screen."""
+        ...
+
     def evidence(self) -> dict[str, Any]:
         """What a trace shows: cassette, divergences, unplayed, notes."""
         ...

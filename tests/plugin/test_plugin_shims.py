@@ -186,3 +186,49 @@ def test_python_of_the_shims_is_that_of_the_test(pytester: pytest.Pytester) -> N
     source = source.replace("EXECUTABLE", repr(str(Path(sys.executable))))
 
     run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_a_driver_that_fails_is_shown_why_its_stand_in_ended(pytester: pytest.Pytester) -> None:
+    """Its own error is only that nothing came any more."""
+    place = pytester.path / "cassettes" / "agents"
+    write_cassette(
+        place / "a", Output(0, b"> "), Typed(1, b"hello\r"), Output(2, b"hi"),
+        Finished(t_us=3, exit=OK), manifest=manifest_of(argv=("agent", "one")),
+    )  # fmt: skip
+    source = """
+    import pexpect
+    def test_it(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+        child = pexpect.spawn("agent", ["ARGUMENT"], timeout=30, dimensions=(24, 80))
+        child.expect("> ")
+        child.send("bye\\r")
+        child.expect("hi")
+    """
+    diverged = run(pytester, source.replace("ARGUMENT", "one"))
+    unknown = run(pytester, source.replace("ARGUMENT", "two"))
+
+    diverged.assert_outcomes(failed=1)
+    diverged.stdout.fnmatch_lines(
+        ["*-- ptycassette --*", "*expected: hello<enter>", "*got: *bye<enter>", "*| >*"]
+    )
+    unknown.stdout.fnmatch_lines(["*no cassette was recorded as agent two*"])
+
+
+def test_a_session_that_diverged_is_shown_when_the_test_fails_otherwise(
+    pytester: pytest.Pytester,
+) -> None:
+    """Once: not when the error says so itself."""
+    path = pytester.path / "cassettes/test_one/test_it.cassette"
+    write_cassette(path, Output(0, b"> "), Typed(1, b"hello\r"), Finished(t_us=3, exit=OK))
+    source = """
+    import contextlib
+    def test_it(ptycassette_session):
+        with contextlib.suppress(Exception):
+            ptycassette_session.submit("bye")
+        assert LATER
+    """
+    otherwise = run(pytester, source.replace("LATER", "False"))
+    itself = run(pytester, source.replace("LATER", "True"))
+
+    otherwise.stdout.fnmatch_lines(["*-- ptycassette --*", "*expected: hello<enter>"])
+    assert itself.stdout.str().count("expected: hello<enter>") == 1
