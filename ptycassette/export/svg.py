@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
 import msgspec
-from wcwidth import wcswidth
 
 from ptycassette.export.colors import DARK, Theme, css_color
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
+from ptycassette.screen.cells import split_clusters
 
 __all__ = ["SvgOptions", "animated_svg", "still_svg"]
 
@@ -221,7 +221,7 @@ def _attributes(style: Style, theme: Theme) -> str:
 
 def _pieces(text: str, runs: Sequence[StyleRun]) -> Iterator[tuple[int, int, str, Style]]:
     """Cut a row at the borders of its runs: ``(col, cells, text, style)``."""
-    clusters = _clusters(text)
+    clusters = split_clusters(text)
     col = 0
     for run in sorted(runs, key=lambda run: run.col):
         if run.col > col:
@@ -248,19 +248,6 @@ def _take(
         used += width
     piece = "".join(text) + " " * (cells - used)
     yield col, max(used, cells), piece, style
-
-
-def _clusters(text: str) -> list[tuple[int, str]]:
-    """The row as ``(width in cells, characters)``, marks joined to what they stand on."""
-    found: list[tuple[int, str]] = []
-    for char in text:
-        width = max(0, wcswidth(char))
-        joins = found and (width == 0 or found[-1][1].endswith("\u200d"))
-        if joins:
-            found[-1] = (found[-1][0], found[-1][1] + char)
-        else:
-            found.append((max(width, 1), char))
-    return found
 
 
 def _xml(text: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from wcwidth import wcswidth, wcwidth
+from wcwidth import wcwidth
 
 from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
 from ptycassette.scenario.model import StyleIs
+from ptycassette.screen.cells import split_cells
 
 __all__ = ["styled"]
 
@@ -31,8 +32,8 @@ def _row_of_runs(frame: FrameRecord, number: int, wanted: StyleIs) -> bool:
     by_cell = {col: run.style for run in runs for col in range(run.col, run.col + run.length)}
     at = row.find(wanted.text)
     while at >= 0:
-        first = max(0, wcswidth(row[:at]))
-        cells = range(first, first + max(1, wcswidth(wanted.text)))
+        first = len(split_cells(row[:at]))
+        cells = range(first, first + len(split_cells(wanted.text)))
         if all(_painted(by_cell.get(cell, DEFAULT_STYLE), wanted) for cell in cells):
             return True
         at = row.find(wanted.text, at + 1)

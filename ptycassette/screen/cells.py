@@ -13,7 +13,7 @@ import msgspec
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.screen.widths import NO_JOIN, WidthModeName, width_mode
 
-__all__ = ["ScreenCell", "row_cells", "screen_cells"]
+__all__ = ["ScreenCell", "row_cells", "screen_cells", "split_cells", "split_clusters"]
 
 
 class ScreenCell(msgspec.Struct, frozen=True):
@@ -41,6 +41,18 @@ def split_cells(text: str, width: WidthModeName = "cluster") -> list[str]:
             cells.extend([""] * (now - 1))
         last_width = now
     return cells
+
+
+def split_clusters(text: str, width: WidthModeName = "cluster") -> list[tuple[int, str]]:
+    """The clusters of ``text``, each with the number of cells that it takes."""
+    clusters: list[tuple[int, str]] = []
+    for cell in split_cells(text, width):
+        if cell or not clusters:
+            clusters.append((1, cell))
+        else:
+            cells, cluster = clusters[-1]
+            clusters[-1] = (cells + 1, cluster)
+    return clusters
 
 
 def row_cells(screen: Screen, row: int, *, width: WidthModeName = "cluster") -> list[ScreenCell]:

@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.model import Size
 from ptycassette.screen import PyteEmulator
-from ptycassette.screen.cells import split_cells
+from ptycassette.screen.cells import split_cells, split_clusters
 from ptycassette.screen.unicode_tables import EXTEND, HANGUL_LV, HANGUL_LVT, PICTOGRAPH
 from ptycassette.screen.widths import NO_JOIN, WidthModeName, width_mode
 
@@ -52,6 +52,16 @@ def test_cutting_a_text_into_cells_measures_as_the_emulator_does(
     """Text read from a screen is cut into the cells that it was painted in."""
     assert len(split_cells(text)) == cluster
     assert "".join(split_cells(text)) == text
+
+
+def test_clusters_are_told_with_their_cells() -> None:
+    """Wide ones count twice, joined ones once."""
+    assert split_clusters("a漢e\u0301👩\u200d💻") == [
+        (1, "a"),
+        (2, "漢"),
+        (1, "e\u0301"),
+        (2, "👩\u200d💻"),
+    ]
 
 
 def test_marks_of_the_unicode_database_join() -> None:
