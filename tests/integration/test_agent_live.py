@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
-from ptycassette.harness import Drive, Profile
+from ptycassette.harness import Drive, ProbeResult, Profile
 from ptycassette.host.cassette_reader import open_cassette
 from ptycassette.host.harness_drive import walk
 from ptycassette.host.harness_files import find_binary, load_probe, load_profile
@@ -36,6 +37,8 @@ pytestmark = [
 DRIVES = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents" / "drives"
 NAMES = sorted(path.stem for path in DRIVES.glob("*.toml") if ".provider" not in path.name)
 LIMITED = "[[replies]]\ntimes = 0\nerror = { status = 429, message = 'Rate limit reached' }\n"
+REFUSED = "[auth]\nrequire = 'impossible'\n"
+ANSWER = "[[replies]]\ntimes = 0\ntext = 'Hello.'\n"
 BACKEND_ANSWERS = {
     "usage": 429,
     "security-setup": 404,
@@ -120,34 +123,101 @@ def test_it_is_driven_recorded_and_leaves_nothing(
     assert left_over(run.home) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "mode", "script", "status"),
-    [
-        ("codex-status", "logged-out", "", "unauthenticated"),
-        ("codex-status", "account", BACKEND + LIMITED, "unavailable"),
-        ("gemini-stats", "key", "[[replies]]\ntimes = 0\ntext = 'Hello.'\n", "ok"),
-        ("gemini-stats", "logged-out", "", "unauthenticated"),
-        ("gemini-stats", "key", LIMITED, "unavailable"),
-        ("aider-tokens", "key", "[[replies]]\ntimes = 0\ntext = 'Hello.'\n", "ok"),
-        ("aider-tokens", "logged-out", "", "unauthenticated"),
-        ("aider-tokens", "key", LIMITED, "unavailable"),
-    ],
-)
-def test_a_probe_tells_the_right_status(
-    name: str, mode: str, script: str, status: str, run_folder: Path
-) -> None:
-    """Against scripted answers: fine, logged out, rate-limited."""
+def asked(name: str, mode: str, script: str, root: Path) -> ProbeResult:
+    """Probe the real CLI against a script."""
     probe = load_probe(name, env={})
     profile = load_profile(probe.harness, env={})
-    models = {"codex": "gpt-5.1-codex", "gemini": "gemini-2.5-flash", "aider": "gpt-4o"}
+    models = {
+        "aider": "gpt-4o",
+        "claude": "claude-sonnet-4-5",
+        "codex": "gpt-5.1-codex",
+        "gemini": "gemini-2.5-flash",
+        "opencode": "claude-sonnet-4-5",
+    }
     with offline_run(
         profile,
         Script.parse(f"version = 1\n{script}"),
         mode=mode,
         model=models[probe.harness],
         binary=binary_of(profile),
-        root=run_folder,
+        root=root,
     ) as run:
-        result = probe_live(probe, profile, prepared=run.prepared, cwd=run.cwd)
+        variables = {**run.prepared.environment, "PATH": f"{WHERE}:{os.environ['PATH']}"}
+        prepared = msgspec.structs.replace(run.prepared, environment=variables)
+        return probe_live(probe, profile, prepared=prepared, cwd=run.cwd)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "script", "status"),
+    [
+        ("codex-status", "logged-out", "", "unauthenticated"),
+        ("codex-status", "account", BACKEND + LIMITED, "unavailable"),
+        ("gemini-stats", "logged-out", "", "unauthenticated"),
+        ("gemini-stats", "key", LIMITED, "unavailable"),
+        ("gemini-stats", "key", REFUSED, "unauthenticated"),
+        ("aider-tokens", "logged-out", "", "unauthenticated"),
+        ("aider-tokens", "key", LIMITED, "unavailable"),
+        ("aider-tokens", "key", REFUSED, "unauthenticated"),
+        ("opencode-models", "logged-out", "", "unauthenticated"),
+        ("claude-usage", "logged-out", "", "unauthenticated"),
+        ("claude-usage", "key", "", "unavailable"),
+    ],
+)
+def test_a_probe_tells_the_right_status(
+    name: str, mode: str, script: str, status: str, run_folder: Path
+) -> None:
+    """Against scripted answers: logged out, a key that is refused, rate-limited."""
+    result = asked(name, mode, script, run_folder)
 
     assert result.status == status, result.diagnostic
+
+
+@pytest.mark.parametrize(("used", "weekly"), [(42, 17), (3, 98)])
+def test_codex_tells_the_numbers_that_were_scripted(
+    used: int, weekly: int, run_folder: Path
+) -> None:
+    """Both windows of the account."""
+    windows = (
+        f"primary = {{ used_percent = {used}, window_minutes = 300, resets_in_s = 7200 }}\n"
+        f"secondary = {{ used_percent = {weekly}, window_minutes = 10080, resets_in_s = 90000 }}\n"
+    )
+    script = BACKEND.replace("limits.codex.plan_type = 'plus'\n", "") + ANSWER
+    script = f"[limits.codex]\nplan_type = 'pro'\n{windows}{script}"
+    script = script.replace("'/backend-api/wham/usage'", "'/backend-api/wham/unused'")
+    result = asked("codex-status", "account", script, run_folder)
+
+    assert result.quota is not None, result.diagnostic
+    told = [(one["name"], one["used_percent"]) for one in result.quota.windows or ()]
+    assert told == [("5h", used), ("weekly", weekly)]
+
+
+@pytest.mark.parametrize("tokens", [(1234, 56, 78), (98765, 4321, 0)])
+def test_gemini_tells_the_numbers_that_were_scripted(
+    tokens: tuple[int, int, int], run_folder: Path
+) -> None:
+    """Of its one request."""
+    sent, received, cached = tokens
+    usage = f"usage = {{ input = {sent}, output = {received}, cached_input = {cached} }}\n"
+    result = asked("gemini-stats", "key", ANSWER + usage, run_folder)
+
+    assert result.quota is not None, result.diagnostic
+    told = result.quota.metadata or {}
+    names = ("requests", "input_tokens", "output_tokens", "cached_tokens")
+    assert [told[name] for name in names] == [1, sent, received, cached]
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "told"),
+    [(2500, 40, (2500, 40, 0.0067)), (12000, 900, (12000, 900, 0.04))],
+)
+def test_aider_tells_the_numbers_that_were_scripted(
+    sent: int, received: int, told: tuple[float, ...], run_folder: Path
+) -> None:
+    """As aider rounds them: to hundreds of tokens, the cost as its price list says."""
+    usage = f"usage = {{ input = {sent}, output = {received} }}\n"
+    result = asked("aider-tokens", "key", ANSWER + usage, run_folder)
+
+    assert result.quota is not None, result.diagnostic
+    found = result.quota.metadata or {}
+    assert (found["input_tokens"], found["output_tokens"]) == told[:2]
+    assert found["cost_usd"] == pytest.approx(told[2], abs=0.005)

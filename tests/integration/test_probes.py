@@ -201,29 +201,74 @@ def test_gemini_without_credentials_is_unauthenticated() -> None:
     assert probe_cassette(probe, AGENTS / "gemini-logged-out").status == "unauthenticated"
 
 
+def test_aider_tells_what_a_prompt_used_and_cost() -> None:
+    """As it says it after the first answer of the session."""
+    result = probe_cassette(load_probe("aider-tokens", env={}), AGENTS / "aider-tui")
+
+    assert result.status == "ok"
+    assert result.quota is not None
+    assert result.quota.metadata == {
+        "model": "openai/gpt-4o",
+        "input_tokens": 2400,
+        "output_tokens": 8,
+        "cost_usd": 0.0062,
+    }
+
+
+def test_opencode_tells_its_models() -> None:
+    """One per row, as they are to be named."""
+    result = probe_cassette(load_probe("opencode-models", env={}), AGENTS / "opencode-models")
+
+    assert result.status == "ok"
+    assert result.discovery is not None
+    assert "anthropic/claude-sonnet-4-5" in (result.discovery.models or ())
+    assert all(" " not in name for name in result.discovery.models or ())
+
+
+def test_aider_without_credentials_is_unauthenticated() -> None:
+    """It has no key and offers a login."""
+    probe = load_probe("aider-tokens", env={})
+
+    assert probe_cassette(probe, AGENTS / "aider-logged-out").status == "unauthenticated"
+
+
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("name", "recording", "old", "new"),
     [
-        ("Weekly limit", "Monthly limit"),
-        ("% left", "% free"),
-        ("limit:            [", "limit:            ("),
+        ("codex-status", "codex-account", "Weekly limit", "Monthly limit"),
+        ("codex-status", "codex-account", "% left", "% free"),
+        ("codex-status", "codex-account", "limit:            [", "limit:            ("),
+        ("codex-status", "codex-account", "Account:", "User:"),
+        ("gemini-stats", "gemini-tui", "Input Tokens   Cache Reads", "Cache Reads   Input Tokens"),
+        ("gemini-stats", "gemini-tui", "Reqs", "Errs"),
+        ("gemini-stats", "gemini-tui", "2,500           300", "2.500           300"),
+        ("gemini-stats", "gemini-tui", "300            42", "300         7  42"),
+        ("gemini-stats", "gemini-tui", "Auth Method:", "Signed in by:"),
+        ("aider-tokens", "aider-tui", "k sent, ", "k in, "),
+        ("aider-tokens", "aider-tui", "received.", "back."),
+        ("aider-tokens", "aider-tui", "Cost: $0.00", "Cost: EUR 0.00"),
+        ("aider-tokens", "aider-tui", "Main model:", "Model:"),
+        ("opencode-models", "opencode-models", "anthropic/", "anthropic: "),
     ],
 )
-def test_a_changed_layout_is_an_error_with_the_screen(tmp_path: Path, old: str, new: str) -> None:
-    """Codex's own screen, changed on purpose: never a wrong number."""
-    frames = (AGENTS / "codex-account" / "frames.jsonl").read_text()
+def test_a_changed_layout_is_an_error_with_the_screen(
+    tmp_path: Path, name: str, recording: str, old: str, new: str
+) -> None:
+    """The CLI's own screens, changed on purpose: never a wrong number."""
+    frames = (AGENTS / recording / "frames.jsonl").read_text()
     assert old in frames
     changed = tmp_path / "c"
-    shutil.copytree(AGENTS / "codex-account", changed)
+    shutil.copytree(AGENTS / recording, changed)
     (changed / "frames.jsonl").write_text(frames.replace(old, new))
     manifest = json.loads((changed / "manifest.json").read_text())
     # They pin what has just been changed; the format does not ask for them.
     del manifest["optional"], manifest["provenance"]["contract_version"]
     (changed / "manifest.json").write_text(json.dumps(manifest))
-    result = probe_cassette(load_probe("codex-status", env={}), changed)
+    result = probe_cassette(load_probe(name, env={}), changed)
 
-    assert (result.status, result.quota) == ("error", None)
+    assert (result.status, result.quota, result.discovery) == ("error", None, None)
     assert result.diagnostic is not None
+    assert result.diagnostic.failed
     assert result.diagnostic.screen
 
 
