@@ -1,6 +1,8 @@
 """The trace of a test: what was recorded and what went otherwise, as HTML, JSON and Markdown.
 
 The HTML page is one file without any reference to another: it can be sent as it is.
+The JSON holds what a recording says as it is (escaped as JSON is); the page and the
+Markdown show it, so that nothing of it hides, acts, or is read as markup.
 """
 
 from __future__ import annotations
@@ -8,13 +10,16 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import CassetteError
 from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.model.visible import visible
+from ptycassette.host.cassette_staging import disk_errors
+from ptycassette.host.whole_file import write_whole
+from ptycassette.model.visible import printable, visible
+from ptycassette.replay.cells import safe_cluster
 from ptycassette.timeline.match_entries import read_entries
 
 __all__ = ["trace_object", "write_trace"]
@@ -73,50 +78,99 @@ def _recordings(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def write_trace(place: Path, trace: dict[str, Any]) -> Path:
-    """Write the three forms into a directory of the test's own; returns the HTML page."""
-    directory = place / _UNSAFE.sub("_", trace["test"])[-150:].strip("_.")
-    directory.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(trace, indent=1, ensure_ascii=True)
-    (directory / "trace.json").write_text(text + "\n", encoding="utf-8")
-    (directory / "trace.md").write_text("\n".join(_markdown(trace)) + "\n", encoding="utf-8",
-                                        errors="backslashreplace")  # fmt: skip
+    """Write the three forms into a directory of the test's own; returns the HTML page.
+
+    Raises:
+        StorageError: the disk or the directory refuses.
+    """
+    name = _UNSAFE.sub("_", trace["test"]).encode()[-200:].decode("utf-8", "ignore")
+    directory = place / name.strip("_.")
+    with disk_errors("making the directory of the trace", directory):
+        directory.mkdir(parents=True, exist_ok=True)
     page = directory / "trace.html"
-    page.write_text(_page(trace, text), encoding="utf-8", errors="backslashreplace")
+    for path, text in (
+        (directory / "trace.json", json.dumps(trace, indent=1, ensure_ascii=True)),
+        (directory / "trace.md", "\n".join(_markdown(trace))),
+        (page, _page(trace)),
+    ):
+        write_whole(path, [text.encode("utf-8", "backslashreplace"), b"\n"])
     return page
 
 
 def _markdown(trace: dict[str, Any]) -> Iterator[str]:
-    yield f"# {visible(trace['test'])}: {trace['outcome']}"
+    yield f"# {_code(trace['test'])}: {trace['outcome']}"
     if trace["message"]:
-        yield from ("", "```", *(visible(line) for line in trace["message"].split("\n")), "```")
+        yield from _fenced(printable(line) for line in trace["message"].split("\n"))
     for run in trace["runs"]:
-        yield f"\n## {visible(run['cassette'])} ({run['action']})\n"
+        yield f"\n## {_code(run['cassette'])} ({run['action']})\n"
         for recording in run["recordings"]:
             yield from _recording_lines(recording)
         for found in run["divergences"]:
-            yield f"\n**{found['kind']}** at seq {found['seq']}, {found['t_ms']} ms\n"
+            yield f"\n{_code(found['kind'])} at seq {found['seq']}, {found['t_ms']} ms\n"
             for side in ("expected", "got"):
                 if found[side]:
-                    yield f"- {side}: `{visible(found[side]['text'])}`"
-            yield from ("", "```", *(visible(row) for row in found["screen"]), "```")
+                    yield f"- {side}: {_code(found[side]['text'])}"
+            yield from _fenced(visible(row) for row in found["screen"])
 
 
 def _recording_lines(recording: dict[str, Any]) -> Iterator[str]:
     yield "| time (ms) | input |"
     yield "|---:|---|"
     for entry in recording["inputs"]:
-        yield f"| {entry['t_ms']} | `{entry['text']}` |"
+        yield f"| {entry['t_ms']} | {_code(entry['text'])} |"
     if recording["frames"]:
-        rows = recording["frames"][-1]["rows"]
-        yield from ("", "The last screen:", "", "```", *(visible(row) for row in rows), "```")
+        yield from ("", "The last screen:")
+        yield from _fenced(visible(row) for row in recording["frames"][-1]["rows"])
 
 
-def _page(trace: dict[str, Any], text: str) -> str:
+def _code(text: str) -> str:
+    """A stretch of code, also in a table: longer backticks than it holds around it."""
+    shown = printable(text).replace("|", "\\|")
+    ticks = "`" * (_longest_ticks(shown) + 1)
+    space = " " if not shown.strip() or "`" in (shown[0], shown[-1]) else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def _fenced(lines: Iterable[str]) -> Iterator[str]:
+    """Lines as they are, in a fence that none of them can end."""
+    kept = list(lines)
+    fence = "`" * max(3, 1 + max((_longest_ticks(line) for line in kept), default=0))
+    yield from ("", fence, *kept, fence)
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _page(trace: dict[str, Any]) -> str:
     """The page. Data goes in as JSON in which nothing can end the script element."""
+    text = json.dumps(_shown(trace), indent=1, ensure_ascii=True)
     data = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    title = html.escape(f"{trace['test']}: {trace['outcome']}")
+    title = html.escape(f"{visible(trace['test'])}: {trace['outcome']}")
     head, tail = _TEMPLATE.split("%DATA%")
     return head.replace("%TITLE%", title) + data + tail
+
+
+def _shown(trace: dict[str, Any]) -> dict[str, Any]:
+    """The trace with every text as it is to be seen: a page shows what its data holds."""
+    return {name: _shown_value(name, value) for name, value in trace.items()}
+
+
+def _shown_value(name: str, value: Any) -> Any:
+    """What stands under ``name``: rows keep their cells, messages their lines and backslashes."""
+    match value:
+        case dict():
+            return _shown(value)
+        case list() if name in {"rows", "screen"}:
+            return [safe_cluster(row) if row else "" for row in value]
+        case list() | tuple():
+            return [_shown_value(name, item) for item in value]
+        case str() if name in {"message", "error", "hint"}:
+            return "\n".join(printable(line) for line in value.split("\n"))
+        case str():
+            return printable(value)
+        case _:
+            return value
 
 
 _TEMPLATE = """<!doctype html>

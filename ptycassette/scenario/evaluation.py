@@ -116,7 +116,7 @@ def outcome_lines(outcome: ScenarioOutcome) -> Iterator[str]:
         for row in check.screen:
             yield f"    | {visible(row)}"
     if outcome.normalisers:
-        yield f"  normalised before comparing: {', '.join(outcome.normalisers)}"
+        yield f"  normalised before comparing: {visible(', '.join(outcome.normalisers))}"
 
 
 def _used(rows: tuple[str, ...]) -> tuple[str, ...]:

@@ -58,7 +58,10 @@ class _StrictLoader(yaml.SafeLoader):
             raise yaml.composer.ComposerError(
                 None, None, "anchors and aliases are not allowed", event.start_mark
             )
-        return super().compose_node(parent, index)
+        node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode):
+            node.value = _joined(node)
+        return node
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         """Let ``12:30`` be text (YAML 1.1 has numbers in base 60), and digits without end too."""
@@ -83,6 +86,19 @@ class _StrictLoader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+
+def _joined(node: yaml.ScalarNode) -> str:
+    """The text, with the pairs of surrogates that JSON escapes are; one alone is no text."""
+    text: str = node.value
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as exc:
+        raise yaml.composer.ComposerError(
+            None, None, "a lone surrogate is no character", node.start_mark
+        ) from exc
 
 
 # YAML 1.1 reads dates as dates; here they are text.

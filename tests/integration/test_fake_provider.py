@@ -192,7 +192,7 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     """A script that is missing or no text, a log and an authority without a folder."""
     binary = tmp_path / "b.toml"
     binary.write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match="no such file"):
         read_script(tmp_path / "none.toml")
     with pytest.raises(UsageError, match="not UTF-8"):
         read_script(binary)

@@ -103,6 +103,13 @@ def test_hostile_toml_is_refused_in_a_second(reader: str, name: str) -> None:
     assert time.process_time() - began < 15  # tracing and a busy machine included
 
 
+def test_surrogates_are_text_in_pairs_alone() -> None:
+    """JSON escapes a character of the upper planes as two; half a pair could not be written."""
+    assert parse_yaml(rb'{"a": "\ud83d\ude00"}', where="x") == {"a": "\U0001f600"}
+    with pytest.raises(UsageError, match="surrogate"):
+        parse_scenario(rb'{"name": "\ud83d"}', where="x")
+
+
 @pytest.fixture(params=["pipe", "directory", "socket"])
 def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Something that is no regular file."""
