@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model import DEFAULT_STYLE, Emulator, EmulatorFactory, Screen, Size
+from ptycassette.model import Emulator, EmulatorFactory, Screen, Size
 from ptycassette.screen.emulator import default_emulator
 
 __all__ = ["CASES", "KNOWN", "Difference", "differences"]
@@ -106,8 +106,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def differences(factory: EmulatorFactory) -> tuple[Difference, ...]:
     """Where the screens of an emulator differ from those of the default one.
 
-    Rows, cursor, title, size and which screen is shown count, styles too but for
-    links, which not every library hands out.
+    Rows, cursor, title, size, styles and which screen is shown count.
     """
     found = []
     for name, steps in CASES.items():
@@ -140,19 +139,6 @@ def _perform(emulator: Emulator, steps: tuple[Step, ...]) -> None:
 def _unlike(expected: Screen, got: Screen) -> list[str]:
     names = ("rows", "cursor", "title", "size", "alt_screen")
     unlike = [name for name in names if getattr(expected, name) != getattr(got, name)]
-    if "rows" not in unlike and _unlinked(expected) != _unlinked(got):
+    if "rows" not in unlike and expected.styles != got.styles:
         unlike.append("styles")
     return unlike
-
-
-def _unlinked(screen: Screen) -> list[list[object]]:
-    """The styles cell by cell, links left out."""
-    rows = []
-    for runs in screen.styles:
-        cells: list[object] = [None] * screen.size.cols
-        for run in runs:
-            style = msgspec.structs.replace(run.style, link=None)
-            shown = None if style == DEFAULT_STYLE else style
-            cells[run.col : run.col + run.length] = [shown] * run.length
-        rows.append(cells)
-    return rows

@@ -17,6 +17,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, Final
 
+import msgspec
 import pyghostty as untyped
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
@@ -33,7 +34,7 @@ pyghostty: Any = untyped
 ffi: Any = pyghostty.ffi
 lib: Any = pyghostty.lib
 
-REVISION: Final = 1
+REVISION: Final = 2
 """Goes up with every change after which the same bytes may give another screen."""
 
 _CLUSTERS: Final = b"\x1b[?2027h"
@@ -41,6 +42,7 @@ _MODES: Final = (1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1006
 _MODES_TOO: Final = (1047, 1049, 2004, 2026)
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
 _MAX_CLUSTER_BYTES: Final = 256
+_MAX_LINK_BYTES: Final = 4096
 
 
 class GhosttyEmulator:
@@ -157,6 +159,7 @@ class _Reader:
     """Reads rows out of the library's render state, those that changed alone."""
 
     def __init__(self, terminal: Any) -> None:
+        self._terminal = weakref.proxy(terminal)
         self._handle = terminal._t[0]  # noqa: SLF001 - the render state has no Python face
         self._state = ffi.new("GhosttyRenderState*")
         self._iterator = ffi.new("GhosttyRenderStateRowIterator*")
@@ -166,6 +169,9 @@ class _Reader:
         _check(lib.ghostty_render_state_row_cells_new(ffi.NULL, self._cells))
         weakref.finalize(self, _free, self._state[0], self._iterator[0], self._cells[0])
         self._raw = ffi.new("GhosttyCell*")
+        self._raw_row = ffi.new("GhosttyRow*")
+        self._length = ffi.new("size_t*")
+        self._uri = ffi.new("uint8_t[]", _MAX_LINK_BYTES)
         self._number = ffi.new("int*")
         self._flag = ffi.new("bool*")
         self._style = ffi.new("GhosttyStyle*")
@@ -191,7 +197,7 @@ class _Reader:
             at = len(rows)
             key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_DIRTY
             _check(lib.ghostty_render_state_row_get(self._iterator[0], key, self._flag))
-            rows.append(self._row(size.cols) if all_dirty or self._flag[0] else old[at])
+            rows.append(self._row(at, size.cols) if all_dirty or self._flag[0] else old[at])
         _check(lib.ghostty_render_state_clean(state))
         self._rows = rows
         return rows
@@ -199,7 +205,8 @@ class _Reader:
     def _state_get(self, key: int, out: Any) -> None:
         _check(lib.ghostty_render_state_get(self._state[0], key, out))
 
-    def _row(self, cols: int) -> _ReadRow:
+    def _row(self, y: int, cols: int) -> _ReadRow:
+        linked = self._is_linked()
         _check(
             lib.ghostty_render_state_row_get(
                 self._iterator[0], lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells
@@ -209,10 +216,29 @@ class _Reader:
         styles: list[Style] = []
         while len(cells) < cols and lib.ghostty_render_state_row_cells_next(self._cells[0]):
             cells.append(self._cell_text())
-            styles.append(self._cell_style())
+            style = self._cell_style()
+            styles.append(self._with_link(style, len(styles), y) if linked else style)
         cells.extend([" "] * (cols - len(cells)))
         styles.extend([DEFAULT_STYLE] * (cols - len(styles)))
         return _ReadRow(cells, styles)
+
+    def _is_linked(self) -> bool:
+        """Whether the row may hold a link."""
+        key = lib.GHOSTTY_RENDER_STATE_ROW_DATA_RAW
+        _check(lib.ghostty_render_state_row_get(self._iterator[0], key, self._raw_row))
+        _check(lib.ghostty_row_get(self._raw_row[0], lib.GHOSTTY_ROW_DATA_HYPERLINK, self._flag))
+        return bool(self._flag[0])
+
+    def _with_link(self, style: Style, x: int, y: int) -> Style:
+        """The style with the link of the cell that was just read, if it has one."""
+        _check(lib.ghostty_cell_get(self._raw[0], lib.GHOSTTY_CELL_DATA_HAS_HYPERLINK, self._flag))
+        if not self._flag[0]:
+            return style
+        cell = self._terminal.ref(x, y)
+        if lib.ghostty_grid_ref_hyperlink_uri(cell, self._uri, _MAX_LINK_BYTES, self._length):
+            return style  # longer than any that the default emulator keeps whole
+        uri = bytes(ffi.buffer(self._uri, self._length[0])).decode("utf-8", "replace")
+        return msgspec.structs.replace(style, link=uri) if uri else style
 
     def _get(self, key: int, out: Any) -> Any:
         _check(lib.ghostty_render_state_row_cells_get(self._cells[0], key, out))
