@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable
 from ptycassette.pytest_plugin.settings import config_value
 from ptycassette.pytest_plugin.state import TestState
 
@@ -36,7 +36,7 @@ class Ledger:
         self._notes: list[str] = []
         self._stale: dict[str, str] = {}
         self._orphans: list[str] = []
-        self.partial = any("::" in str(arg) for arg in config.args)
+        self.partial = any("::" in str(arg) or Path(arg).is_file() for arg in config.args)
         self.failures: list[str] = []
 
     def expect(self, path: Path, shelf: Path | None = None) -> None:
@@ -115,7 +115,7 @@ class Ledger:
         said = [f"drift: {note}" for note in self._notes]
         said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
         said += [f"orphan: no test uses {path}" for path in self._orphans]
-        return [visible(line) for line in said]
+        return [printable(line) for line in said]
 
 
 def _problem(path: Path) -> str | None:

@@ -74,6 +74,7 @@ class SessionRun:
             "divergences": [divergence_object(found) for found in result.divergences],
             "unplayed": msgspec.to_builtins(result.unplayed),
             "notes": list(result.notes),
+            "errors": [],
         }
 
 
@@ -168,6 +169,7 @@ class ShimRun:
             "divergences": [found for report in reports for found in report["divergences"]],
             "unplayed": [report["unplayed"] for report in reports],
             "notes": [note for report in reports for note in report["notes"]],
+            "errors": [report["error"] for report in reports if report["error"]],
         }
 
 

@@ -195,9 +195,9 @@ function add(parent, tag, text, name) {
   parent.append(node);
   return node;
 }
-if (trace.message) add(main, 'pre', trace.message, 'why');
 for (const run of trace.runs) {
   add(main, 'h2', run.cassette + ' (' + run.action + ')');
+  for (const text of run.errors) add(main, 'pre', text, 'why');
   for (const found of run.divergences) {
     const box = add(main, 'div', undefined, 'why');
     add(box, 'h3', found.kind + ' at seq ' + found.seq + ', ' + found.t_ms + ' ms');
@@ -227,8 +227,13 @@ for (const run of trace.runs) {
       screen.textContent = frame.rows.join('\\n');
     };
     slider.addEventListener('input', show);
-    slider.value = slider.max;
-    show();
+    const seek = t_ms => {
+      let best = 0;
+      recording.frames.forEach((frame, at) => { if (frame.t_ms <= t_ms) best = at; });
+      slider.value = best;
+      show();
+    };
+    seek(run.divergences.length ? run.divergences[0].t_ms : recording.duration_ms);
     const table = add(main, 'table');
     const head = add(table, 'tr');
     for (const name of ['input', 'ms', 'sent']) add(head, 'th', name);
@@ -237,14 +242,14 @@ for (const run of trace.runs) {
       add(row, 'td', entry.number);
       add(row, 'td', entry.t_ms);
       const sent = add(add(row, 'td'), 'button', entry.text);
-      sent.addEventListener('click', () => {
-        let best = 0;
-        recording.frames.forEach((frame, at) => { if (frame.t_ms <= entry.t_ms) best = at; });
-        slider.value = best;
-        show();
-      });
+      sent.addEventListener('click', () => seek(entry.t_ms));
     }
   }
+  for (const text of run.notes) add(main, 'p', 'Note: ' + text);
+}
+if (trace.message) {
+  add(main, 'h2', 'What the test said');
+  add(main, 'pre', trace.message, 'why');
 }
 </script></body></html>
 """

@@ -274,7 +274,7 @@ def drift_lines(found: Drift) -> Iterator[str]:
         score = "" if change.score is None else f" ({change.score:.0%} alike)"
         yield f"input {number} {change.kind}: {visible(change.what)}{score}"
         for name, text in (("recorded", change.expected), ("now", change.got)):
-            for line in text.split("\n") if text else []:
+            for line in text.rstrip("\n").split("\n") if text else []:
                 yield f"  {name + ':':<10}{visible(line)}"
     for divergence in found.divergences:
         yield f"{divergence.kind}: {printable(divergence.message)}"

@@ -342,7 +342,10 @@ def test_orphans_are_reported_on_full_runs(pytester: pytest.Pytester, recorded: 
     full.stdout.fnmatch_lines(["orphan: no test uses *test_gone.cassette"])
     assert full.ret == 0
     assert run(pytester, source, "--ptycassette-orphans=fail").ret == 1
-    for words in (["-k", "test_it"], ["test_one.py::test_it"], ["--ptycassette-orphans=ignore"]):
+    for words in (
+        ["-k", "test_it"], ["test_one.py::test_it"], ["test_one.py"],
+        ["--ptycassette-orphans=ignore"],
+    ):  # fmt: skip
         run(pytester, source, *words).stdout.no_fnmatch_line("orphan: *")
 
 

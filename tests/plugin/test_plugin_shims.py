@@ -118,7 +118,8 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
     result = run(pytester, TALK, "--ptycassette-mode=rerecord")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["drift: *agent-one.cassette: *Yes, you said*"])
+    result.stdout.fnmatch_lines([r"drift: *agent-one.cassette:   now: *Yes, you said hello\r"])
+    result.stdout.no_fnmatch_line("drift: *now:      ")
     assert kept(pytester) == ["agent-one.cassette", "agent-two.cassette"]
 
 
