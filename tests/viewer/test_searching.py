@@ -57,10 +57,10 @@ def test_every_state_of_the_screen_is_searched(make: Callable[..., Path]) -> Non
 
 
 def test_a_resize_brings_text_to_the_screen(make: Callable[..., Path]) -> None:
-    """What was cut apart by the right edge comes together in a wider terminal."""
-    path = make(Output(0, b"wal\r\nx"), Output(1, b"\x1b[5;3Hcorn"), Resized(2, Size(24, 90)))
+    """What the right edge cut in two comes together in a wider terminal."""
+    path = make(Output(0, b"." * 77 + b"walnuts\r\n"), Resized(1, Size(24, 90)))
 
-    assert hits(path, Query("corn")) == [("output", 2), ("screen", 2)]
+    assert hits(path, Query("walnuts")) == [("output", 1), ("screen", 2)]
 
 
 def test_screens_are_searched_where_text_appears(agents: Path) -> None:
