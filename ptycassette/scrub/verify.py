@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -139,20 +139,12 @@ class Verification:
             return
         if full and batch.length < _BATCH:
             return
-        raw = batch.text()
-        texts = {raw}
-        if channel == "output":
-            texts = {_SEQUENCE.sub("", _MOVE.sub("\n", raw))}
-        if channel == "input":
-            texts.add(typed_view(raw, base=0).text)
-        for text in texts:
+        for text, origin in _texts(channel, batch.text()):
             for match in self._searcher.search(text):
                 if _by_chance(match):
                     continue
                 position = match.stretches[0][0] if match.stretches else 0
-                # Cutting sequences out moves positions: the time is then that of the batch's end.
-                at = position if text is raw else len(raw) - 1
-                self._note(channel, match.rule, batch.time_at(at))
+                self._note(channel, match.rule, batch.time_at(origin(position)))
         if not last:
             batch.keep(_TAIL)
 
@@ -168,6 +160,32 @@ class Verification:
         for (channel, rule), (t_us, number) in sorted(self._found.items()):
             times = "once" if number == 1 else f"{number} times"
             yield f"{channel}: {t_us // 1000} ms: rule {rule} matches ({times})"
+
+
+def _texts(channel: str, raw: str) -> Iterator[tuple[str, Callable[[int], int]]]:
+    """What to search of a batch, each with the way from its positions to those of the batch."""
+    if channel == "output":
+        moved = _MOVE.sub("\n", raw)
+        yield (
+            _SEQUENCE.sub("", moved),
+            lambda at: _origin(_MOVE, raw, _origin(_SEQUENCE, moved, at, width=0), width=1),
+        )
+        return
+    yield raw, lambda at: at
+    if channel == "input":
+        view = typed_view(raw, base=0)
+        if view.text != raw:
+            yield view.text, lambda at: view.offset(at, at + 1) or 0
+
+
+def _origin(cut: re.Pattern[str], text: str, at: int, *, width: int) -> int:
+    """Where in ``text`` stands what is at ``at`` once each match has ``width`` characters."""
+    gone = 0
+    for match in cut.finditer(text):
+        if at < match.start() - gone + width:
+            break
+        gone += match.end() - match.start() - width
+    return at + gone
 
 
 def _by_chance(match: Match) -> bool:

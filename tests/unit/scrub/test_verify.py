@@ -12,6 +12,7 @@ import pytest
 
 from ptycassette.model import (
     Finished,
+    Harness,
     Noted,
     Output,
     Probed,
@@ -98,3 +99,35 @@ def test_long_sessions_are_looked_at_in_batches(meta: SessionMeta, key: str) -> 
     keys = [Typed(4, b"a" * 40_000), Typed(5, half), Typed(6, b"b" * 40_000)]
 
     assert len(default_scrubber().verify(meta, lambda: iter([*events, *keys]))) >= 2
+
+
+def test_a_screen_is_looked_at_in_the_size_that_it_has(key: str) -> None:
+    """Two pieces, the second painted first: they meet on a screen that became wide enough."""
+    meta = SessionMeta(
+        id="x", argv=("x",), size=Size(1, 10), recorded_at="", harness=Harness(name="x")
+    )
+    painted = f"\x1b[1;31H{key[20:]}\x1b[1;11H{key[:20]}".encode()
+    wide = Resized(0, Size(1, 200))
+
+    assert default_scrubber().verify(meta, lambda: iter([Output(7_000, painted)])) == ()
+    (finding,) = default_scrubber().verify(meta, lambda: iter([wide, Output(7_000, painted)]))
+    assert finding.startswith("screen: 7 ms")
+
+
+@pytest.mark.parametrize("channel", ["output", "input"])
+def test_a_finding_says_the_time_of_its_event_not_of_its_batch(
+    meta: SessionMeta, key: str, channel: str
+) -> None:
+    """Also behind sequences, which are cut out before the search, and in typed keys."""
+    before = "\x1b[31m\x1b[2;3Hx\x1b[0m\x1b]0;title\x07" if channel == "output" else "ab\x7f"
+    texts = [before * 9, f"{before}{key} ", before * 9, "y" * 100]
+    events: list[Any] = [
+        Output(number * 1000, text.encode())
+        if channel == "output"
+        else Typed(number * 1000, text.encode())
+        for number, text in enumerate(texts)
+    ]
+    findings = default_scrubber().verify(meta, lambda: iter(events))
+    (found,) = [line for line in findings if line.startswith(f"{channel}: ")]
+
+    assert found.startswith(f"{channel}: 1 ms: ")
