@@ -182,6 +182,9 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         anchors=("machine", "default"),
         reach=900,
         placeholder="<password>",
+        accept=lambda text: (
+            text.lower() not in _EXAMPLE_PASSWORDS and not text.startswith(("$", "{", "<", "["))
+        ),
     ),
     Rule(
         name="login-password",

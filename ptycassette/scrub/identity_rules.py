@@ -71,7 +71,9 @@ def _personal_address(text: str) -> bool:
 
 _FILE_ENDINGS = frozenset(
     """
-    py js ts tsx jsx rs go md txt json toml yml yaml sh png jpg svg
+    py js ts tsx jsx mjs cjs rs go md txt json toml yml yaml sh png jpg svg so pyc html css map
+    service socket target mount timer slice scope path device automount swap catalog conf cfg
+    list sources log lock rules mo po pm pl rb java cpp hpp vue lua vim xml gz xz bz tgz whl
     """.split()  # noqa: SIM905 - a list of words reads better
 )
 

@@ -35,13 +35,19 @@ def _token(
 
 def _distinctive(prefix: str) -> bool:
     """Whether no ordinary word ends as ``prefix`` begins: anything may stand before it."""
-    return len(prefix) >= 4 and not prefix.isalpha() and prefix not in {"key-", "ops_eyJ"}
+    return len(prefix) > _SHORT and not prefix.isalpha() and prefix != "ops_eyJ"
+
+
+def _mixed_case(text: str) -> bool:
+    """Whether capitals and small letters stand in it, as in all but one of a million tokens."""
+    return any(char.isupper() for char in text) and any(char.islower() for char in text)
 
 
 def _literal(text: str) -> str:
     return "".join(f"\\{char}" if char in ".+-/$" else char for char in text)
 
 
+_SHORT = 4
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
 _H = "[0-9a-fA-F]"
@@ -68,7 +74,6 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("github-token", "ghp_", f"{_A}{{30,}}"),
     ("github-token", "gho_", f"{_A}{{30,}}"),
     ("github-token", "ghu_", f"{_A}{{30,}}"),
-    ("github-token", "ghs_", "[A-Za-z0-9._-]{30,}"),
     ("github-token", "ghr_", f"{_A}{{30,}}"),
     ("github-token", "github_pat_", "[A-Za-z0-9_]{30,}"),
     *(
@@ -217,6 +222,15 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
 )
 
 _UNANCHORED_PREFIX = (
+    Rule(  # of two forms, one of them with dots; "highs_bindings.cpython-311..." is none
+        name="github-token",
+        pattern="ghs_[A-Za-z0-9._-]{30,}",
+        anchors=("ghs_",),
+        placeholder="<github-token>",
+        public=4,
+        reach=2048,
+        accept=_mixed_case,
+    ),
     Rule(
         name="telegram-token",
         pattern=r"\d{8,10}:AA[A-Za-z0-9_-]{32,}",

@@ -142,6 +142,8 @@ class Searcher:
             return
         lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
         for line in lines:
+            if line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY:
+                continue  # a word, which texts use without meaning this one
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:
                 value_of_line = KnownValue(
                     plain(line),
@@ -155,7 +157,12 @@ class Searcher:
 
 
 def shaped(rule: Rule, value: str) -> bool | None:
-    """Whether pieces of a match identify it: yes for a token of a known shape, else it depends."""
+    """Whether pieces of a match identify it: yes for a token of a known shape, else it depends.
+
+    Never those of an address: they are words.
+    """
+    if "@" in value and rule.kind == "identity":
+        return False
     return True if rule.kind == "secret" and rule.public and len(value) >= _SHAPED else None
 
 

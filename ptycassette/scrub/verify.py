@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -24,10 +24,12 @@ from ptycassette.model import (
     Probed,
     Resized,
     SessionMeta,
+    Size,
     Typed,
 )
+from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
+from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.typed import typed_view
@@ -43,6 +45,7 @@ _BATCH = 32768
 _TAIL = 2048
 _AROUND = 3
 _BY_CHANCE = 12
+_MOST_REMEMBERED = 1 << 20
 
 
 class _Batch:
@@ -94,22 +97,16 @@ class Verification:
 
     def run(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """The findings; empty when nothing is left."""
-        screen = self._emulator(meta.size)
+        screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
-        rows: tuple[str, ...] = ()
         for event in source():
             match event:
                 case Output(t_us, data):
                     printed.add(data.decode("latin-1"), t_us)
-                    for start in range(0, len(data), _STEP):
-                        screen.feed(data[start : start + _STEP])
-                        after = screen.snapshot().rows
-                        if after != rows:
-                            shown.add(_changed(rows, after), t_us)
-                            rows = after
+                    for text in screen.feed(data):
+                        shown.add(text, t_us)
                 case Resized(_, size):
                     screen.resize(size)
-                    rows = screen.snapshot().rows
                 case Typed(t_us, data):
                     keys.add(data.decode("latin-1"), t_us)
                     self._batch("input", keys, full=True)
@@ -197,20 +194,71 @@ def _by_chance(match: Match) -> bool:
     return len(match.stretches) > 1 and length < _BY_CHANCE
 
 
-def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    """Rows that changed and their neighbours, as lines, those that seem broken joined."""
-    differ = [
-        number for number, row in enumerate(after) if number >= len(before) or before[number] != row
-    ]
-    first = max(0, differ[0] - _AROUND) if differ else 0
-    last = differ[-1] + 1 + _AROUND if differ else 0
-    rows = after[first:last]
-    plain = [canonical(row) for row in rows]
-    joined = [
-        text
-        for text, segments in joined_rows(
-            [line_of(RowCopy(list(row), [], wrapped=False)) for row in rows]
-        )
-        if len(segments) > 1
-    ]
-    return "\n".join([*plain, *joined, ""])
+class _Shown:
+    """What comes to stand on the screen, as text, each picture of it once.
+
+    Args:
+        emulator: makes the screens.
+        size: of the terminal at the start.
+    """
+
+    def __init__(self, emulator: EmulatorFactory, size: Size) -> None:
+        self._screen = emulator(size)
+        self._cols = size.cols
+        self._rows: Sequence[str] = ()
+        self._seen: set[tuple[str, ...]] = set()
+        self._seen_length = 0
+
+    def feed(self, data: bytes) -> Iterator[str]:
+        """Rows that changed after every few hundred bytes, and their neighbours."""
+        for start in range(0, len(data), _STEP):
+            self._screen.feed(data[start : start + _STEP])
+            before, self._rows = self._rows, self._read()
+            text = self._changed(before, self._rows)
+            if text:
+                yield text
+
+    def resize(self, size: Size) -> None:
+        """The terminal takes another size."""
+        self._screen.resize(size)
+        self._cols = size.cols
+        self._rows = self._read()
+
+    def _read(self) -> Sequence[str]:
+        if isinstance(self._screen, PyteEmulator):
+            return self._screen.text()  # what a snapshot says, without its styles
+        return self._screen.snapshot().rows
+
+    def _changed(self, before: Sequence[str], after: Sequence[str]) -> str:
+        differ = [
+            number
+            for number, row in enumerate(after)
+            if number >= len(before) or before[number] != row
+        ]
+        if not differ:
+            return ""
+        rows = tuple(after[max(0, differ[0] - _AROUND) : differ[-1] + 1 + _AROUND])
+        if rows in self._seen:
+            return ""
+        self._seen_length += sum(map(len, rows))
+        if self._seen_length > _MOST_REMEMBERED:
+            self._seen.clear()
+            self._seen_length = 0
+        self._seen.add(rows)
+        return "\n".join([*map(canonical, rows), *self._joined(rows), ""])
+
+    def _joined(self, rows: Sequence[str]) -> Iterator[str]:
+        """Rows that seem broken, joined."""
+        first = 0
+        for number in range(1, len(rows) + 1):
+            if number < len(rows) and follows(rows[number - 1], rows[number], self._cols):
+                continue
+            if number - first > 1:
+                lines = [
+                    line_of(RowCopy(row.ljust(self._cols), (), wrapped=False))
+                    for row in rows[first:number]
+                ]
+                for text, segments in joined_rows(lines):
+                    if len(segments) > 1:
+                        yield text
+            first = number

@@ -70,6 +70,10 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "image@sha256 icon@2x.png",
         "curl -u Some::Module",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "scipy/_highs_bindings.cpython-311-x86_64-linux-gnu.so",
+        "ghs_bindings.cpython-311-x86_64-linux-gnu.so",
+        "/usr/lib/systemd/system/getty@tty1.service and systemd.be@latin.catalog",
+        "machine example.com login myself password secret",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:

@@ -223,3 +223,12 @@ def test_frames_of_another_emulator_are_masked_cell_for_cell(key: str) -> None:
     assert masked[2] == rows[2]
     assert not any(key[at : at + 8] in "".join(masked) for at in range(len(key) - 8))
     assert scrubber.rows(("nothing",)) == ("nothing",)
+
+
+def test_neither_words_nor_pieces_of_addresses_are_learnt() -> None:
+    """What a rule found is looked for elsewhere only when it cannot be meant otherwise."""
+    scrubber = default_scrubber()
+    scrubber.text("https://someone:orange@host/ bob42@services.corp.example.io", channel="x")
+    text = "an orange, and all services.corp of it"
+
+    assert scrubber.text(text, channel="x") == text
