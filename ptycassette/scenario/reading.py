@@ -24,6 +24,8 @@ from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]
 
+_PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
+_REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
 
 
@@ -54,8 +56,16 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files, for editors."""
+    """The JSON Schema of scenario files, for editors: bound ones, with their pins."""
     schema = msgspec.json.schema(Scenario)
+    scenario = schema["$defs"]["Scenario"]
+    scenario["required"] = [*scenario["required"], *_PINS]
+    for field in _PINS:
+        scenario["properties"][field] = {"type": "string", "minLength": 1}
+    groups = scenario["properties"]["groups"]
+    groups["minProperties"] = 1
+    groups["additionalProperties"]["minItems"] = 1
+    scenario["properties"]["replay_mode"]["enum"] = sorted(_REPLAY_MODES)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "ptycassette scenario",
@@ -66,12 +76,12 @@ def scenario_schema() -> dict[str, Any]:
 def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911 - one per rule
     """What types alone cannot say; None when all is well."""
     if bound:
-        for field in ("cassette_path", "expected_manifest_id", "expected_content_digest"):
+        for field in _PINS:
             if not getattr(scenario, field):
                 return f"{field} is missing: a scenario is bound to one recording"
     if not scenario.groups:
         return "there is no group: a scenario that checks nothing cannot fail"
-    if scenario.replay_mode not in {"realtime", "scaled", "collapsed"}:
+    if scenario.replay_mode not in _REPLAY_MODES:
         return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
     for name, normaliser in scenario.normalisers.items():
         if name in BUILT_IN:

@@ -518,6 +518,11 @@ def test_repinning_refuses_what_it_cannot_do(text: str, message: str) -> None:
 def test_the_schema_describes_every_predicate() -> None:
     """Editors complete and complain by it."""
     schema = scenario_schema()
+    scenario = schema["$defs"]["Scenario"]
+    pins = {"cassette_path", "expected_manifest_id", "expected_content_digest"}
+    assert pins <= set(scenario["required"])
+    assert scenario["properties"]["groups"]["minProperties"] == 1
+    assert scenario["properties"]["groups"]["additionalProperties"]["minItems"] == 1
     tags = set(re.findall(r"'const': '(\w+)'", str(schema))) | set(
         re.findall(r"'enum': \['(\w+)'\]", str(schema))
     )
