@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ptycassette.host.library import forget_starts
 from ptycassette.host.modes import mode_named
 from ptycassette.host.shims import ShimConfig, make_shims
 from ptycassette.model.visible import visible
@@ -36,19 +37,22 @@ def command(
     """Make an executable for each PROGRAM that plays a cassette of the library.
 
     Put the directory first on PATH. In the modes that record, the shim runs the
-    real program found further along PATH through the recorder.
+    real program found further along PATH through the recorder. Which session of a
+    library is next begins anew.
     """
     if mode is not None:
         mode_named(mode, where="--mode")
     parse_settings([*options, "any"]).matching()  # complain now, not in a test
     place = Path(directory).absolute()
+    kept = Path(state).absolute() if state else place / ".ptycassette-state"
     config = ShimConfig(
         library=str(Path(library).absolute()),
-        state=str(Path(state).absolute() if state else place / ".ptycassette-state"),
+        state=str(kept),
         mode=mode,
         report=str(Path(report).absolute()) if report else "",
         options=options,
     )
+    forget_starts(kept)
     for path in make_shims(place, programs, config):
         click.echo(visible(str(path)))
     return 0

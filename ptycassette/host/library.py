@@ -43,9 +43,10 @@ from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import order_named, strategy_named
 
-__all__ = ["Chosen", "Library", "Start"]
+__all__ = ["Chosen", "Library", "Start", "forget_starts"]
 
 RULES_FILE = "library.yaml"
+STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20
 
 
@@ -277,7 +278,7 @@ class Library:
     def _count(self, key: str) -> int:
         """How often ``key`` was counted before; counts it. Safe among processes."""
         self._state.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._state / "starts.json", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(self._state / STARTS_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             counts = json.loads(file.read() or "{}")
@@ -287,6 +288,11 @@ class Library:
             file.truncate()
             file.write(json.dumps(counts))
         return before
+
+
+def forget_starts(state: Path) -> None:
+    """Begin anew: the next start of each rule is its first."""
+    (state / STARTS_FILE).unlink(missing_ok=True)
 
 
 def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per condition

@@ -197,6 +197,17 @@ def test_the_recording_names_the_program_and_not_the_shim(desk: Desk) -> None:
     assert cassette.manifest.harness.name == "agent"
 
 
+def test_making_the_shims_again_begins_the_sessions_anew(desk: Desk) -> None:
+    """Else the second run of a test suite would ask for a session too many."""
+    desk.talk("auto")
+    (desk.library / "library.yaml").write_text("rules: [{cassettes: [agent-one]}]\n")
+    first, second = desk.talk("replay"), desk.run("replay", "one")
+    assert main(["shim", "--dir", str(desk.bin), "--library", str(desk.library), "agent"]) == 0
+
+    assert desk.talk("replay") == first
+    assert "this is start 2" in second.stderr
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", ""])
 def test_a_shim_has_the_plain_name_of_a_program(desk: Desk, name: str) -> None:
     """Nothing is written elsewhere."""
