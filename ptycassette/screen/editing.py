@@ -81,6 +81,12 @@ class Editing(Core):
             if x == 0:
                 row.wrapped = False
             return
+        row = buf.rows[buf.y]
+        plain = not private and not self.origin and row.origins is None
+        if how == 2 and plain and len(row.chars) == self.columns:
+            row.share(buf.blank(self.pen.erase))
+            row.wrapped = False
+            return
         self._restrict(self.columns)
         match how:
             case 0:

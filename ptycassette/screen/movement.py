@@ -131,8 +131,14 @@ class Movement(Core):
     def cursor_up(self, count: int | None = None) -> None:
         """CUU: not past the top margin when below it."""
         count = count or 1
-        room = self.buf.y - self.buf.top
-        self._move_by(0, -(min(room, count) if room >= 0 else count))
+        buf = self.buf
+        room = buf.y - buf.top
+        if self.origin:
+            self._move_by(0, -(min(room, count) if room >= 0 else count))
+            return
+        if buf.x >= self.columns:
+            buf.x = self.columns - 1
+        buf.y = max(buf.y - count, buf.top if room >= 0 else 0)
 
     def cursor_down(self, count: int | None = None) -> None:
         """CUD: not past the bottom margin when above it."""
