@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ptycassette.errors import DiagnosticError, MissingFileError
-from ptycassette.format.artifacts import check_entries
+from ptycassette.errors import DiagnosticError, MissingFileError, TruncatedError
+from ptycassette.format.artifacts import GIT_HINT, check_entries
 from ptycassette.format.documents import decode_document
 from ptycassette.format.layout import (
     DIAGNOSTIC,
@@ -27,6 +27,7 @@ from ptycassette.format.layout import (
 )
 from ptycassette.format.limits import Limits
 from ptycassette.format.manifest import ManifestPage, decode_manifest
+from ptycassette.format.manifest_digest import MANIFEST_DIGEST_KEY
 from ptycassette.host.directory_handle import DirectoryHandle, FileHandle
 from ptycassette.model import (
     DiscoveryRecord,
@@ -70,20 +71,29 @@ def open_checked(
             entries = directory.entries(limits)
             _check_is_cassette(entries, directory.place)
             with directory.open(MANIFEST) as file:
+                data = file.read_document(limits)
                 page = decode_manifest(
-                    file.read_document(limits),
+                    data,
                     where=file.place,
                     expect_id=expect_id,
                     expect_sha256=expect_sha256,
                     require_emulator=require_emulator,
                     limits=limits,
                 )
+                _check_whole(data, page, file.place)
             check_entries(entries, page.artifacts, place=directory.place)
             _open_files(directory, entries, page, files, limits)
             return OpenedFiles(page, files, _read_documents(files, limits))
         except BaseException:
             _close_all(files)
             raise
+
+
+def _check_whole(data: bytes, page: ManifestPage, place: str) -> None:
+    """A manifest that pins itself ends with a newline, which no digest of its values covers."""
+    pinned = (page.manifest.optional or {}).get(MANIFEST_DIGEST_KEY) is not None
+    if pinned and not data.endswith(b"\n"):
+        raise TruncatedError("the last newline is missing", where=place, hint=GIT_HINT)
 
 
 def _close_all(files: dict[str, FileHandle]) -> None:

@@ -516,7 +516,7 @@ def test_the_output_may_be_pinned_twice(copy: Callable[[str], Path], length: int
     document = json.loads((path / "manifest.json").read_bytes())
     pin = {"sha256": document["content_digest"]["sha256"], "bytes": length}
     document["optional"]["artifacts"]["output.raw"] = pin
-    (path / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    (path / "manifest.json").write_text(json.dumps(document) + "\n", encoding="utf-8")
 
     if length == 7:
         with open_cassette(path) as cassette:
