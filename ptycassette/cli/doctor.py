@@ -21,8 +21,9 @@ FAILED_STATUS = 1
 
 
 @click.command("doctor")
+@click.option("--versions", is_flag=True, help="Ask each agent CLI for its version (seconds).")
 @json_option
-def command(as_json: bool) -> int:
+def command(versions: bool, as_json: bool) -> int:
     """Say what works on this machine and what is missing.
 
     Ends with 0 when recording and replaying can work, with 1 when something
@@ -35,7 +36,7 @@ def command(as_json: bool) -> int:
 
     checks = tuple(
         Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
-        for one in examine()
+        for one in examine(versions=versions)
     )
     ok = all(check.status != "fail" for check in checks)
     if as_json:

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.harness_files import installed
+from ptycassette.host.harness_files import Installed, installed
 from ptycassette.host.journal_file import SUFFIX
 from ptycassette.host.staging import state_dir
 from ptycassette.model import Size
@@ -47,8 +47,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None = None
 
 
-def examine() -> Iterator[Finding]:
-    """All findings, in the order in which one would look."""
+def examine(*, versions: bool = False) -> Iterator[Finding]:
+    """All findings, in the order in which one would look.
+
+    Args:
+        versions: start each agent CLI to ask for its version, which takes seconds.
+    """
     yield _python()
     yield Finding(name="platform", status="ok", detail=f"{platform.system()} {platform.machine()}")
     yield from _libraries()
@@ -61,7 +65,7 @@ def examine() -> Iterator[Finding]:
     yield _emulators()
     yield from _extras()
     yield _programs()
-    yield _agents()
+    yield _agents(versions=versions)
 
 
 def _python() -> Finding:
@@ -225,12 +229,28 @@ def _programs() -> Finding:
     return Finding(name="programs", status="ok", detail=f"{', '.join(found) or 'none'}{absent}")
 
 
-def _agents() -> Finding:
-    """Which agent CLIs are here of those that a profile knows."""
-    known = list(installed(versions=False))
-    here = [f"{one.name} ({one.binary})" for one in known if one.binary is not None]
-    missing = [one.name for one in known if one.binary is None]
+def _agents(*, versions: bool) -> Finding:
+    """Which agent CLIs are here of those that a profile knows, the user's own profiles too."""
+    known = list(installed(versions=versions))
+    here = [_told(one) for one in known if one.binary is not None]
+    missing = [one.name for one in known if one.binary is None and one.problem is None]
+    wrong = [one.problem for one in known if one.problem is not None]
     detail = f"known and installed: {', '.join(here) or 'none'}"
     if missing:
         detail += f"; known, not installed: {', '.join(missing)}"
+    if wrong:
+        return Finding(
+            name="agent CLIs",
+            status="warn",
+            detail=f"{detail}; profiles that cannot be read: {'; '.join(wrong)}",
+            hint="correct the file (docs/harnesses.md), or remove it",
+        )
     return Finding(name="agent CLIs", status="ok", detail=detail)
+
+
+def _told(one: Installed) -> str:
+    """A CLI with its path and, where it was asked for, its version."""
+    if one.version is None:
+        return f"{one.name} ({one.binary})"
+    untried = "" if one.known else f", tried with {' '.join(one.tested)}"
+    return f"{one.name} ({one.binary}, {one.version}{untried})"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.errors import NotFoundError, UnreadableError
+from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
 from ptycassette.host.harness_probe import ask_version
 from ptycassette.host.plain_file import read_plain
@@ -26,27 +26,46 @@ __all__ = [
     "builtin_profiles",
     "find_binary",
     "installed",
+    "known_profiles",
     "load_probe",
     "load_profile",
 ]
 
 _MAX_BYTES = 1 << 20
+_PATIENCE_S = 20.0
 _PACKAGE = "ptycassette.harness"
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not."""
+    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not.
+
+    ``problem`` says why a profile of the user's own cannot be read.
+    """
 
     name: str
     title: str
     binary: str | None = None
     version: str | None = None
     tested: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the version is one that the profile was tried with, as far as that is known."""
+        if self.version is None or not self.tested:
+            return True
+        return any(one in self.version for one in self.tested)
 
 
 def builtin_profiles() -> tuple[str, ...]:
     """The names of the built-in profiles."""
     return _names("profiles")
+
+
+def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of all profiles: built in, and the user's own."""
+    own = _own_folder("harnesses", os.environ if env is None else env)
+    return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
 
 
 def builtin_probes() -> tuple[str, ...]:
@@ -88,18 +107,25 @@ def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
     return next((one for one in found if one is not None), None)
 
 
-def installed(*, path: str | None = None, versions: bool = True) -> Iterator[Installed]:
-    """What is installed of the CLIs that the built-in profiles know."""
-    for name in builtin_profiles():
-        profile = load_profile(name, env={})
+def installed(
+    *, path: str | None = None, versions: bool = True, env: Mapping[str, str] | None = None
+) -> Iterator[Installed]:
+    """What is installed of the CLIs that profiles know, the built-in ones and the user's own."""
+    for name in known_profiles(env):
+        try:
+            profile = load_profile(name, env=env)
+        except CassetteError as wrong:
+            yield Installed(name=name, title=name, problem=str(wrong).split("\n")[0])
+            continue
         if not profile.binaries:
             continue
         binary = find_binary(profile, path=path)
+        asked = versions and binary is not None
         yield Installed(
             name=profile.name,
             title=profile.title,
             binary=binary,
-            version=ask_version(Path(binary)) if binary is not None and versions else None,
+            version=ask_version(Path(binary or ""), timeout_s=_PATIENCE_S) if asked else None,
             tested=profile.version_query.tested,
         )
 
@@ -109,12 +135,17 @@ def _names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(one.name[:-5] for one in entries if one.name.endswith(".toml")))
 
 
+def _own_folder(folder: str, env: Mapping[str, str]) -> Path:
+    """Where the user's own files of a kind lie."""
+    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
+    return Path(base) / "ptycassette" / folder
+
+
 def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> tuple[str, str]:
     """Where a file was found, and its text."""
     if "/" in name or name.endswith(".toml"):
         return name, _text(Path(name))
-    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
-    own = Path(base) / "ptycassette" / user_folder / f"{name}.toml"
+    own = _own_folder(user_folder, env) / f"{name}.toml"
     if own.is_file():
         return str(own), _text(own)
     if name in _names(folder):

@@ -92,9 +92,44 @@ def test_programs_are_looked_up(tmp_path: Path) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\necho codex-cli 9.9\n")
     program.chmod(0o755)
-    found = {one.name: one for one in installed(path=str(tmp_path), versions=False)}
+    found = {one.name: one for one in installed(path=str(tmp_path), versions=False, env={})}
 
     assert find_binary(load_profile("codex", env={}), path=str(tmp_path)) == str(program)
     assert found["codex"].binary == str(program)
     assert found["gemini"].binary is None
     assert "generic" not in found
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> dict[str, str]:
+    """An environment with a profile of the user's own, and a broken one."""
+    folder = tmp_path / "config" / "ptycassette" / "harnesses"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_text(
+        "version = 1\nname = 'mine'\ntitle = 'My CLI'\nbinaries = ['mine']\n"
+        "version_query.tested = ['1.0']\nscreens.ready = { contains = ['>'] }\n"
+    )
+    (folder / "torn.toml").write_text("version = ")
+    return {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+
+@pytest.mark.parametrize(("told", "known"), [("mine 1.0", True), ("mine 2.0", False)])
+def test_the_users_own_profiles_are_known_too(
+    told: str, known: bool, own: dict[str, str], tmp_path: Path
+) -> None:
+    """With the version that the program says, and whether the profile was tried with it."""
+    program = tmp_path / "mine"
+    program.write_text(f"#!/bin/sh\necho {told}\n")
+    program.chmod(0o755)
+    found = {one.name: one for one in installed(path=str(tmp_path), env=own)}
+
+    assert (found["mine"].version, found["mine"].known) == (told, known)
+    assert found["codex"].binary is None
+
+
+def test_a_profile_that_cannot_be_read_is_told(own: dict[str, str], tmp_path: Path) -> None:
+    """The others are listed all the same."""
+    found = {one.name: one for one in installed(path=str(tmp_path), versions=False, env=own)}
+
+    assert "torn.toml" in (found["torn"].problem or "")
+    assert found["mine"].problem is None

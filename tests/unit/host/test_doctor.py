@@ -16,6 +16,7 @@ import pytest
 from ptycassette.errors import UsageError
 from ptycassette.host import doctor
 from ptycassette.host.doctor import Finding, examine
+from ptycassette.host.harness_files import Installed
 from ptycassette.screen import default_emulator
 
 
@@ -164,3 +165,30 @@ def test_emulators_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "available_backends", lambda: ("pyte", "ghostty"))
 
     assert _finding("emulators").detail.endswith("; usable: pyte; not installed: ghostty")
+
+
+def test_agent_clis_are_listed_with_versions_where_they_were_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is here, what is not, what is newer than what the profile was tried with."""
+    known = [
+        Installed(name="a", title="A", binary="/bin/a"),
+        Installed(name="b", title="B", binary="/bin/b", version="b 2", tested=("1", "1.5")),
+        Installed(name="c", title="C", binary="/bin/c", version="c 1", tested=("1",)),
+        Installed(name="d", title="D"),
+    ]
+    monkeypatch.setattr(doctor, "installed", lambda *, versions: known)
+
+    assert _finding("agent CLIs").detail == (
+        "known and installed: a (/bin/a), b (/bin/b, b 2, tried with 1 1.5), c (/bin/c, c 1)"
+        "; known, not installed: d"
+    )
+
+
+def test_a_broken_profile_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the file that is wrong."""
+    broken = Installed(name="x", title="x", problem="x.toml: no TOML")
+    monkeypatch.setattr(doctor, "installed", lambda *, versions: [broken])
+
+    found = _finding("agent CLIs")
+    assert (found.status, "x.toml: no TOML" in found.detail) == ("warn", True)
