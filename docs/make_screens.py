@@ -1,12 +1,16 @@
 """Make the pictures of the viewer that the documentation shows: ``python docs/make_screens.py``.
 
-Each is the real app on a recording of ``fixtures/agents``, driven by its own keys.
+Each is the real app on a recording of ``fixtures/agents``, driven by its own keys. The report of
+divergences is that of a real stand-in, which was asked about another file.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from ptycassette_viewer.app import ViewerApp
@@ -24,17 +28,23 @@ SCREENS = (
     ("viewer-bytes", ("codex-tui",), (150, 38), "g # 7 6 enter p tab tab"),
     ("viewer-search", ("codex-tui",), (120, 36), "slash w a l n u t s enter n"),
     ("viewer-narrow", ("gemini-tui",), (80, 24), "7 p tab"),
-    ("viewer-compare", ("codex-tui", "codex-account"), (160, 38), "e e"),
+    ("viewer-divergences", ("codex-tui",), (150, 38), "d p tab tab tab tab tab"),
+    ("viewer-no-color", ("codex-tui",), (120, 36), "slash w a l n u t s enter n p tab"),
+    ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "8 d"),
     ("viewer-browse", ("",), (110, 24), ""),
 )
 
 
 async def picture(
-    names: tuple[str, ...], size: tuple[int, int], keys: list[str], title: str
+    names: tuple[str, ...],
+    size: tuple[int, int],
+    keys: list[str],
+    title: str,
+    report: Path | None = None,
 ) -> str:
     """The app after some keys, as SVG."""
     other = AGENTS / names[1] if len(names) > 1 else None
-    app = ViewerApp(AGENTS / names[0], other=other)
+    app = ViewerApp(AGENTS / names[0], other=other, report=report)
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         await _rest(app)
@@ -64,15 +74,38 @@ async def _rest(app: ViewerApp) -> None:
             return
 
 
+def diverged(folder: Path) -> Path:
+    """The report of a stand-in that was asked something else than was recorded."""
+    report = folder / "report.json"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "ptycassette", "stand-in", "--lenient", "--ignore-size"),
+            *("--report", str(report), str(AGENTS / "codex-tui")),
+        ],
+        input=b"What does todo.txt say?\r",
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return report
+
+
 def main() -> None:
     """Write all pictures."""
     os.chdir(DOCS.parent)  # so that the pictures show short paths
     OUT.mkdir(exist_ok=True)
-    for name, recordings, size, keys in SCREENS:
-        words = " ".join(str(Path("fixtures") / "agents" / word) for word in recordings)
-        title = f"ptycassette view {words}".rstrip("/")
-        svg = asyncio.run(picture(recordings, size, keys.split(), title))
-        (OUT / f"{name}.svg").write_text(svg, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        report = diverged(Path(folder))
+        for name, recordings, size, keys in SCREENS:
+            words = " ".join(str(Path("fixtures") / "agents" / word) for word in recordings)
+            title = f"ptycassette view {words}".rstrip("/")
+            shown = report if name.endswith("divergences") else None
+            title += " --report report.json" if shown else ""
+            os.environ.pop("NO_COLOR", None)
+            if name.endswith("no-color"):
+                os.environ["NO_COLOR"] = "1"
+            svg = asyncio.run(picture(recordings, size, keys.split(), title, shown))
+            (OUT / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

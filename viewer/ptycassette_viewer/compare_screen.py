@@ -151,7 +151,7 @@ class CompareScreen(TextualScreen[None]):
                     yield Static(
                         visible(session.source.name, limit=60), classes="name", markup=False
                     )
-                    yield ScreenView(id=f"stage-{which}")
+                    yield ScreenView(id=f"stage-{which}", follows=False)
         yield Timeline(self.sessions[0].index, id="timeline")
         yield self._status
         yield Footer()

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from ptycassette_viewer.divergences import Divergence
@@ -22,7 +23,7 @@ class DivergencesPanel(Panel):
     label = "Divergences"
     DEFAULT_CSS = """
     DivergencesPanel > VirtualList { height: 1fr; }
-    DivergencesPanel > #divergence-text { height: auto; max-height: 60%; padding: 0 1; }
+    DivergencesPanel > VerticalScroll { height: 55%; padding: 0 1; border-top: solid $panel; }
     """
 
     def __init__(self, divergences: tuple[Divergence, ...], *, id: str | None = None) -> None:  # noqa: A002
@@ -36,7 +37,8 @@ class DivergencesPanel(Panel):
         count = len(self._divergences)
         yield Static(f"{count} from what was recorded (d next, D last)", classes="panel-title")
         yield self.list
-        yield Static(id="divergence-text", markup=False)
+        with VerticalScroll(can_focus=False):
+            yield Static(id="divergence-text", markup=False)
 
     def _row(self, number: int) -> Text:
         found = self._divergences[number]

@@ -35,11 +35,16 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     pattern: reactive[Pattern | None] = reactive(None)
     different: reactive[dict[int, frozenset[int]]] = reactive(dict)
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - as all widgets name it
+    def __init__(
+        self,
+        *,
+        follows: bool = True,
+        id: str | None = None,  # noqa: A002 - as all widgets name it
+    ) -> None:
         super().__init__(id=id)
         self._hurried: Pattern | None = None
         self._painted: dict[int, tuple[object, object, object, Strip]] = {}
-        self._follows = True
+        self._follows = follows
 
     def watch_screen_shown(self, before: Screen | None, after: Screen | None) -> None:
         """Repaint the rows that changed, or all of them."""
