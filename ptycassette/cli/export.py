@@ -48,6 +48,13 @@ FORMATS = {".svg": "svg", ".cast": "asciicast", ".txt": "text"}
 )
 @click.option("--still", is_flag=True, help="svg: the last frame alone, no animation.")
 @click.option("--with-input", is_flag=True, help="asciicast: also what was typed.")
+@click.option(
+    "--scrollback",
+    type=click.IntRange(0, 1_000_000),
+    metavar="ROWS",
+    help="text: instead of the frames the last screen, and above it up to so many rows that"
+    " scrolled off.",
+)
 @allow_unscrubbed_option
 def command(
     cassette: str,
@@ -58,6 +65,7 @@ def command(
     theme: str,
     still: bool,
     with_input: bool,
+    scrollback: int | None,
     allow_unscrubbed: bool,
 ) -> None:
     """Write CASSETTE as an animated SVG, an asciicast, or the text of its screens.
@@ -73,7 +81,7 @@ def command(
         if chosen == "svg":
             parts = _svg(source, title=title, idle_s=idle_limit, theme=theme, still=still)
         elif chosen == "text":
-            parts = _text(source)
+            parts = _text(source) if scrollback is None else _scrolled(source, scrollback)
         else:
             parts = _asciicast(
                 source,
@@ -152,6 +160,25 @@ def _text(source: Cassette) -> Iterator[bytes]:
         yield f"--- {t_us / 1_000_000:.3f} s\n".encode()
         for row in screen.text.split("\n"):
             yield visible(row).encode() + b"\n"
+
+
+def _scrolled(source: Cassette, scrollback: int) -> Iterator[bytes]:
+    """The rows that scrolled off the main screen, and the screen at the end."""
+    from ptycassette.host.player_views import feed_event
+    from ptycassette.model import Size
+    from ptycassette.model.visible import visible
+    from ptycassette.screen import PyteEmulator
+
+    terminal = source.manifest.terminal
+    size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
+    emulator = PyteEmulator(size, scrollback=scrollback)
+    for event in source.events():
+        feed_event(emulator, event)
+    rows = [*emulator.scrollback(), *emulator.snapshot().rows]
+    while rows and not rows[-1]:
+        rows.pop()
+    for row in rows:
+        yield visible(row).encode() + b"\n"
 
 
 def _asciicast(

@@ -21,6 +21,7 @@ def shown(data: bytes, *, cols: int = 30) -> str:
     [
         (b"a\x1b[<1ub\x1b[=5;1uc\x1b[>4;2md", "abcd"),
         (b"a\x1b[1 qb\x1b[!pc\x1b[?$pd", "abcd"),
+        (b'a\x1b[>cb\x1b[?4mc\x1b[61"pd\x1b Fe', "abcde"),
         (b"a\x1b[3;1\x1b[2Gb", "ab"),
         (b"a\x1b[3\x18Gb", "aGb"),
         (b"a\x1b[3\x1aGb", "aGb"),

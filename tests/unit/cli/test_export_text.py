@@ -1,0 +1,41 @@
+"""``export`` to text: frames, or everything that scrolled by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.model import Output, Resized, Size
+from ptycassette.testing import manifest_of, write_cassette
+
+
+@pytest.fixture
+def scrolled(tmp_path: Path) -> Path:
+    """Nine lines on a screen of four rows, and a visit to the alternate screen."""
+    path = tmp_path / "scrolled"
+    lines = b"".join(b"line %d\r\n" % number for number in range(1, 9))
+    write_cassette(
+        path,
+        Output(0, lines),
+        Output(1, b"\x1b[?1049h\x1b[Helsewhere\x1b[?1049l"),
+        Resized(2, Size(rows=3, cols=20)),
+        Output(3, b"the \x1b[1mend\xe2\x80\xae"),
+        manifest=manifest_of(size=Size(rows=4, cols=20)),
+    )
+    return path
+
+
+@pytest.mark.parametrize(("rows", "first"), [(100, 1), (2, 5), (0, 7)])
+def test_rows_that_scrolled_off_stand_above_the_last_screen(
+    rows: int, first: int, run: Callable[..., Any], scrolled: Path
+) -> None:
+    """As many as were asked for, without what was drawn elsewhere, made visible."""
+    text = run("export", scrolled, "-", "-f", "text", "--scrollback", rows).text
+
+    assert text.splitlines() == [
+        *(f"line {number}" for number in range(first, 9)),
+        "the end\\u202e",
+    ]
