@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,7 @@ CALLS = (
 )  # fmt: skip
 SYNCS = {"fsync", "fdatasync"}
 FAULTS = {"ENOSPC": errno.ENOSPC, "EIO": errno.EIO, "EINTR": errno.EINTR, "short": None}
+KILLED = -1
 LINES = [b"line %d\r\n" % number for number in range(4)]
 EVENTS = [*(Output(number, line) for number, line in enumerate(LINES)), Noted(9, {"a": 1})]
 
@@ -68,6 +70,8 @@ class Disk:
             if self.count != self.at:
                 return real(*args, **kwargs)
             self.failed = name
+            if self.fault == KILLED:
+                os.kill(os.getpid(), signal.SIGKILL)
             if self.fault is not None:
                 raise OSError(self.fault, os.strerror(self.fault))
             if name == "write":
@@ -336,6 +340,32 @@ def test_whatever_call_fails_nothing_is_half_and_nothing_is_lost(
         except (AssertionError, CassetteError) as exc:
             problems.append(f"{exc}: {told}")
 
+    assert problems == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="/proc")  # noqa: PTH112
+@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+def test_a_kill_before_whatever_call_leaves_nothing_half(
+    kind: type[Work], works: Callable[..., Work]
+) -> None:
+    """Forks end by -9 once before each call to the system; nothing of ours can clean up."""
+    calls = run(works(kind), 0, None)[0].count
+    problems = []
+    for at in range(1, calls + 1):
+        work = works(kind)
+        pid = os.fork()
+        if pid == 0:
+            run(work, at, KILLED)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        try:
+            work.check(failed=True)
+        except (AssertionError, CassetteError) as exc:
+            problems.append(f"{exc}: killed before call {at} of {calls}")
+        if status != signal.SIGKILL:
+            problems.append(f"not killed before call {at} of {calls}: {status}")
+
+    assert calls > 5
     assert problems == []
 
 
