@@ -22,7 +22,7 @@ FOUND_STATUS = 6
 @click.option(
     "--auditor",
     multiple=True,
-    type=click.Choice(["gitleaks", "betterleaks", "kingfisher"]),
+    type=click.Choice(["gitleaks", "betterleaks", "kingfisher", "detect-secrets"]),
     help="Also ask this installed scanner. Repeatable.",
 )
 @known_options

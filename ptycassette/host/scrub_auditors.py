@@ -1,9 +1,12 @@
-"""Asks an installed secret scanner for its opinion: gitleaks, betterleaks, kingfisher.
+"""Asks an installed secret scanner for its opinion.
 
 An auditor is a program of its own with rules of its own. It reads bytes, so it
 sees less than our verification does, and it is independent, so it may see what
-we do not know. It is given the directory, no network, and its report is read
-for rule and file alone.
+we do not know. It runs in the directory, is told not to ask the network, and its
+report is read for rule and file alone.
+
+gitleaks, betterleaks and kingfisher are asked as their manuals say; detect-secrets
+without its plug-ins on entropy, which take digests of a manifest for keys.
 """
 
 from __future__ import annotations
@@ -36,6 +39,10 @@ AUDITORS: dict[str, _Argv] = {
         program, "scan", str(path), "--no-validate", "--redact", "--format", "json",
         "--no-update-check",
     ],
+    "detect-secrets": lambda program, _: [
+        program, "scan", "--no-verify", "--all-files", "--disable-plugin=Base64HighEntropyString",
+        "--disable-plugin=HexHighEntropyString", ".",
+    ],
 }  # fmt: skip
 """How each is called: to print JSON with the secrets taken out."""
 
@@ -47,6 +54,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
         NotFoundError: it is not installed.
         SessionError: it failed, so it has no opinion.
     """
+    path = path.absolute()
     program = shutil.which(name)
     if program is None:
         raise NotFoundError(
@@ -56,6 +64,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
     try:
         done = subprocess.run(
             AUDITORS[name](program, path),
+            cwd=path,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
@@ -83,13 +92,21 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
 def _findings(document: Any) -> list[tuple[str, str]]:
     """(rule, file) of each finding, whichever of them wrote the document."""
     if isinstance(document, dict):
-        document = document.get("findings") or []
+        by_file = document.get("results")
+        if isinstance(by_file, dict):
+            document = [
+                one for found in by_file.values() if isinstance(found, list) for one in found
+            ]
+        else:
+            document = document.get("findings") or []
     result = []
     for item in document if isinstance(document, list) else []:
         if not isinstance(item, dict):
             continue
-        rule = item.get("RuleID") or _inside(item, "rule", "id") or item.get("rule_id") or "unknown"
-        file = item.get("File") or _inside(item, "finding", "path") or item.get("path") or ""
+        rule = item.get("RuleID") or _inside(item, "rule", "id") or item.get("rule_id")
+        rule = rule or item.get("type") or "unknown"
+        file = item.get("File") or _inside(item, "finding", "path") or item.get("path")
+        file = file or item.get("filename") or ""
         result.append((str(rule), Path(str(file)).name))
     return result
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
+import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -141,6 +144,24 @@ def test_the_group_of_plug_ins_exists_in_metadata() -> None:
     assert list(importlib.metadata.entry_points(group=scrub_setup.PLUGIN_GROUP)) == []
 
 
+def test_detect_secrets_is_asked_and_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real one, from wherever the command is called; a digest is no finding."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if shutil.which("detect-secrets") is None:
+        pytest.skip("detect-secrets is not installed")
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8" * 2 + "o5P6"
+    write(tmp_path, "dirty/output.raw", f"x {token} y\n")
+    write(tmp_path, "clean/manifest.json", '{"content_digest": "%s"}' % ("0123456789abcdef" * 4))
+    monkeypatch.chdir(tmp_path)
+
+    assert audit("detect-secrets", Path("dirty")) == (
+        "detect-secrets: output.raw: rule GitHub Token",
+    )
+    assert audit("detect-secrets", Path("clean")) == ()
+
+
 def auditor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     """A stand-in for the scanner, which prints what the real one would."""
     program = write(tmp_path, "bin/gitleaks", f"#!/bin/sh\n{script}\n")
@@ -160,6 +181,10 @@ def auditor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
         (
             '{"findings":[{"rule":{"id":"k"},"finding":{"path":"a/b"}},3]}',
             ("gitleaks: b: rule k",),
+        ),
+        (
+            '{"results":{"output.raw":[{"type":"GitHub Token","filename":"output.raw"}],"x":3}}',
+            ("gitleaks: output.raw: rule GitHub Token",),
         ),
     ],
 )
