@@ -24,15 +24,16 @@ from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration
 CAT = ["cat"]
+LONG_S = 60  # a busy machine takes its time to start a program; ten seconds were too few
 OK = ExitStatus(code=0, exited=True, signaled=False)
 
 
 def talk(session: Any, line: str = "hello") -> ExitStatus:
     """What a test of ``cat`` does."""
     session.type(f"{line}\n")
-    session.wait_for_text(f"{line}\n{line}")
+    session.wait_for_text(f"{line}\n{line}", timeout_s=LONG_S)
     session.send_key("ctrl-d")
-    status: ExitStatus = session.wait_exit()
+    status: ExitStatus = session.wait_exit(timeout_s=LONG_S)
     return status
 
 
@@ -223,9 +224,9 @@ def test_functions_and_generators_get_a_session_each_time(cassette: Path) -> Non
 async def async_talk(session: Any) -> ExitStatus:
     """As ``talk``."""
     await session.type("hello\n")
-    await session.wait_for_text("hello\nhello")
+    await session.wait_for_text("hello\nhello", timeout_s=LONG_S)
     await session.send_key("ctrl-d")
-    status: ExitStatus = await session.wait_exit()
+    status: ExitStatus = await session.wait_exit(timeout_s=LONG_S)
     return status
 
 

@@ -121,10 +121,10 @@ def test_a_test_records_and_then_replays(pytester: pytest.Pytester) -> None:
         @pytest.mark.ptycassette(argv=["sh", "-c", "printf '> '; read x; echo you said $x"])
         def test_it(ptycassette_session):
             session = ptycassette_session
-            session.wait_for_text("> ")
+            session.wait_for_text("> ", timeout_s=60)
             session.submit("hello")
-            session.wait_for_text("you said hello")
-            session.wait_exit()
+            session.wait_for_text("you said hello", timeout_s=60)
+            session.wait_exit(timeout_s=60)
     """
     first = run(pytester, source, "--ptycassette-mode=auto")
     manifest = pytester.path / "cassettes/test_one/test_it.cassette/manifest.json"
@@ -143,7 +143,7 @@ def test_a_test_that_fails_keeps_nothing_it_recorded(pytester: pytest.Pytester) 
         import pytest
         pytestmark = pytest.mark.ptycassette(argv=["echo", "hello"])
         def test_fails(ptycassette_session):
-            ptycassette_session.wait_for_text("hello")
+            ptycassette_session.wait_for_text("hello", timeout_s=60)
             assert False
         def test_skips(ptycassette_session):
             pytest.skip("not now")
@@ -163,10 +163,10 @@ def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: 
         @pytest.mark.ptycassette(argv=["sh", "-c", "printf '> '; read x; echo I heard $x"])
         def test_it(ptycassette_session):
             session = ptycassette_session
-            session.wait_for_text("> ")
+            session.wait_for_text("> ", timeout_s=60)
             session.submit("hello")
-            session.wait_for_text("I heard hello")
-            session.wait_exit()
+            session.wait_for_text("I heard hello", timeout_s=60)
+            session.wait_exit(timeout_s=60)
     """
     result = run(pytester, source, "--ptycassette-mode=rerecord")
 

@@ -141,9 +141,9 @@ def test_recording_with_two_workers_records_a_shared_cassette_once(
         @pytest.mark.parametrize("number", range(6))
         def test_it(ptycassette_session, number):
             ptycassette_session.type("hello\\n")
-            ptycassette_session.wait_for_text("hello\\nhello")
+            ptycassette_session.wait_for_text("hello\\nhello", timeout_s=60)
             ptycassette_session.send_key("ctrl-d")
-            ptycassette_session.wait_exit()
+            ptycassette_session.wait_exit(timeout_s=60)
     """
     )
     words = ["-n", "2", "-W", "error", "--strict-markers", "-p", "no:cacheprovider"]
