@@ -131,7 +131,8 @@ class Seeker:
 
     def _show_early(self, wanted: _Wanted) -> bool:
         try:
-            frame = self._session.source.frame_at(wanted.t_us)
+            with self._session.foreground():
+                frame = self._session.source.frame_at(wanted.t_us)
         except CassetteError:  # the background comes to it, and says so
             return False
         if frame is None:

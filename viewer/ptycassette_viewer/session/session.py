@@ -32,7 +32,7 @@ DEFAULT_MEMORY = 300_000_000
 _PROGRAM_BYTES = 110_000_000
 """What Python, the libraries, two emulators and the blocks of files on their way take."""
 _ASIDE_S = 0.002
-_NOTIFY_EVENTS = 2_000
+_NOTIFY_EVENTS = 200
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
