@@ -19,13 +19,15 @@ _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
     r"process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
-    r"[a-z_.]+[(\[].*)\Z",
+    r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,]*\Z")
+_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,}]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
-_CAMEL_CASE = re.compile(r"[a-z]*(?:[A-Z][a-z]+)+\Z")
+_CAMEL_CASE = re.compile(r"(?:[A-Z]{2,5}|[a-z]*)(?:[A-Z][a-z]{2,})+[\]):;,}]*\Z")
+_DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
 _SHORTEST_RANDOM = 8
+_GENERATED = 16
 _TURNS = 0.42
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
@@ -34,20 +36,22 @@ def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
     if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
         return False
-    if text.isdigit() or "(" in text or _COLOUR.match(text):
+    if text.isdigit() or "(" in text or _COLOUR.match(text) or _DOTTED.match(text):
         return False
     has_digit = any(char.isdigit() for char in text)
     mixed = text != text.lower() and text != text.upper() and not text.istitle()
     if has_digit:
         return any(char.isalpha() for char in text) or len(text) >= 8
     return not _IDENTIFIER.match(text) or (
-        mixed and (_turns(text) or (len(text) >= 16 and "." not in text))
+        mixed
+        and not _CAMEL_CASE.match(text)
+        and (_turns(text) or (len(text) >= _GENERATED and "." not in text))
     )
 
 
 def _turns(text: str) -> bool:
     """Whether capitals stand as in no name: there, each begins a word or the name has few."""
-    if len(text) < _SHORTEST_RANDOM or _CAMEL_CASE.match(text):
+    if len(text) < _SHORTEST_RANDOM:
         return False
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
 

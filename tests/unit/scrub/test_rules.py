@@ -74,6 +74,13 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "ghs_bindings.cpython-311-x86_64-linux-gnu.so",
         "/usr/lib/systemd/system/getty@tty1.service and systemd.be@latin.catalog",
         "machine example.com login myself password secret",
+        "if ssh_key==True: return",
+        "# token = 1*tchar",
+        "auth: MultiDomainBasicAuth, password: HTTPBasicAuthHandler",
+        "ParsedCookie::kMaxPairs",
+        "private_key: rust_openssl.x448.X448PrivateKey",
+        "{self.output_key: output}",
+        "authorization = base64.decodebytes(authorization)",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:
