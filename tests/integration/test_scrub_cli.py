@@ -96,6 +96,17 @@ def test_a_leaky_cassette_is_found_and_cleaned(
     assert main(["verify", str(path)]) == 0
 
 
+def test_a_secret_in_the_name_of_a_cassette_is_found(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name is published as well; scrubbing does not rename, so the finding stays."""
+    path = tmp_path / f"{KEY}.cassette"
+    write_cassette(path, Output(0, b"nothing\r\n"), Finished(t_us=5))
+
+    assert main(["verify-scrub", str(path)]) == 6
+    assert "rule anthropic-token" in capsys.readouterr().out
+
+
 def test_scrubbing_keeps_lengths_numbers_and_times(home: Path, tmp_path: Path) -> None:
     """Offsets hold, and argv gets a name for what stood there."""
     path, target = leaky(tmp_path / "t.cassette"), tmp_path / "clean.cassette"
