@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +21,14 @@ from ptycassette_viewer.widgets.cells import fitted
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import drive, press, recording, settled
 
+VECTORS: dict[str, bytes] = runpy.run_path(
+    str(Path(__file__).resolve().parents[2] / "unit" / "safety" / "escape_vectors.py")
+)["VECTORS"]
 EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[6n\x9b5n\x1bP$q\x1b\\\u202e\u200b\x07"
-ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+ACTIVE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def painted(pilot: Pilot[Any]) -> str:
@@ -54,6 +61,39 @@ def test_nothing_of_a_recording_acts_on_the_terminal(make: Callable[..., Path]) 
     assert len(texts) == 9
     assert [ACTIVE.findall(text) for text in texts] == [[]] * 9
     assert "\\e]52" in "".join(texts)
+
+
+@pytest.mark.parametrize("group", range(6))
+def test_no_escape_vector_acts_on_the_terminal(group: int, make: Callable[..., Path]) -> None:
+    """As output, title, key, typed bytes and payload, in every panel, at a few events."""
+    items: list[Output | Typed | Noted] = []
+    for number, vector in enumerate(list(VECTORS.values())[group::6]):
+        text = vector.decode("utf-8", "replace")[:200]
+        at = number * 10_000
+        items += [
+            Output(at, b"before " + vector + b"\x1b\\\x18 after\r\n"),
+            Output(at + 1_000, b"\x1b]2;" + text.encode() + b"\x07\x1b\\\x18"),
+            Typed(at + 2_000, vector, key=text, source=text),
+            Noted(at + 3_000, {"type": text, text: [text, {text: text}]}),
+        ]
+    texts: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "end", "p")
+        first = recording(pilot).query_one(ContentSwitcher).current
+        while True:
+            for seq in range(1, len(items), max(1, len(items) // 4)):
+                recording(pilot).go_to_event(seq)
+                await settled(pilot)
+                texts.append(painted(pilot))
+            await press(pilot, "tab")
+            if recording(pilot).query_one(ContentSwitcher).current == first:
+                break
+
+    drive(make(*items), scenario, size=(160, 40))
+
+    assert len(texts) > 30
+    assert [found for text in texts if (found := ACTIVE.findall(text))] == []
 
 
 def test_a_terminal_of_any_size_is_shown(make: Callable[..., Path]) -> None:
