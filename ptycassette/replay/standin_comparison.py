@@ -72,20 +72,15 @@ class InputComparison:
             if self._state.finished is not None or self.preferred is not None:
                 return False, None
 
-    def reorder(self, upcoming: Sequence[Entry], matcher: EntryMatcher) -> None:
+    def reorder(self, upcoming: Sequence[Entry], matcher: EntryMatcher, now_us: int) -> None:
         """Expect ``upcoming``, the first of which ``matcher`` has seen the keys of."""
         self.upcoming = deque(upcoming)
         self._matcher, self.preferred = matcher, None
-
-    def settle(self, now_us: int) -> None:
-        """Take off the first entry when its matcher has decided."""
-        if self._matcher is not None:
-            self._judge(self._matcher, now_us)
+        self._judge(matcher, now_us)
 
     def give_up(self) -> None:
-        """Do not await the entry that has begun any more."""
-        if self._matcher is not None:
-            self._next()
+        """Do not await the next entry any more."""
+        self._next()
 
     def _next(self) -> None:
         self.upcoming.popleft()

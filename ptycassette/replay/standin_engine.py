@@ -231,21 +231,19 @@ class StandinEngine:
     def _play_first(self, event: Event, now_us: int) -> None:
         """Go on with the exchange that the driver has begun, before the one that is next."""
         matcher, waiting = self._typed.preferred, self._typed.current
-        if matcher is None or waiting is None or self._order is None:
-            raise RuntimeError("no other order is allowed")
+        assert matcher is not None and waiting is not None and self._order is not None  # noqa: S101, PT018 - only a loose order prefers
         before, entry = waiting.entry, matcher.entry
         echoed = [step.line for step in before.steps[: waiting.satisfied] if step.seq < event.seq]
         upcoming = self._order.moved(self._typed.upcoming, entry)
         events = self._order.events(upcoming, echoed=echoed)
         inputs = [e.record for e in events if isinstance(e.record, InputRecord)]
-        self._typed.reorder(upcoming, matcher)
         self._sizes.expect(inputs)
         self._signals.expect(inputs)
         self._events = iter(events)
         self._scheduler = self._scheduled()
         self._moved = True
         self._state.notes.append(f"input {entry.number} came before input {before.number}")
-        self._typed.settle(now_us)
+        self._typed.reorder(upcoming, matcher, now_us)
 
     @property
     def _at_end(self) -> bool:

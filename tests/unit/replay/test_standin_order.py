@@ -208,6 +208,50 @@ def test_in_recorded_time_nothing_waits_for_an_exchange_that_was_played_before()
     assert rig.now < 1_000
 
 
+def test_echo_that_two_lines_do_not_share_is_played() -> None:
+    """Also when the driver thought better of what it had typed."""
+    rig = Rig(*three())
+    rig.send(b"su")
+    rig.send(b"\x7ft")
+    assert rig.output == b"$ sut"
+
+    rig.send(b"op\r")
+    assert rig.output == b"$ sutop[ok]$ "
+
+
+def test_a_driver_that_gives_up_in_the_middle_of_a_moved_line_changed_it() -> None:
+    """The line that it had begun is the one that it is told of."""
+    rig = Rig(*three())
+    rig.send(b"st")
+    rig.engine.input_ended()
+    rig.send(b"")
+
+    assert rig.kinds == ["input-changed"]
+    assert rig.engine.divergences[0].expected is not None
+    assert rig.engine.divergences[0].expected.text == "stop<enter>"
+
+
+def test_more_than_a_later_input_is_not_that_input() -> None:
+    """A key that was recorded alone is not the first letter of a line."""
+    rig = Rig(Output(0, b"$"), Typed(1, b"a\r"), Output(2, b"A"), Typed(3, b"y"),
+              Resized(4, OTHER), Output(5, b"Y"))  # fmt: skip
+    rig.engine.feed(b"yes\r", 0)
+    rig.send(b"")
+
+    assert rig.kinds == ["input-changed"]
+
+
+def test_a_line_that_is_none_of_them_may_still_be_corrected() -> None:
+    """For as long as in strict order."""
+    rig = Rig(*three())
+    todo = rig.send(b"x")
+
+    assert todo == Listen(2_000_000)
+    rig.send(b"\x7fwho\r")
+    assert rig.output == b"$ who[me]$ "
+    assert rig.kinds == []
+
+
 def test_an_unknown_order_is_an_error() -> None:
     """It names those that there are."""
     with pytest.raises(ValueError, match="strict, loose"):
