@@ -1,8 +1,8 @@
 """Hold tests that replay off the network, as far as one process can.
 
 What is reached: Python's own sockets of the test process may connect to this
-machine only. Programs that a test starts, and libraries with sockets of their own,
-are not held back; the header of the test run says so.
+machine only, and look up no other name. Programs that a test starts, and libraries
+with sockets of their own, are not held back; the header of the test run says so.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ def blocked_network() -> Iterator[None]:
     """Within it, connecting to anything but this machine raises ``NetworkBlockedError``."""
     before = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
     own = {name for name in before if name in vars(socket.socket)}
+    look_up = socket.getaddrinfo
     for name, method in before.items():
         setattr(socket.socket, name, _guarded(method))
+    socket.getaddrinfo = _guarded_look_up(look_up)
     try:
         yield
     finally:
+        socket.getaddrinfo = look_up
         for name, method in before.items():
             if name in own:
                 setattr(socket.socket, name, method)
@@ -43,13 +46,29 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(self: socket.socket, *args: Any) -> Any:
         address = args[-1] if args else None
         if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_local(address):
-            raise NetworkBlockedError(
-                f"connecting to {address!r} is blocked while a cassette is replayed; "
-                "allow it with --ptycassette-network=allow"
-            )
+            raise _blocked(f"connecting to {address!r}")
         return method(self, *args)
 
     return guarded
+
+
+def _guarded_look_up(method: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(host: Any, *args: Any, **kwargs: Any) -> Any:
+        name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
+        if name not in {None, "", socket.gethostname()} and not _is_local((name,)):
+            try:
+                ipaddress.ip_address(name.split("%", maxsplit=1)[0])
+            except ValueError:
+                raise _blocked(f"looking up {name!r}") from None
+        return method(host, *args, **kwargs)
+
+    return guarded
+
+
+def _blocked(what: str) -> NetworkBlockedError:
+    return NetworkBlockedError(
+        f"{what} is blocked while a cassette is replayed; allow it with --ptycassette-network=allow"
+    )
 
 
 def _is_local(address: Any) -> bool:

@@ -311,6 +311,26 @@ def test_the_network_is_blocked_in_tests_that_replay(
     outside.assert_outcomes(passed=1)
 
 
+def test_names_of_other_machines_are_not_looked_up(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """The error says what was wanted, and not that a name is unknown."""
+    source = (
+        PASSING
+        + """
+        import socket
+        assert socket.getaddrinfo("127.0.0.1", 80)
+        assert socket.getaddrinfo(None, 80)
+        assert socket.getaddrinfo("192.0.2.1", 80)
+        socket.create_connection(("api.example.com", 443), timeout=0.01)
+    """
+    )
+    result = run(pytester, source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*NetworkBlockedError: looking up 'api.example.com' is blocked*"])
+
+
 def test_a_stale_recording_is_reported_or_fails(pytester: pytest.Pytester) -> None:
     """By its freshness window."""
     manifest = manifest_of()
