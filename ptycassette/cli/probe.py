@@ -106,14 +106,14 @@ def command(
 
 
 def _own_probe(harness: str) -> str:
-    """The built-in probe of a harness."""
-    from ptycassette.host.harness_files import builtin_probes
+    """The probe of a harness: the user's own, else the built-in one."""
+    from ptycassette.host.harness_files import known_probes
 
-    own = [name for name in builtin_probes() if name.startswith(f"{harness}-")]
+    own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
         raise UsageError(
-            f"there is no built-in probe for {harness!r}",
-            hint=f"--probe FILE, or one of: {', '.join(builtin_probes())}",
+            f"there is no probe for {harness!r}",
+            hint=f"--probe FILE, or one of: {', '.join(known_probes())}",
         )
     return own[0]
 

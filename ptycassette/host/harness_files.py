@@ -26,6 +26,7 @@ __all__ = [
     "builtin_profiles",
     "find_binary",
     "installed",
+    "known_probes",
     "known_profiles",
     "load_probe",
     "load_profile",
@@ -71,6 +72,14 @@ def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
 def builtin_probes() -> tuple[str, ...]:
     """The names of the built-in probes: ``HARNESS-WHAT``."""
     return _names("probes")
+
+
+def known_probes(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of all probes: the user's own, then the built-in ones."""
+    own = _own_folder("probes", os.environ if env is None else env)
+    return tuple(
+        dict.fromkeys([*sorted(path.stem for path in own.glob("*.toml")), *_names("probes")])
+    )
 
 
 def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:

@@ -80,7 +80,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         )
         program.chmod(0o755)
         started = subprocess.Popen(
-            [COMMAND, "probe", "small", "--probe", "small-status", *words],
+            [COMMAND, "probe", "small", *words],
             cwd=tmp_path,
             env={
                 "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",

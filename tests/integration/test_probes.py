@@ -346,7 +346,7 @@ def test_watching_asks_until_it_is_stopped() -> None:
         (["codex", "--from", str(AGENTS / "codex-logged-out")], 1, "unauthenticated"),
         (["codex", "--from", "x", "--record", "y"], 2, "do not go with it"),
         (["codex", "--from", "x", "--probe", "gemini-stats"], 2, "for gemini"),
-        (["nobody"], 2, "no built-in probe"),
+        (["nobody"], 2, "no probe for"),
         (["codex", "--max-age", "soon"], 2, "not a duration"),
     ],
 )
