@@ -177,3 +177,31 @@ def test_lines_of_rows_keep_their_order() -> None:
     texts = [text for text, _ in joined_rows(lines)]
 
     assert texts == ["first row", "onetwo"]
+
+
+REPAINT = b"".join(b"\x1b[%d;1Hrow number %d" % (row, row) for row in range(1, 7)) + b"\x1b[2J"
+
+
+def characters(*, found: bool = False, forget: bool = False) -> int:
+    """How many characters are searched when a screen is painted over and over."""
+    cells = OutputCells(Size(6, 30))
+    total = 0
+    for _ in range(4):
+        for view in cells.feed(REPAINT * 1000):
+            total += len(view.text)
+            view.found = found
+        if forget:
+            cells.forget()
+    return total
+
+
+def test_a_picture_in_which_nothing_was_found_is_searched_once() -> None:
+    """A program that paints the same again and again costs what it painted first."""
+    once, always = characters(), characters(found=True)
+
+    assert once < always / 3
+
+
+def test_a_picture_is_searched_again_when_more_is_known() -> None:
+    """What was nothing may be something now."""
+    assert characters() < characters(forget=True)

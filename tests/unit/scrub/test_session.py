@@ -232,3 +232,15 @@ def test_neither_words_nor_pieces_of_addresses_are_learnt() -> None:
     text = "an orange, and all services.corp of it"
 
     assert scrubber.text(text, channel="x") == text
+
+
+def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
+    meta: SessionMeta, key: str
+) -> None:
+    """However often the row was painted: it was searched once, before anybody knew."""
+    halves = key[30:36], key[36:42]
+    row = f"\x1b[3;7H{halves[1]}\x1b[3;1H{halves[0]}\x1b[2J".encode()
+    events = [*(Output(at, row * 50) for at in range(100)), Output(100, key.encode())]
+    after = b"".join(event.data for event in scrub(meta, events) if isinstance(event, Output))
+
+    assert not any(half.encode() in after for half in halves)

@@ -71,3 +71,13 @@ def test_a_session_is_swept_for_what_is_learnt_late(meta: SessionMeta, key: str)
 
     assert isinstance(first, Output)
     assert first.data == b"\x1b[5;10H" + b"x" * 20 + b"\r\n"
+
+
+def test_what_was_left_out_may_have_stood_anywhere() -> None:
+    """Then everything up to the last lesson is looked over again."""
+    trail = Trail()
+    trail.add(3, [VALUE.text[5:15]])
+    trail.learn(7, [VALUE])
+    trail.repeats = True
+
+    assert trail.again() == 7
