@@ -38,6 +38,7 @@ _PUBLIC_NAME = re.compile(
     r"token_type|key_id|auth_mode|.*_type|.*_at|.*_expires(?:_in)?|scopes?)$",
     re.IGNORECASE,
 )
+_MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
 _PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
 _HOSTS = ("HOSTNAME", "HOST", "COMPUTERNAME", "NAME")
@@ -116,6 +117,8 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
         yield KnownValue(value, rule.name, rule.placeholder, rule.public, pieces=pieces)
     elif secret_name(name) and not _PATHLIKE.match(value) and not value.isdigit():
         yield from _lines(value, "environment", "<secret>")
+    elif _MODEL_NAME.search(name):
+        return  # claude-sonnet-4-5 looks random, and is on every screen of the CLI that it names
     elif is_random(value) and not _PATHLIKE.match(value) and " " not in value and len(value) >= 16:
         yield KnownValue(value, "environment", "<secret>")
 

@@ -55,6 +55,15 @@ def test_credential_files_are_read(tmp_path: Path, name: str, text: str) -> None
     assert SECRET in {value.text for value in credential_values(tmp_path, tmp_path / "work")}
 
 
+@pytest.mark.parametrize("key", ["model", "small_model", "ANTHROPIC_MODEL", "modelID"])
+def test_the_name_of_a_model_is_no_secret(tmp_path: Path, key: str) -> None:
+    """It looks random, and stands on every screen of the CLI that the file is of."""
+    told = {key: "anthropic/claude-sonnet-4-5", "apiKey": SECRET}
+    write(tmp_path, ".config/opencode/opencode.json", json.dumps(told))
+
+    assert {value.text for value in credential_values(tmp_path, tmp_path)} == {SECRET}
+
+
 def test_the_env_file_of_the_folder_is_read(tmp_path: Path) -> None:
     """Where the session runs."""
     write(tmp_path / "work", ".env", f"export APP_SECRET='{SECRET}'\nDEBUG=1\n")
