@@ -50,7 +50,8 @@ def _t_us(record: FrameRecord) -> int:
 
 
 def _record(line: bytes, file: FileHandle, limits: Limits) -> FrameRecord:
-    return FRAME_CODEC.decode_line(line, number=0, place=file.place, limits=limits)
+    (record,) = FRAME_CODEC.decode(line + b"\n", place=file.place, limits=limits)
+    return record
 
 
 def _lines(file: FileHandle, start: int, limits: Limits) -> Iterator[bytes]:
