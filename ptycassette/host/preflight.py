@@ -44,9 +44,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
     if found.is_file() and os.access(found, os.X_OK):
         return found
     if there.exists():
-        raise SpawnError(
-            "not executable", exit_status=126, where=str(there), hint="chmod +x it"
-        )
+        raise SpawnError("not executable", exit_status=126, where=str(there), hint="chmod +x it")
     raise SpawnError(
         "no such program",
         exit_status=127,
