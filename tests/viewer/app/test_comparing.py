@@ -17,10 +17,13 @@ from ptycassette.model import Cursor, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.comparing import differing_cells, matching_time
+from ptycassette_viewer.dialogs import HelpScreen
 from ptycassette_viewer.differences import differences
+from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from driving import Clock
 
 S = 1_000_000
 
@@ -211,6 +214,62 @@ def test_keys_lead_from_difference_to_difference(pair: tuple[Path, Path]) -> Non
     assert "1 difference" in texts[0]
     assert "there is none" in texts[1]
     assert "\u2260" in texts[-1]
+
+
+def test_every_key_of_the_comparison_does_what_the_help_says(pair: tuple[Path, Path]) -> None:
+    """Jumps, steps, exchanges, speeds, scrolling, help, playing by the clock, leaving."""
+    clock = Clock()
+    places: list[tuple[str, int, float]] = []
+    keys = ["right", "right", "left", "home", "full_stop", "comma", "e", "e", "E", "end"]
+
+    async def run() -> None:
+        app = ViewerApp(pair[0], other=pair[1], clock=clock)
+        async with app.run_test(size=(60, 14)) as pilot:
+            screen = pilot.app.screen
+            assert isinstance(screen, CompareScreen)
+            await rest(pilot, screen)
+            for key in keys:
+                await pilot.press(key)
+                await rest(pilot, screen)
+                places.append((key, screen.playback.seq, screen.playback.t_us / S))
+            for key, speed in (("plus", 2.0), ("minus", 1.0)):
+                await pilot.press(key)
+                assert screen.playback.speed == speed
+            await pilot.press("home", "space")
+            clock.now += 0.2
+            screen.tick()
+            assert screen.playback.t_us == 200_000
+            await pilot.press("space")
+            assert not screen.playback.playing
+            await pilot.press("j", "l")
+            tops = {
+                (view.scroll_offset.x, view.scroll_offset.y) for view in screen.query(ScreenView)
+            }
+            await pilot.press("k", "h")
+            tops |= {
+                (view.scroll_offset.x, view.scroll_offset.y) for view in screen.query(ScreenView)
+            }
+            assert tops == {(8, 4), (0, 0)}
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert isinstance(pilot.app.screen, HelpScreen)
+            await pilot.press("escape", "q")
+            await pilot.pause()
+
+    asyncio.run(run())
+
+    assert places == [
+        ("right", 2, 5),
+        ("right", 4, 6),
+        ("left", 1, 1),
+        ("home", 1, 0),
+        ("full_stop", 2, 5),
+        ("comma", 1, 0),
+        ("e", 2, 5),
+        ("e", 2, 5),
+        ("E", 1, 0),
+        ("end", 4, 6),
+    ]
 
 
 async def rest(pilot: Pilot[Any], screen: CompareScreen) -> None:
