@@ -18,6 +18,7 @@ from ptycassette.host.cassette_reader import open_cassette
 from ptycassette.host.shims import find_real, read_shim_config
 
 pytestmark = pytest.mark.integration
+LONG_S = 120  # what hangs takes longer; finalising on a busy machine took more than thirty seconds
 
 AGENT = """#!/bin/sh
 printf 'agent %s> ' "$1"
@@ -58,7 +59,7 @@ class Desk:
     def talk(self, mode: str, *, word: str = "one", line: str = "hello") -> tuple[str, int | None]:
         """What an orchestrator does, in a terminal."""
         child = pexpect.spawn(
-            "agent", [word], env=self.environment(mode), timeout=30, encoding="utf-8",
+            "agent", [word], env=self.environment(mode), timeout=LONG_S, encoding="utf-8",
             dimensions=(24, 80),
         )  # fmt: skip
         try:
@@ -78,7 +79,7 @@ class Desk:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=LONG_S,
             input=stdin,
         )
 
@@ -264,7 +265,7 @@ def test_a_signal_of_the_driver_reaches_the_program_that_is_recorded(desk: Desk,
     desk.write_agent(WAITING)
     for each in dict.fromkeys(["record", mode]):
         child = pexpect.spawn(
-            "agent", ["one"], env=desk.environment(each), timeout=30, encoding="utf-8",
+            "agent", ["one"], env=desk.environment(each), timeout=LONG_S, encoding="utf-8",
             dimensions=(24, 80),
         )  # fmt: skip
         child.expect("ready> ")
@@ -290,7 +291,7 @@ def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
     desk.talk("auto")
     desk.write_agent("#!/bin/sh\nexec sleep 60\n")
     child = pexpect.spawn(
-        "agent", ["one"], env=desk.environment("record"), timeout=30, dimensions=(24, 80)
+        "agent", ["one"], env=desk.environment("record"), timeout=LONG_S, dimensions=(24, 80)
     )
     while not list(desk.library.glob(".ptycassette-pending-*")):
         time.sleep(0.001)

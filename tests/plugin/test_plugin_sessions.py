@@ -205,7 +205,7 @@ SHIMMED = """
     import pexpect
     def test_it(ptycassette_shims):
         shims = ptycassette_shims("agent", library="agents")
-        child = pexpect.spawn("agent", ["one"], timeout=30, dimensions=(24, 80))
+        child = pexpect.spawn("agent", ["one"], timeout=120, dimensions=(24, 80))
         child.expect("> ")
         child.send("hello\\r")
         child.expect(pexpect.EOF)
@@ -238,7 +238,7 @@ def test_a_stand_in_that_was_killed_fails_the_test(pytester: pytest.Pytester) ->
         import pexpect, time
         def test_it(ptycassette_shims):
             shims = ptycassette_shims("agent", library="agents")
-            child = pexpect.spawn("agent", ["one"], timeout=30, dimensions=(24, 80))
+            child = pexpect.spawn("agent", ["one"], timeout=120, dimensions=(24, 80))
             child.expect("> ")
             while not shims.reports:
                 time.sleep(0.01)

@@ -22,7 +22,7 @@ printf 'you said %s\\n' "$line"
 DRIVE = """
     import pexpect
     def drive(word, line="hello"):
-        child = pexpect.spawn("agent", [word], timeout=30, dimensions=(24, 80))
+        child = pexpect.spawn("agent", [word], timeout=120, dimensions=(24, 80))
         child.expect("> ")
         child.send(line + "\\r")
         child.expect(pexpect.EOF)
@@ -136,7 +136,7 @@ def test_the_order_of_exchanges_may_be_loose(pytester: pytest.Pytester) -> None:
     import pytest
     def test_shim(ptycassette_shims):
         ptycassette_shims("agent", library="agents")
-        child = pexpect.spawn("agent", ["x"], timeout=30, dimensions=(24, 80))
+        child = pexpect.spawn("agent", ["x"], timeout=120, dimensions=(24, 80))
         child.expect("> ")
         child.send("two\\rone\\r")
         child.expect(pexpect.EOF)
@@ -200,7 +200,7 @@ def test_a_driver_that_fails_is_shown_why_its_stand_in_ended(pytester: pytest.Py
     import pexpect
     def test_it(ptycassette_shims):
         ptycassette_shims("agent", library="agents")
-        child = pexpect.spawn("agent", ["ARGUMENT"], timeout=30, dimensions=(24, 80))
+        child = pexpect.spawn("agent", ["ARGUMENT"], timeout=120, dimensions=(24, 80))
         child.expect("> ")
         child.send("bye\\r")
         child.expect("hi")
