@@ -56,7 +56,7 @@ def screen(trace: FastTrace) -> list[tuple[str, bool, list[object]]]:
     ]
 
 
-LONG = lines(5000)
+LONG = lines(5000)[: 3 * 65536]  # so that little is painted behind the last flood
 
 
 def test_most_of_a_flood_is_not_painted() -> None:
@@ -91,12 +91,11 @@ def test_what_was_skipped_comes_back_with_a_resize(size: Size) -> None:
 
 def test_a_token_that_a_program_broke_inside_a_flood_is_found() -> None:
     """Lines that are full to the margin and go on are joined, skipped or not."""
-    token = "qP7yR2mK9vT4nB8sL3wZ" + "hJ6cY1dF5gA0eQ8uVbNm"
+    token = "gh" + "p_" + "qP7yR2mK9vT4nB8sL3wZ" + "hJ6cY1dF5gA0eQ8u"
     before = "see the value " + "." * (COLS - 30) + " "
-    broken = f"{before}{token[:14]}\r\n{token[14:]} and more\r\n".encode()
+    broken = f"\r\n{before}{token[:14]}\r\n{token[14:]} and more\r\n".encode()
     data = LONG[: len(LONG) // 2] + broken + LONG[len(LONG) // 2 :]
-    data = data.replace(broken, b"\r\n" + broken)
-    (after,) = scrub_chunks([data], rows=ROWS, cols=COLS, known=[token])
+    (after,) = scrub_chunks([data], rows=ROWS, cols=COLS)
 
     assert token[:14].encode() not in after
     assert token[14:].encode() not in after
