@@ -13,10 +13,14 @@ class Line(Static):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes, markup=False)
-        self._said = ""
+        self._said = Text("", no_wrap=True)
 
     def show(self, text: str) -> None:
         """Say something, made visible by the caller."""
-        if text != self._said:
-            self._said = text
-            self.update(Text(text, no_wrap=True), layout=False)
+        if text != self._said.plain:
+            self._said = Text(text, no_wrap=True)
+            self.refresh()
+
+    def render(self) -> Text:
+        """What was said last."""
+        return self._said
