@@ -38,7 +38,8 @@ from ptycassette_viewer.widgets.timeline import Timeline
 
 __all__ = ["FRAMES_PER_S", "PlayheadScreen"]
 
-FRAMES_PER_S = 30
+FRAMES_PER_S = 40
+"""Ticks; some come late, and thirty updates a second are what a player owes."""
 _PANELS_PER_S = 4
 _NARROW_COLS = 120
 
