@@ -29,6 +29,7 @@ _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
 _SECRET_IN_WINDOW = 4
 SHORTEST = 3
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._-](?:[A-Z]?[a-z]*|[A-Z]+))+")
 
 
 class KnownValue(msgspec.Struct, frozen=True):
@@ -38,7 +39,8 @@ class KnownValue(msgspec.Struct, frozen=True):
     it in structured records. The first ``public`` characters are no secret.
     ``pieces`` is None to let the value's entropy decide. ``word`` values are
     removed only where no letter or digit touches them, ``named`` ones moreover only
-    where their surroundings say that a user or a host is meant.
+    where their surroundings say that a user or a host is meant. ``learnt`` ones were found by
+    a rule, which may have taken a file name beside them too: pieces that read as one are none.
     """
 
     text: str
@@ -48,6 +50,7 @@ class KnownValue(msgspec.Struct, frozen=True):
     pieces: bool | None = None
     word: bool = False
     named: bool = False
+    learnt: bool = False
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -131,8 +134,11 @@ class KnownValues:
     def _add_windows(self, value: KnownValue, squeezed: str) -> None:
         size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
         for at in range(len(squeezed) - size + 1):
+            window = squeezed[at : at + size]
+            if value.learnt and _WORDS.fullmatch(window):
+                continue
             if at + size - value.public >= _SECRET_IN_WINDOW:
-                self._windows.setdefault(squeezed[at : at + size], (value, squeezed, at))
+                self._windows.setdefault(window, (value, squeezed, at))
         self._squeezed_finder = None
 
     def in_squeezed(self, text: str) -> list[Hit]:

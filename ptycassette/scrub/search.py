@@ -151,6 +151,7 @@ class Searcher:
                     rule.placeholder,
                     public=rule.public,
                     pieces=shaped(rule, line),
+                    learnt=True,
                 )
                 if self.learnt.add(value_of_line):
                     self._new.append(value_of_line)

@@ -88,3 +88,15 @@ def test_a_value_is_learnt_once() -> None:
 def test_generated_values_look_generated(text: str, random: bool) -> None:
     """Only their pieces identify them."""
     assert is_random(text) is random
+
+
+def test_a_word_that_a_rule_took_along_is_no_piece() -> None:
+    """A join of rows may have put it there; of a declared value every piece counts."""
+    text = "Zq7Lm2Xc9Vb4Nn8KREADME.md"
+    learnt, declared = (
+        KnownValues([KnownValue(text, pieces=True, learnt=learnt)]) for learnt in (True, False)
+    )
+
+    assert learnt.in_squeezed("seeREADME.mdhere") == []
+    assert len(declared.in_squeezed("seeREADME.mdhere")) == 1
+    assert len(learnt.in_squeezed("seeVb4Nn8KREADhere")) == 1
