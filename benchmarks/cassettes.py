@@ -19,8 +19,8 @@ from pathlib import Path
 from benchmarks.measuring import Report, alternate, machine
 from ptycassette import open_cassette
 from ptycassette.host.clock import random_id
-from ptycassette.host.finalising import Finaliser
-from ptycassette.host.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.finalising import Finaliser
+from ptycassette.host.recording.journal_file import JournalFile, JournalSource
 from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
 
 __all__ = ["main", "measure"]

@@ -25,9 +25,9 @@ from pathlib import Path
 from benchmarks.measuring import Report, machine, percentile
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
 from ptycassette.host.clock import MonotonicClock, random_id
-from ptycassette.host.interactive import PassThrough, Streams
-from ptycassette.host.journal_file import JournalFile, JournalSource
-from ptycassette.host.pty_process import spawn
+from ptycassette.host.pty.process import spawn
+from ptycassette.host.recording.interactive import PassThrough, Streams
+from ptycassette.host.recording.journal_file import JournalFile, JournalSource
 from ptycassette.model import Harness, Output, SessionMeta, Size
 
 __all__ = ["main", "measure"]

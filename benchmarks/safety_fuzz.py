@@ -37,7 +37,7 @@ from ptycassette.format.records import (
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
-from ptycassette.host.recovery import recover
+from ptycassette.host.recording.recovery import recover
 from ptycassette.model import Size
 from ptycassette.record.journal import JournalDecoder
 from ptycassette.replay.paint import paint

@@ -40,11 +40,11 @@ import msgspec
 
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
-from ptycassette.host import rec_session
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.recovery import left_behind, recover
-from ptycassette.host.scrub_cassette import scrub_cassette
-from ptycassette.host.staging import journal_dir
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.recording import rec_session
+from ptycassette.host.recording.recovery import left_behind, recover
+from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import Output
 from ptycassette.scrub import default_scrubber
 from ptycassette.testing import write_cassette

@@ -27,9 +27,9 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.cli import main as command_line
-from ptycassette.host import rec_session
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.pty_supervisor import descendants
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.pty.supervisor import descendants
+from ptycassette.host.recording import rec_session
 from ptycassette.scrub import default_scrubber
 
 __all__ = ["ENDS", "ESCAPES", "RIVALS", "Outcome", "escape", "escapes", "rivals"]

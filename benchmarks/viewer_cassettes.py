@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
-from ptycassette.host.cassette_writer import CassetteWriter
+from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.host.clock import random_id
-from ptycassette.host.finalising import Finaliser
+from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.model import (
     ExitStatus,
     FinalRecord,

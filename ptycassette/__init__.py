@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from ptycassette.version import __version__
+
 # The stand-in's first byte counts in milliseconds, and loading typing takes eight: type
 # checkers know this name as well.
 TYPE_CHECKING = False
-__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     import typing
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
-    from ptycassette.host.async_session import AsyncSession
-    from ptycassette.host.cassette_reader import Cassette, open_cassette
-    from ptycassette.host.cassette_writer import CassetteWriter
-    from ptycassette.host.embeddings import embeddings_scorer
-    from ptycassette.host.journal_follow import JournalFollower, live_journals
-    from ptycassette.host.pty_process import spawn
-    from ptycassette.host.recorder import AsyncRecording, Recording, arecord, record
-    from ptycassette.host.replayer import areplay, replay
-    from ptycassette.host.session import Session
-    from ptycassette.host.standin_report_file import read_reports
-    from ptycassette.host.use import Use, UseResult, use
+    from ptycassette.host.cassettes.reader import Cassette, open_cassette
+    from ptycassette.host.cassettes.writer import CassetteWriter
+    from ptycassette.host.pty.process import spawn
+    from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
+    from ptycassette.host.recording.record import AsyncRecording, Recording, arecord, record
+    from ptycassette.host.replaying.embeddings import embeddings_scorer
+    from ptycassette.host.replaying.replayer import areplay, replay
+    from ptycassette.host.replaying.standin_report_file import read_reports
+    from ptycassette.host.replaying.use import Use, UseResult, use
+    from ptycassette.host.sessions.async_session import AsyncSession
+    from ptycassette.host.sessions.session import Session
     from ptycassette.model import (
         Cursor,
         Event,
@@ -69,11 +70,11 @@ if TYPE_CHECKING:
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
-    "AsyncRecording": "ptycassette.host.recorder",
-    "AsyncSession": "ptycassette.host.async_session",
-    "Cassette": "ptycassette.host.cassette_reader",
+    "AsyncRecording": "ptycassette.host.recording.record",
+    "AsyncSession": "ptycassette.host.sessions.async_session",
+    "Cassette": "ptycassette.host.cassettes.reader",
     "CassetteError": "ptycassette.errors",
-    "CassetteWriter": "ptycassette.host.cassette_writer",
+    "CassetteWriter": "ptycassette.host.cassettes.writer",
     "Cell": "ptycassette.replay.cells",
     "Cursor": "ptycassette.model",
     "Drift": "ptycassette.replay.drift",
@@ -83,46 +84,46 @@ _HOMES = {
     "FinalRecord": "ptycassette.model",
     "FrameRecord": "ptycassette.model",
     "InputRecord": "ptycassette.model",
-    "JournalFollower": "ptycassette.host.journal_follow",
+    "JournalFollower": "ptycassette.host.recording.journal_follow",
     "Matching": "ptycassette.timeline.match",
     "OutputRecord": "ptycassette.model",
     "PyteEmulator": "ptycassette.screen",
-    "Recording": "ptycassette.host.recorder",
+    "Recording": "ptycassette.host.recording.record",
     "Screen": "ptycassette.model",
     "ServiceEventRecord": "ptycassette.model",
-    "Session": "ptycassette.host.session",
+    "Session": "ptycassette.host.sessions.session",
     "SessionMeta": "ptycassette.model",
     "Size": "ptycassette.model",
     "Style": "ptycassette.model",
     "StyleRun": "ptycassette.model",
     "TerminalSignal": "ptycassette.timeline",
-    "Use": "ptycassette.host.use",
-    "UseResult": "ptycassette.host.use",
-    "arecord": "ptycassette.host.recorder",
-    "areplay": "ptycassette.host.replayer",
+    "Use": "ptycassette.host.replaying.use",
+    "UseResult": "ptycassette.host.replaying.use",
+    "arecord": "ptycassette.host.recording.record",
+    "areplay": "ptycassette.host.replaying.replayer",
     "cells_of_row": "ptycassette.replay.cells",
     "default_emulator": "ptycassette.screen",
     "drift": "ptycassette.replay.drift",
     "drift_lines": "ptycassette.replay.drift",
-    "embeddings_scorer": "ptycassette.host.embeddings",
+    "embeddings_scorer": "ptycassette.host.replaying.embeddings",
     "exchanges": "ptycassette.timeline",
-    "live_journals": "ptycassette.host.journal_follow",
+    "live_journals": "ptycassette.host.recording.journal_follow",
     "load_emulator": "ptycassette.screen",
-    "open_cassette": "ptycassette.host.cassette_reader",
-    "read_reports": "ptycassette.host.standin_report_file",
-    "record": "ptycassette.host.recorder",
+    "open_cassette": "ptycassette.host.cassettes.reader",
+    "read_reports": "ptycassette.host.replaying.standin_report_file",
+    "record": "ptycassette.host.recording.record",
     "render_ansi": "ptycassette.screen",
     "render_text": "ptycassette.screen",
-    "replay": "ptycassette.host.replayer",
+    "replay": "ptycassette.host.replaying.replayer",
     "save_emulator": "ptycassette.screen",
     "screen_html": "ptycassette.export.screen_html",
     "screen_of": "ptycassette.replay.stored",
     "semantic_drift": "ptycassette.replay.drift",
     "semantic_match": "ptycassette.timeline.match_text",
-    "spawn": "ptycassette.host.pty_process",
+    "spawn": "ptycassette.host.pty.process",
     "still_svg": "ptycassette.export.svg",
     "terminal_signals": "ptycassette.timeline",
-    "use": "ptycassette.host.use",
+    "use": "ptycassette.host.replaying.use",
     "visible": "ptycassette.model.visible",
     "visible_bytes": "ptycassette.model.visible",
 }

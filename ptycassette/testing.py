@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.host.cassette_writer import CassetteWriter
-from ptycassette.host.pty_port import LineMode
-from ptycassette.host.scripted_pty import ScriptedPty
+from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.host.pty.port import LineMode
+from ptycassette.host.pty.scripted import ScriptedPty
 from ptycassette.model import (
     Command,
     ContentDigest,

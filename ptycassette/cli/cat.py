@@ -23,7 +23,7 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
-    from ptycassette.host.raw_output import write_raw
+    from ptycassette.host.cassettes.raw_output import write_raw
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         if sys.stdout.isatty():

@@ -13,14 +13,14 @@ import click
 
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.host.plain_file import read_plain
-from ptycassette.host.scenario_files import (
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.replaying.scenario_files import (
     check_file,
     evidence_of,
     find_scenarios,
     load_scenario,
 )
-from ptycassette.host.whole_file import write_whole
 from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import (
     ScenarioOutcome,

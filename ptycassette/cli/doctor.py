@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette import __version__
 from ptycassette.cli.options import json_option
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.model.visible import visible
+from ptycassette.version import __version__
 
 if TYPE_CHECKING:
     from ptycassette.cli.reports import Check
@@ -32,7 +32,7 @@ def command(versions: bool, as_json: bool) -> int:
     Example: ptycassette doctor --json
     """
     from ptycassette.cli.reports import Check, DoctorReport
-    from ptycassette.host.doctor import examine
+    from ptycassette.host.harnesses.doctor import examine
 
     checks = tuple(
         Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)

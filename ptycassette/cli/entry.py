@@ -15,8 +15,8 @@ from typing import Any
 
 import click
 
-from ptycassette import __version__
 from ptycassette.errors import CassetteError
+from ptycassette.version import __version__
 
 __all__ = ["cli", "main"]
 

@@ -72,7 +72,7 @@ def command(
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
-    from ptycassette.host.replayer import micros
+    from ptycassette.host.replaying.replayer import micros
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")

@@ -17,7 +17,7 @@ from ptycassette.cli.options import (
 from ptycassette.errors import UsageError
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.host.cassettes.reader import Cassette
     from ptycassette.model import Screen
 
 __all__ = ["command"]
@@ -109,7 +109,7 @@ def _write(out: str, parts: Iterable[bytes]) -> None:
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
         return
-    from ptycassette.host.whole_file import write_whole
+    from ptycassette.host.files.whole_file import write_whole
 
     write_whole(out, parts)
 
@@ -164,7 +164,7 @@ def _text(source: Cassette) -> Iterator[bytes]:
 
 def _scrolled(source: Cassette, scrollback: int) -> Iterator[bytes]:
     """The rows that scrolled off the main screen, and the screen at the end."""
-    from ptycassette.host.player_views import feed_event
+    from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import Size
     from ptycassette.model.visible import visible
     from ptycassette.screen import PyteEmulator

@@ -63,7 +63,7 @@ def command(
     Example: ptycassette fake-provider hello.toml --port 8080
     """
     try:
-        from ptycassette.host.fake_provider import FakeProviderServer, read_script
+        from ptycassette.host.harnesses.fake_provider import FakeProviderServer, read_script
     except ImportError as missing:
         raise UsageError(
             f"the fake provider needs the package {missing.name!r}",

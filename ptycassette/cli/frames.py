@@ -28,7 +28,7 @@ from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli.reports import FrameLine
-    from ptycassette.host.cassette_reader import Cassette
+    from ptycassette.host.cassettes.reader import Cassette
     from ptycassette.model import FrameRecord
 
 __all__ = ["command"]
@@ -77,7 +77,7 @@ def command(
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
-    from ptycassette.host.replayer import micros
+    from ptycassette.host.replaying.replayer import micros
 
     one = sum((at is not None, seq is not None, last))
     if one > 1:
@@ -127,7 +127,7 @@ def _chosen(
 
 def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameRecord:
     """The screen at exactly that moment, from the output before it."""
-    from ptycassette.host.player_views import feed_event
+    from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import FrameRecord, Size
     from ptycassette.screen import default_emulator
 

@@ -21,8 +21,8 @@ from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli.reports import InfoReport
-    from ptycassette.host.cassette_reader import Cassette
-    from ptycassette.host.cassette_verify import Verified
+    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.host.cassettes.verify import Verified
     from ptycassette.model import ExitStatus
 
 __all__ = ["command", "exit_text", "info_of"]

@@ -17,8 +17,8 @@ from ptycassette.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassette_reader import Cassette
-    from ptycassette.host.player import PlayOptions
+    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.host.replaying.player import PlayOptions
     from ptycassette.model import Screen, Size
     from ptycassette.replay.scheduler import Mode
 
@@ -87,7 +87,7 @@ def command(
     on_terminal = sys.stdout.isatty()
     if loop and not on_terminal:
         raise click.UsageError("--loop needs a terminal on stdout")
-    from ptycassette.host.player import PlayOptions
+    from ptycassette.host.replaying.player import PlayOptions
 
     fallback: Mode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
@@ -121,10 +121,10 @@ def _size(source: Cassette) -> Size:
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen behind in its scrollback."""
-    from ptycassette.host.player import Player
-    from ptycassette.host.player_checkpoints import Checkpoints
-    from ptycassette.host.player_terminal import Interrupted, PlayerTerminal
-    from ptycassette.host.player_views import PaintedView, RawView
+    from ptycassette.host.replaying.player import Player
+    from ptycassette.host.replaying.player_checkpoints import Checkpoints
+    from ptycassette.host.replaying.player_terminal import Interrupted, PlayerTerminal
+    from ptycassette.host.replaying.player_views import PaintedView, RawView
     from ptycassette.screen import default_emulator, load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
@@ -163,8 +163,8 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
     from ptycassette.export.text import TextStream
-    from ptycassette.host.raw_output import write_all, write_raw
-    from ptycassette.host.replayer import replay
+    from ptycassette.host.cassettes.raw_output import write_all, write_raw
+    from ptycassette.host.replaying.replayer import replay
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

@@ -67,8 +67,13 @@ def command(
     Ends with 0 when the answer is complete and fresh enough, else with 1; the
     status says why: unauthenticated, unavailable, error or stale.
     """
-    from ptycassette.host.harness_files import load_probe, load_profile
-    from ptycassette.host.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
+    from ptycassette.host.harnesses.files import load_probe, load_profile
+    from ptycassette.host.harnesses.probe import (
+        ProbeFailedError,
+        how_fresh,
+        probe_cassette,
+        probe_live,
+    )
 
     if source is not None and (target is not None or snapshot is not None):
         raise UsageError("--from asks a recording: --record and --watch do not go with it")
@@ -107,7 +112,7 @@ def command(
 
 def _own_probe(harness: str) -> str:
     """The probe of a harness: the user's own, else the built-in one."""
-    from ptycassette.host.harness_files import known_probes
+    from ptycassette.host.harnesses.files import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
@@ -133,7 +138,7 @@ def _watch(
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
     from ptycassette.host.clock import MonotonicClock
-    from ptycassette.host.probe_watch import refresh, watch
+    from ptycassette.host.harnesses.probe_watch import refresh, watch
 
     stop = threading.Event()
 

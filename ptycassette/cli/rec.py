@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ptycassette.cli.options import TIME
-from ptycassette.cli.rec_emulator import chosen_emulator, emulator_options
+from ptycassette.cli.rec_emulator import emulator_options
+from ptycassette.cli.rec_plan import FinaliseBar, argv_of, plan_of, profile_of, steps_of
 
 if TYPE_CHECKING:
-    from ptycassette.harness import Profile
-    from ptycassette.host.rec_session import Ended
-    from ptycassette.host.recorder import Recorder
+    from ptycassette.host.recording.rec_session import Ended
+    from ptycassette.host.recording.recorder import Recorder
     from ptycassette.record.input_script import Step
 
 __all__ = ["command"]
-
-BAR_FROM_BYTES = 256 << 10
-MAX_SCRIPT_BYTES = 4 << 20
 
 
 class RecCommand(click.Command):
@@ -184,13 +179,13 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
-    from ptycassette.host.recorder import Recorder
+    from ptycassette.host.recording.recorder import Recorder
 
-    steps = _steps(given["script"])
+    steps = steps_of(given["script"])
     interactive = not given["headless"] and steps is None and _on_terminal()
-    profile = _profile(given["harness"])
-    words = _argv(argv, given["line"], profile)
-    plan = _plan(given, interactive=interactive, profile=profile)
+    profile = profile_of(given["harness"])
+    words = argv_of(argv, given["line"], profile)
+    plan = plan_of(given, interactive=interactive, profile=profile)
     recorder = Recorder(words, cassette, plan)
     return _run(recorder, steps, interactive=interactive, given=given)
 
@@ -199,7 +194,11 @@ def _run(
     recorder: Recorder, steps: tuple[Step, ...] | None, *, interactive: bool, given: dict[str, Any]
 ) -> int:
     from ptycassette.errors import RunFailedError
-    from ptycassette.host.rec_session import record_headless, record_interactive, shell_status
+    from ptycassette.host.recording.rec_session import (
+        record_headless,
+        record_interactive,
+        shell_status,
+    )
 
     quiet = given["quiet"]
     fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
@@ -220,167 +219,15 @@ def _run(
         exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
         raise
     finally:
-        if isinstance(recorder.plan.progress, _Bar):
+        if isinstance(recorder.plan.progress, FinaliseBar):
             recorder.plan.progress.close()
     if not quiet:
         _say(_summary(recorder, ended))
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
 
 
-def _profile(name: str | None) -> Profile | None:
-    """What is known of the harness; None when it is only a name."""
-    from ptycassette.errors import NotFoundError
-    from ptycassette.host.harness_files import load_profile
-
-    if name is None:
-        return None
-    try:
-        return load_profile(name)
-    except NotFoundError:
-        if "/" in name:  # a file that is not there is no name
-            raise
-        return None
-
-
-def _argv(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
-    if line is not None:
-        if argv:
-            raise click.UsageError("give ARGV or --command, not both")
-        try:
-            argv = tuple(shlex.split(line))
-        except ValueError as exc:
-            raise click.UsageError(f"--command: {exc}") from exc
-        if not argv:
-            raise click.UsageError("--command is empty")
-    if not argv and profile is not None and profile.binaries:
-        return (profile.binaries[0], *profile.interactive)
-    return argv or (os.environ.get("SHELL") or "/bin/sh",)
-
-
-def _steps(script: str | None) -> tuple[Step, ...] | None:
-    if script is None:
-        return None
-    from ptycassette.errors import LimitError, UsageError
-    from ptycassette.host.plain_file import read_plain
-    from ptycassette.record.input_script import parse_script
-
-    try:
-        if script == "-":
-            text = sys.stdin.read(MAX_SCRIPT_BYTES + 1)
-            if len(text) > MAX_SCRIPT_BYTES:
-                raise LimitError(f"longer than {MAX_SCRIPT_BYTES} characters", where="stdin")
-        else:
-            text = read_plain(script, max_bytes=MAX_SCRIPT_BYTES).decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise UsageError("the input script is not UTF-8 text", where=script) from exc
-    return parse_script(text, name=script)
-
-
 def _on_terminal() -> bool:
     return os.isatty(0) and os.isatty(1)
-
-
-def _plan(given: dict[str, Any], *, interactive: bool, profile: Profile | None) -> Any:
-    from ptycassette.host.clock import random_id
-    from ptycassette.host.harness_record import plain_environment, reader_for
-    from ptycassette.host.record_options import RecordPlan
-
-    cassette_id = given["cassette_id"]
-    show = None if interactive or given["quiet"] else _show
-    return RecordPlan(
-        size=_size(given, interactive=interactive),
-        cwd=given["cwd"],
-        env={
-            **({} if profile is None else plain_environment(profile)),
-            **dict(_pair(word, "--env") for word in given["env"]),
-        },
-        clean_env=given["clean_env"],
-        term=_term(interactive=interactive),
-        timeout_s=given["timeout"],
-        overwrite=given["overwrite"],
-        title=given["title"],
-        harness=given["harness"] if profile is None else profile.name,
-        at_end=None if profile is None else reader_for(profile, given["cwd"]),
-        account=given["account"],
-        account_class=given["account_class"],
-        freshness_window=given["freshness"],
-        probe_version=given["probe_version"],
-        require=given["require"],
-        permission_mode=given["permission_mode"],
-        meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given["meta"])},
-        notes=[_note(text) for text in given["notes"]],
-        frame_policy=given["frame_policy"],
-        emulator=chosen_emulator(given),
-        resolution_ms=given["resolution_ms"],
-        idle_limit_ms=None if given["idle_limit"] is None else round(given["idle_limit"] * 1000),
-        durability=given["durability"],
-        scrub=not given["no_scrub"],
-        id_source=random_id if cassette_id is None else _fixed(cassette_id),
-        show=show,
-        progress=None if given["quiet"] else _Bar(),
-    )
-
-
-def _fixed(text: str) -> Callable[[], str]:
-    import uuid
-
-    try:
-        whole = str(uuid.UUID(text))
-    except ValueError as exc:
-        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
-    return lambda: whole
-
-
-def _size(given: dict[str, Any], *, interactive: bool) -> Any:
-    from ptycassette.host.terminal import DEFAULT_SIZE, UserTerminal
-    from ptycassette.model import Size
-    from ptycassette.record.input_script import parse_size
-
-    size = UserTerminal().size() if interactive else DEFAULT_SIZE
-    if given["size"] is not None:
-        try:
-            size = parse_size(given["size"])
-        except ValueError as exc:
-            raise click.UsageError(f"--size: {exc}") from exc
-    return Size(given["rows"] or size.rows, given["cols"] or size.cols)
-
-
-def _term(*, interactive: bool) -> str:
-    """The user's own terminal type when it is the user's terminal that paints."""
-    return (os.environ.get("TERM") if interactive else None) or "xterm-256color"
-
-
-def _pair(word: str, option: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if not name or not equals:
-        raise click.UsageError(f"{option} takes NAME=VALUE")
-    return name, value
-
-
-def _value(text: str) -> Any:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
-
-
-def _note(text: str) -> Any:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as exc:
-        raise click.UsageError(f"--service-event takes JSON: {exc}") from exc
-
-
-def _show(data: bytes) -> None:
-    """Output on stdout, as it comes."""
-    with suppress(OSError):  # a reader of our stdout that went away does not end the recording
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(1, rest) :]
 
 
 def _say(line: str) -> None:
@@ -402,30 +249,3 @@ def _summary(recorder: Recorder, ended: Ended) -> str:
 
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
     return f"ptycassette: saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"
-
-
-class _Bar:
-    """A progress bar on stderr while a long recording is scrubbed and rendered."""
-
-    def __init__(self) -> None:
-        self._progress: Any = None
-        self._task: Any = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """``done`` of ``total`` bytes are through."""
-        if total < BAR_FROM_BYTES or not sys.stderr.isatty():
-            return
-        if self._progress is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._progress = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("ptycassette: finalising", total=total)
-            self._progress.start()
-        self._progress.update(self._task, completed=done)
-
-    def close(self) -> None:
-        """Take it away. Idempotent."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None

@@ -50,7 +50,7 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
 
 def _profile(name: str) -> Profile:
     from ptycassette.errors import UsageError
-    from ptycassette.host.plain_file import read_plain
+    from ptycassette.host.files.plain_file import read_plain
     from ptycassette.screen import PROFILES, profile_of
 
     if name in PROFILES:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from ptycassette.host.library import forget_starts
-from ptycassette.host.modes import mode_named
-from ptycassette.host.shims import ShimConfig, make_shims
+from ptycassette.host.replaying.library import forget_starts
+from ptycassette.host.replaying.modes import mode_named
+from ptycassette.host.replaying.shims import ShimConfig, make_shims
 from ptycassette.model.visible import visible
 from ptycassette.standin.options import parse_settings
 

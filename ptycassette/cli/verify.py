@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from ptycassette.cli.reports import VerifiedCassette
-    from ptycassette.host.verification import Verdict
+    from ptycassette.host.cassettes.verification import Verdict
 
 __all__ = ["command"]
 
@@ -74,7 +74,7 @@ def _status(verdict: Verdict) -> int:
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr while it takes long."""
-    from ptycassette.host.verification import verify_cassette
+    from ptycassette.host.cassettes.verification import verify_cassette
 
     factory = None
     if rederive:

@@ -40,8 +40,8 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.host.scrub_auditors import audit
-    from ptycassette.host.scrub_cassette import find_left
+    from ptycassette.host.scrubbing.auditors import audit
+    from ptycassette.host.scrubbing.cassette import find_left
 
     reports = []
     for path in cassettes:

@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import Cassette, open_cassette
+from ptycassette.host.cassettes.reader import Cassette, open_cassette
+from ptycassette.host.cassettes.verification import verify_cassette
 from ptycassette.host.clock import MonotonicClock, SystemSleeper
-from ptycassette.host.recorder import Recording, record
-from ptycassette.host.replayer import replay
-from ptycassette.host.verification import verify_cassette
+from ptycassette.host.recording.record import Recording, record
+from ptycassette.host.replaying.replayer import replay
 from ptycassette.model import Screen, Size
 from ptycassette.replay.stored import screen_of
 from ptycassette.screen import default_emulator

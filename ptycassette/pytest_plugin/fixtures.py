@@ -20,9 +20,9 @@ from ptycassette.pytest_plugin.settings import Settings, config_value, settings_
 from ptycassette.pytest_plugin.state import TestState
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassette_reader import Cassette
-    from ptycassette.host.session import Session
-    from ptycassette.host.use import Use
+    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.host.replaying.use import Use
+    from ptycassette.host.sessions.session import Session
     from ptycassette.pytest_plugin.runs import ShimRun
     from ptycassette.scenario import ScenarioOutcome
     from ptycassette.testing import ManualClock
@@ -90,7 +90,7 @@ def ptycassette_use(
     For ``with``, ``async with`` and several sessions; a session that is only wanted
     for the whole test is ``ptycassette_session``.
     """
-    from ptycassette.host.use import use
+    from ptycassette.host.replaying.use import use
 
     state: TestState = request.node.stash[STATE]
     settings = ptycassette_settings
@@ -178,9 +178,9 @@ def ptycassette_shims(
     modes that record. Reports are judged when the test's body is over, and recordings
     are put into the library then, unless the test failed.
     """
-    from ptycassette.host.modes import MODE_VARIABLE, action_of
-    from ptycassette.host.pending import PendingRecordings
-    from ptycassette.host.shims import ShimConfig, make_shims
+    from ptycassette.host.cassettes.pending import PendingRecordings
+    from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of
+    from ptycassette.host.replaying.shims import ShimConfig, make_shims
     from ptycassette.pytest_plugin.runs import ShimRun
 
     settings = ptycassette_settings
@@ -227,7 +227,7 @@ def ptycassette_cassette(
     request: pytest.FixtureRequest, ptycassette_path: Path
 ) -> Iterator[Cassette]:
     """The test's cassette, open and verified."""
-    from ptycassette.host.cassette_reader import open_cassette
+    from ptycassette.host.cassettes.reader import open_cassette
 
     request.node.stash[STATE].used.append(ptycassette_path)
     with open_cassette(ptycassette_path) as cassette:
@@ -251,7 +251,7 @@ def ptycassette_scenario(
     The path is relative to the test file. A scenario without ``cassette_path`` is
     checked against the test's own cassette.
     """
-    from ptycassette.host.scenario_files import evidence_of, load_scenario
+    from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
     from ptycassette.scenario import check_scenario, outcome_lines
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from ptycassette.host.fake_provider import FakeProviderServer
+    from ptycassette.host.harnesses.fake_provider import FakeProviderServer
 
 __all__ = ["ptycassette_provider"]
 
@@ -30,7 +30,7 @@ def ptycassette_provider(
     does not know and, with ``all_replies=True``, replies that nobody asked for.
     """
     try:
-        from ptycassette.host.fake_provider import FakeProviderServer
+        from ptycassette.host.harnesses.fake_provider import FakeProviderServer
         from ptycassette.provider.fake import Script
     except ImportError as missing:
         pytest.fail(

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import DivergenceError
-from ptycassette.host.pending import PendingRecordings
-from ptycassette.host.session import Session
-from ptycassette.host.standin_report_file import read_reports
-from ptycassette.host.use import Use
+from ptycassette.host.cassettes.pending import PendingRecordings
+from ptycassette.host.replaying.standin_report_file import read_reports
+from ptycassette.host.replaying.use import Use
+from ptycassette.host.sessions.session import Session
 from ptycassette.model.visible import visible
 from ptycassette.pytest_plugin.state import TestState
 from ptycassette.replay.divergence import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.scenario_files import evidence_of, load_scenario
+from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
 from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.cassette_staging import disk_errors
-from ptycassette.host.whole_file import write_whole
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.files.whole_file import write_whole
 from ptycassette.model.visible import printable, visible
 from ptycassette.replay.cells import safe_cluster
 from ptycassette.timeline.match_entries import read_entries

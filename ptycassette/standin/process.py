@@ -14,8 +14,8 @@ from typing import Protocol
 import msgspec
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.host.cassette_reader import Cassette, open_cassette
-from ptycassette.host.standin_io import (
+from ptycassette.host.cassettes.reader import Cassette, open_cassette
+from ptycassette.host.replaying.standin_io import (
     Data,
     DriverPort,
     Ended,
@@ -24,7 +24,7 @@ from ptycassette.host.standin_io import (
     end_process,
     now_us,
 )
-from ptycassette.host.standin_report_file import write_report
+from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import Event, ExitStatus, Size
 from ptycassette.model.visible import visible
 from ptycassette.replay.standin_decisions import Finished, Listen, Play

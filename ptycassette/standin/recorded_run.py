@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.host.shims import find_real
+from ptycassette.host.replaying.shims import find_real
 
 __all__ = ["DriverSignals", "run_recorder"]
 

@@ -13,14 +13,14 @@ from typing import NoReturn
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.diagnostic_writer import diagnostic_path
-from ptycassette.host.library import Chosen, Library, Start
-from ptycassette.host.modes import MODE_VARIABLE, action_of, resolve_mode
-from ptycassette.host.pending import PendingRecordings, refuse_silence
-from ptycassette.host.shims import ShimConfig, find_real, read_shim_config
-from ptycassette.host.standin_io import end_process
-from ptycassette.host.standin_report_file import write_report
+from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
+from ptycassette.host.cassettes.pending import PendingRecordings, refuse_silence
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.replaying.library import Chosen, Library, Start
+from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of, resolve_mode
+from ptycassette.host.replaying.shims import ShimConfig, find_real, read_shim_config
+from ptycassette.host.replaying.standin_io import end_process
+from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.replay.drift import Side, drift, drift_lines

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.harness import Drive
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.harness_drive import walk
-from ptycassette.host.harness_files import load_profile
-from ptycassette.host.session import Session
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.harnesses.drive import walk
+from ptycassette.host.harnesses.files import load_profile
+from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
 
 pytestmark = pytest.mark.integration

@@ -17,13 +17,13 @@ import psutil
 import pytest
 
 from ptycassette.harness import Drive, ProbeResult, Profile
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.harness_drive import walk
-from ptycassette.host.harness_files import find_binary, load_probe, load_profile
-from ptycassette.host.harness_record import log_reader
-from ptycassette.host.harness_run import OfflineRun, fake_key, offline_run
-from ptycassette.host.probe import probe_live
-from ptycassette.host.recorder import record
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.harnesses.drive import walk
+from ptycassette.host.harnesses.files import find_binary, load_probe, load_profile
+from ptycassette.host.harnesses.probe import probe_live
+from ptycassette.host.harnesses.record import log_reader
+from ptycassette.host.harnesses.run import OfflineRun, fake_key, offline_run
+from ptycassette.host.recording.record import record
 from ptycassette.model import Size
 from ptycassette.provider.fake import Script
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ptycassette.harness import Drive, Profile
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.harness_drive import walk
-from ptycassette.host.harness_record import log_reader
-from ptycassette.host.harness_run import offline_run
-from ptycassette.host.recorder import record
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.harnesses.drive import walk
+from ptycassette.host.harnesses.record import log_reader
+from ptycassette.host.harnesses.run import offline_run
+from ptycassette.host.recording.record import record
 from ptycassette.provider.fake import Script
 
 pytestmark = pytest.mark.integration

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.model import InputRecord, Screen, Size
 from ptycassette.model.events import FrameRecord
 from ptycassette.screen import default_emulator

@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.host.fake_provider import FakeProviderServer, read_script
+from ptycassette.host.harnesses.fake_provider import FakeProviderServer, read_script
 from ptycassette.provider.fake import Script
 
 pytestmark = pytest.mark.integration

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.fake_provider import FakeProviderServer
+from ptycassette.host.harnesses.fake_provider import FakeProviderServer
 from ptycassette.provider.fake import Script
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]

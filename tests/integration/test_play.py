@@ -15,7 +15,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from ptycassette.host.player_terminal import LEAVE, RAW_LEAVE
+from ptycassette.host.replaying.player_terminal import LEAVE, RAW_LEAVE
 from ptycassette.model import Output, Size
 from ptycassette.testing import manifest_of, write_cassette
 

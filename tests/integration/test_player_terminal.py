@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.host.player_terminal import (
+from ptycassette.host.cassettes.raw_output import write_all
+from ptycassette.host.replaying.player_terminal import (
     ENTER,
     LEAVE,
     RAW_ENTER,
@@ -24,7 +25,6 @@ from ptycassette.host.player_terminal import (
     Interrupted,
     PlayerTerminal,
 )
-from ptycassette.host.raw_output import write_all
 from ptycassette.model import Output, Size
 from ptycassette.testing import manifest_of, write_cassette
 

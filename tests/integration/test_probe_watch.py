@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.cassettes.reader import open_cassette
 
 pytestmark = pytest.mark.integration
 

@@ -16,8 +16,10 @@ import psutil
 import pytest
 
 from ptycassette.errors import SpawnError
-from ptycassette.host import pty_child, pty_process, pty_supervisor
-from ptycassette.host.pty_process import PtyChild, exit_status, signal_name, signal_number, spawn
+from ptycassette.host.pty import child as pty_child
+from ptycassette.host.pty import process as pty_process
+from ptycassette.host.pty import supervisor as pty_supervisor
+from ptycassette.host.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
 from ptycassette.model import Size
 
 pytestmark = pytest.mark.integration
@@ -318,7 +320,7 @@ def test_daemons_do_not_outlive_their_session(mark: str, runs: int) -> None:
 
 RECORDER = f"""
 import os, sys, time
-from ptycassette.host.pty_process import spawn
+from ptycassette.host.pty.process import spawn
 from ptycassette.model import Size
 child = spawn(["bash", "-c", {DAEMON.replace("exit 3", "trap '' HUP TERM; sleep 300 & wait")!r}],
               size=Size(24, 80))

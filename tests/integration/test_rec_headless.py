@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.host.journal_file import JournalFile
-from ptycassette.host.staging import journal_dir
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.testing import fixed_id
 

@@ -25,7 +25,7 @@ import pytest
 from ptycassette import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, RefusedError
-from ptycassette.host.cassette_writer import CassetteWriter
+from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.model import Output, Typed
 from ptycassette.testing import write_cassette
 

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks import safety_kills
 from ptycassette.cli import main
-from ptycassette.host.recovery import left_behind, recover
-from ptycassette.host.staging import journal_dir
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.recording.recovery import left_behind, recover
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

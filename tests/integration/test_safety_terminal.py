@@ -211,8 +211,8 @@ def test_listings_of_journals_are_escaped(
     state_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """``recover`` and ``doctor`` show what a journal says, and its name."""
-    from ptycassette.host.journal_file import JournalFile  # noqa: PLC0415
-    from ptycassette.host.staging import journal_dir  # noqa: PLC0415
+    from ptycassette.host.files.staging import journal_dir  # noqa: PLC0415
+    from ptycassette.host.recording.journal_file import JournalFile  # noqa: PLC0415
     from ptycassette.model import SessionMeta  # noqa: PLC0415
 
     for number, vector in enumerate(VECTORS.values()):

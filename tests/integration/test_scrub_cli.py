@@ -11,9 +11,9 @@ import pytest
 
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.host import scrub_cassette as module
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.scrub_cassette import scrub_cassette
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.scrubbing import cassette as module
+from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import (
     Cursor,
     DiscoveryRecord,

@@ -22,8 +22,8 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.host.async_session import AsyncSession
-from ptycassette.host.session import Session
+from ptycassette.host.sessions.async_session import AsyncSession
+from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Output, Size, Typed
 from ptycassette.screen import PyteEmulator
 

@@ -14,8 +14,8 @@ import pytest
 
 from ptycassette.cli import main
 from ptycassette.errors import ManifestError, NotFoundError, SpawnError
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.shims import find_real, read_shim_config
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.replaying.shims import find_real, read_shim_config
 
 pytestmark = pytest.mark.integration
 LONG_S = 120  # what hangs takes longer; finalising on a busy machine took more than thirty seconds

@@ -14,7 +14,7 @@ import pexpect
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.host.cassette_reader import open_cassette
+from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.model import InputRecord
 from ptycassette.standin import boot
 

@@ -18,7 +18,7 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.host.use import use
+from ptycassette.host.replaying.use import use
 from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
 from ptycassette.testing import write_cassette
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.host.player import Player, PlayOptions
-from ptycassette.host.player_checkpoints import Checkpoints
-from ptycassette.host.player_views import PaintedView
+from ptycassette.host.replaying.player import Player, PlayOptions
+from ptycassette.host.replaying.player_checkpoints import Checkpoints
+from ptycassette.host.replaying.player_views import PaintedView
 from ptycassette.model import Event, FinalRecord, Finished, Manifest, Output, Size, Typed
 from ptycassette.replay import Done, Emit, Scheduler, Wait
 from ptycassette.screen import default_emulator, load_emulator, save_emulator

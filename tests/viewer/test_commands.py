@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ptycassette.cli import main, view, watch
-from ptycassette.host.journal_file import JournalFile
-from ptycassette.host.staging import journal_dir
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, Output, SessionMeta, Size
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.keys import moment

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.host.cassette_writer import CassetteWriter
+from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.model import Finished, Manifest, Output, ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
 
@@ -352,7 +352,7 @@ def test_play_takes_the_idle_limit_that_the_recording_suggests(
         return []
 
     manifest = msgspec.structs.replace(manifest_of(), optional={"idle_limit_ms": suggested})
-    monkeypatch.setattr("ptycassette.host.replayer.replay", replay)
+    monkeypatch.setattr("ptycassette.host.replaying.replayer.replay", replay)
     monkeypatch.setattr(
         "ptycassette.cli.play.opened", lambda *_, **__: contextlib.nullcontext(_Source(manifest))
     )

@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette.errors import NotFoundError, UnreadableError, UsageError
 from ptycassette.harness import Place, prepare
-from ptycassette.host.harness_files import (
+from ptycassette.host.harnesses.files import (
     builtin_probes,
     builtin_profiles,
     find_binary,

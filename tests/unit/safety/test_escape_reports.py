@@ -15,8 +15,8 @@ from markdown_it import MarkdownIt
 from ptycassette.cli import check
 from ptycassette.cli.present import error_lines
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.scenario_files import evidence_of
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.replaying.scenario_files import evidence_of
 from ptycassette.model import (
     Cursor,
     FrameRecord,

@@ -20,15 +20,15 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
-from ptycassette.host.cassette_reader import open_cassette
-from ptycassette.host.finalising import Finaliser
-from ptycassette.host.journal_file import JournalFile, JournalSource
-from ptycassette.host.locks import Holder, target_lock
-from ptycassette.host.recovery import recover
-from ptycassette.host.scrub_cassette import scrub_cassette
-from ptycassette.host.staging import journal_dir
-from ptycassette.host.standin_report_file import write_report
-from ptycassette.host.whole_file import write_whole
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.files.locks import Holder, target_lock
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.recording.finalising import Finaliser
+from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.recovery import recover
+from ptycassette.host.replaying.standin_report_file import write_report
+from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scrub import default_scrubber

@@ -24,17 +24,17 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.harness import Probe, Profile
-from ptycassette.host.fake_provider import read_script
-from ptycassette.host.harness_files import load_profile
-from ptycassette.host.harness_logs import read_logs
-from ptycassette.host.journal_file import JournalFile, JournalSource
-from ptycassette.host.library import Library
-from ptycassette.host.plain_file import read_plain
-from ptycassette.host.recovery import recover
-from ptycassette.host.scenario_files import check_file, find_scenarios, load_scenario
-from ptycassette.host.scrub_setup import load_config
-from ptycassette.host.shims import ShimConfig, make_shims
-from ptycassette.host.standin_report_file import read_reports
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.harnesses.fake_provider import read_script
+from ptycassette.host.harnesses.files import load_profile
+from ptycassette.host.harnesses.logs import read_logs
+from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.recovery import recover
+from ptycassette.host.replaying.library import Library
+from ptycassette.host.replaying.scenario_files import check_file, find_scenarios, load_scenario
+from ptycassette.host.replaying.shims import ShimConfig, make_shims
+from ptycassette.host.replaying.standin_report_file import read_reports
+from ptycassette.host.scrubbing.setup import load_config
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
 from ptycassette.record.journal import MARK, JournalDecoder, JournalEncoder

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static, Tree
 
 from ptycassette import CassetteError, JournalFollower, Size, live_journals
-from ptycassette.host.journal_file import JournalFile
+from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Finished, Harness, Noted, Resized, SessionMeta, Signalled, Typed
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.app import ViewerApp

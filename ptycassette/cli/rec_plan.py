@@ -1,0 +1,206 @@
+"""What the options of ``ptycassette rec`` ask for, as a plan of the recorder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli.rec_emulator import chosen_emulator
+
+if TYPE_CHECKING:
+    from ptycassette.harness import Profile
+    from ptycassette.record.input_script import Step
+
+
+__all__ = ["FinaliseBar", "argv_of", "plan_of", "profile_of", "steps_of"]
+
+BAR_FROM_BYTES = 256 << 10
+MAX_SCRIPT_BYTES = 4 << 20
+
+
+def profile_of(name: str | None) -> Profile | None:
+    """What is known of the harness; None when it is only a name."""
+    from ptycassette.errors import NotFoundError
+    from ptycassette.host.harnesses.files import load_profile
+
+    if name is None:
+        return None
+    try:
+        return load_profile(name)
+    except NotFoundError:
+        if "/" in name:  # a file that is not there is no name
+            raise
+        return None
+
+
+def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
+    """What to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
+    if line is not None:
+        if argv:
+            raise click.UsageError("give ARGV or --command, not both")
+        try:
+            argv = tuple(shlex.split(line))
+        except ValueError as exc:
+            raise click.UsageError(f"--command: {exc}") from exc
+        if not argv:
+            raise click.UsageError("--command is empty")
+    if not argv and profile is not None and profile.binaries:
+        return (profile.binaries[0], *profile.interactive)
+    return argv or (os.environ.get("SHELL") or "/bin/sh",)
+
+
+def steps_of(script: str | None) -> tuple[Step, ...] | None:
+    """The steps of ``--input``; None without it."""
+    if script is None:
+        return None
+    from ptycassette.errors import LimitError, UsageError
+    from ptycassette.host.files.plain_file import read_plain
+    from ptycassette.record.input_script import parse_script
+
+    try:
+        if script == "-":
+            text = sys.stdin.read(MAX_SCRIPT_BYTES + 1)
+            if len(text) > MAX_SCRIPT_BYTES:
+                raise LimitError(f"longer than {MAX_SCRIPT_BYTES} characters", where="stdin")
+        else:
+            text = read_plain(script, max_bytes=MAX_SCRIPT_BYTES).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise UsageError("the input script is not UTF-8 text", where=script) from exc
+    return parse_script(text, name=script)
+
+
+def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None) -> Any:
+    """The plan of the recorder, from the options as click gives them."""
+    from ptycassette.host.clock import random_id
+    from ptycassette.host.harnesses.record import plain_environment, reader_for
+    from ptycassette.host.recording.options import RecordPlan
+
+    cassette_id = given["cassette_id"]
+    show = None if interactive or given["quiet"] else _show
+    return RecordPlan(
+        size=_size(given, interactive=interactive),
+        cwd=given["cwd"],
+        env={
+            **({} if profile is None else plain_environment(profile)),
+            **dict(_pair(word, "--env") for word in given["env"]),
+        },
+        clean_env=given["clean_env"],
+        term=_term(interactive=interactive),
+        timeout_s=given["timeout"],
+        overwrite=given["overwrite"],
+        title=given["title"],
+        harness=given["harness"] if profile is None else profile.name,
+        at_end=None if profile is None else reader_for(profile, given["cwd"]),
+        account=given["account"],
+        account_class=given["account_class"],
+        freshness_window=given["freshness"],
+        probe_version=given["probe_version"],
+        require=given["require"],
+        permission_mode=given["permission_mode"],
+        meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given["meta"])},
+        notes=[_note(text) for text in given["notes"]],
+        frame_policy=given["frame_policy"],
+        emulator=chosen_emulator(given),
+        resolution_ms=given["resolution_ms"],
+        idle_limit_ms=None if given["idle_limit"] is None else round(given["idle_limit"] * 1000),
+        durability=given["durability"],
+        scrub=not given["no_scrub"],
+        id_source=random_id if cassette_id is None else _fixed(cassette_id),
+        show=show,
+        progress=None if given["quiet"] else FinaliseBar(),
+    )
+
+
+def _fixed(text: str) -> Callable[[], str]:
+    import uuid
+
+    try:
+        whole = str(uuid.UUID(text))
+    except ValueError as exc:
+        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
+    return lambda: whole
+
+
+def _size(given: dict[str, Any], *, interactive: bool) -> Any:
+    from ptycassette.host.pty.terminal import DEFAULT_SIZE, UserTerminal
+    from ptycassette.model import Size
+    from ptycassette.record.input_script import parse_size
+
+    size = UserTerminal().size() if interactive else DEFAULT_SIZE
+    if given["size"] is not None:
+        try:
+            size = parse_size(given["size"])
+        except ValueError as exc:
+            raise click.UsageError(f"--size: {exc}") from exc
+    return Size(given["rows"] or size.rows, given["cols"] or size.cols)
+
+
+def _term(*, interactive: bool) -> str:
+    """The user's own terminal type when it is the user's terminal that paints."""
+    return (os.environ.get("TERM") if interactive else None) or "xterm-256color"
+
+
+def _pair(word: str, option: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not name or not equals:
+        raise click.UsageError(f"{option} takes NAME=VALUE")
+    return name, value
+
+
+def _value(text: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _note(text: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as exc:
+        raise click.UsageError(f"--service-event takes JSON: {exc}") from exc
+
+
+def _show(data: bytes) -> None:
+    """Output on stdout, as it comes."""
+    with suppress(OSError):  # a reader of our stdout that went away does not end the recording
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(1, rest) :]
+
+
+class FinaliseBar:
+    """A progress bar on stderr while a long recording is scrubbed and rendered."""
+
+    def __init__(self) -> None:
+        self._progress: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """``done`` of ``total`` bytes are through."""
+        if total < BAR_FROM_BYTES or not sys.stderr.isatty():
+            return
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._progress = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("ptycassette: finalising", total=total)
+            self._progress.start()
+        self._progress.update(self._task, completed=done)
+
+    def close(self) -> None:
+        """Take it away. Idempotent."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None

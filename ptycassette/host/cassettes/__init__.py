@@ -1,0 +1,1 @@
+"""Cassettes on disk: read, checked, written."""

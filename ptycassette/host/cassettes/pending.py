@@ -1,0 +1,99 @@
+"""Recordings that are not yet wanted for certain: kept beside the library until that is known.
+
+A test may fail after the program in it was recorded. Until it passed, its recordings
+lie in a directory of their own on the library's file system; then they are moved into
+the library, one rename each, or dropped. Git is kept away from what a crash leaves.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from ptycassette.errors import RefusedError
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.cassettes.swap import exchange
+from ptycassette.host.cassettes.target import check_target
+
+__all__ = ["PREFIX", "PendingRecordings", "refuse_silence"]
+
+PREFIX = ".ptycassette-pending-"
+
+
+class PendingRecordings:
+    """Recordings for ``library`` in ``place``, a directory of their own inside of it."""
+
+    def __init__(self, library: Path, place: Path) -> None:
+        self.library = library
+        self.place = place
+
+    @classmethod
+    def new(cls, library: Path) -> PendingRecordings:
+        """An empty one.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        with disk_errors("making a place for recordings", library):
+            library.mkdir(parents=True, exist_ok=True)
+            place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
+            (place / ".gitignore").write_text("*\n", encoding="utf-8")
+        return cls(library, place)
+
+    def publish(self) -> list[Path]:
+        """Move all recordings into the library; returns where they are now.
+
+        Raises:
+            RefusedError: one shows nothing; it is dropped, and all others are kept.
+            NewerCassetteError, ExistsError: something stands there that is not replaced.
+            StorageError: the disk refuses.
+        """
+        published, refused = [], None
+        for manifest in sorted(self.place.rglob("manifest.json")):
+            made = manifest.parent
+            target = self.library / made.relative_to(self.place)
+            try:
+                refuse_silence(made)
+            except RefusedError as exc:
+                refused = exc
+                continue
+            self._move(made, target)
+            published.append(target)
+        self.drop()
+        if refused is not None:
+            raise refused
+        return published
+
+    def drop(self) -> None:
+        """Keep nothing of what is still pending."""
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def _move(self, made: Path, target: Path) -> None:
+        replaced = check_target(target, overwrite=True)
+        with disk_errors("publishing the cassette", target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if replaced is not None and not exchange(made, target):
+                target.rename(made.with_name(f"{made.name}.old"))
+                replaced = None
+            if replaced is None:
+                made.rename(target)
+
+
+def refuse_silence(path: Path) -> None:
+    """Refuse a recording that shows nothing and did not end by itself: it would replay as one.
+
+    Raises:
+        RefusedError: it is such a recording.
+    """
+    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+        status = cassette.final.exit
+        silent = next(iter(cassette.outputs()), None) is None
+    if silent and (status is None or status.signaled):
+        raise RefusedError(
+            "nothing was shown, and the program did not end by itself: an empty recording "
+            "is not kept",
+            where=path.name,
+            hint="let the program show its first screen before it is ended",
+        )

@@ -1,0 +1,1 @@
+"""Files opened, written and locked with care."""

@@ -1,0 +1,1 @@
+"""Agent CLIs: profiles, probes, the scripted provider."""

@@ -1,0 +1,173 @@
+"""Where profiles and probes lie: built in, or the user's own.
+
+A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``)
+first, then among the built-in ones; what has a slash or ends in ``.toml`` is a path.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
+from ptycassette.harness import Probe, Profile
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.recording.binary_probe import ask_version
+
+__all__ = [
+    "Installed",
+    "builtin_probes",
+    "builtin_profiles",
+    "find_binary",
+    "installed",
+    "known_probes",
+    "known_profiles",
+    "load_probe",
+    "load_profile",
+]
+
+_MAX_BYTES = 1 << 20
+_PATIENCE_S = 20.0
+_PACKAGE = "ptycassette.harness"
+
+
+class Installed(msgspec.Struct, frozen=True, kw_only=True):
+    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not.
+
+    ``problem`` says why a profile of the user's own cannot be read.
+    """
+
+    name: str
+    title: str
+    binary: str | None = None
+    version: str | None = None
+    tested: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the version is one that the profile was tried with, as far as that is known."""
+        if self.version is None or not self.tested:
+            return True
+        return any(one in self.version for one in self.tested)
+
+
+def builtin_profiles() -> tuple[str, ...]:
+    """The names of the built-in profiles."""
+    return _names("profiles")
+
+
+def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of all profiles: built in, and the user's own."""
+    own = _own_folder("harnesses", os.environ if env is None else env)
+    return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
+
+
+def builtin_probes() -> tuple[str, ...]:
+    """The names of the built-in probes: ``HARNESS-WHAT``."""
+    return _names("probes")
+
+
+def known_probes(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The names of all probes: the user's own, then the built-in ones."""
+    own = _own_folder("probes", os.environ if env is None else env)
+    return tuple(
+        dict.fromkeys([*sorted(path.stem for path in own.glob("*.toml")), *_names("probes")])
+    )
+
+
+def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:
+    """A profile by its name or path.
+
+    Raises:
+        NotFoundError: nothing of that name.
+        UsageError: it is there, but wrong.
+    """
+    where, text = _read("profiles", "harnesses", name, os.environ if env is None else env)
+    return Profile.parse(text, where=where)
+
+
+def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
+    """A probe by its name (``codex-status``) or path.
+
+    Raises:
+        NotFoundError: nothing of that name.
+        UsageError: it is there, but wrong.
+    """
+    where, text = _read("probes", "probes", name, os.environ if env is None else env)
+    return Probe.parse(text, where=where)
+
+
+def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
+    """The path of the CLI's program; None when it is not installed.
+
+    Args:
+        profile: of the CLI.
+        path: where to look, as in ``PATH``; this process's own when None.
+    """
+    look = shutil.which if path is None else partial(shutil.which, path=path)
+    found = (look(name) for name in profile.binaries)
+    return next((one for one in found if one is not None), None)
+
+
+def installed(
+    *, path: str | None = None, versions: bool = True, env: Mapping[str, str] | None = None
+) -> Iterator[Installed]:
+    """What is installed of the CLIs that profiles know, the built-in ones and the user's own."""
+    for name in known_profiles(env):
+        try:
+            profile = load_profile(name, env=env)
+        except CassetteError as wrong:
+            yield Installed(name=name, title=name, problem=str(wrong).split("\n")[0])
+            continue
+        if not profile.binaries:
+            continue
+        binary = find_binary(profile, path=path)
+        asked = versions and binary is not None
+        yield Installed(
+            name=profile.name,
+            title=profile.title,
+            binary=binary,
+            version=ask_version(Path(binary or ""), timeout_s=_PATIENCE_S) if asked else None,
+            tested=profile.version_query.tested,
+        )
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    entries = resources.files(_PACKAGE).joinpath(folder).iterdir()
+    return tuple(sorted(one.name[:-5] for one in entries if one.name.endswith(".toml")))
+
+
+def _own_folder(folder: str, env: Mapping[str, str]) -> Path:
+    """Where the user's own files of a kind lie."""
+    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
+    return Path(base) / "ptycassette" / folder
+
+
+def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> tuple[str, str]:
+    """Where a file was found, and its text."""
+    if "/" in name or name.endswith(".toml"):
+        return name, _text(Path(name))
+    own = _own_folder(user_folder, env) / f"{name}.toml"
+    if own.is_file():
+        return str(own), _text(own)
+    if name in _names(folder):
+        text = resources.files(_PACKAGE).joinpath(folder, f"{name}.toml").read_text("utf-8")
+        return f"{folder}/{name}.toml", text
+    raise NotFoundError(
+        f"no {folder[:-1]} of the name {name!r}",
+        hint=f"built in: {', '.join(_names(folder))}; your own go to {own.parent}",
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8")
+    except UnicodeDecodeError as failed:
+        raise UnreadableError(f"cannot be read: {failed}", where=str(path)) from failed

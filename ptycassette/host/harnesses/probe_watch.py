@@ -1,0 +1,87 @@
+"""Keeps a snapshot file of a probe fresh, for dashboards. One run per account at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.errors import CassetteError, LockedError
+from ptycassette.harness import ProbeResult
+from ptycassette.host.files.locks import Holder, account_lock
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.files.staging import lock_dir
+from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.recording.binary_probe import timestamp
+from ptycassette.model.ports import Clock
+
+__all__ = ["Snapshot", "refresh", "watch"]
+
+_MAX_BYTES = 16 << 20
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The file: the last result, and the last one that was ``ok``; when it was written."""
+
+    written_at: str
+    harness: str
+    probe: str
+    last: ProbeResult
+    last_ok: ProbeResult | None = None
+
+
+def refresh(
+    path: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, clock: Clock
+) -> ProbeResult | None:
+    """Ask once and write the snapshot, whole or not at all.
+
+    Args:
+        path: of the snapshot file; the last good result in it is kept.
+        ask: the probe.
+        account: nobody else asks for the same account meanwhile.
+        harness: of the account.
+        clock: for the time in the file.
+
+    Returns:
+        The result; None when somebody else is asking for this account.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    holder = Holder(pid=os.getpid(), what=f"probe of {harness}", since=timestamp(clock.wall()))
+    lock = account_lock(lock_dir(os.environ), harness=harness, account=account, holder=holder)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(lock)
+        except LockedError:
+            return None
+        result = ask()
+    good = result if result.status == "ok" else _last_ok(path)
+    snapshot = Snapshot(
+        written_at=timestamp(clock.wall()),
+        harness=result.harness,
+        probe=result.probe,
+        last=result,
+        last_ok=good,
+    )
+    write_whole(path, [msgspec.json.format(msgspec.json.encode(snapshot), indent=2), b"\n"])
+    return result
+
+
+def watch(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
+    """Call ``once`` every ``interval_s`` seconds until ``stop`` is set; at once the first time."""
+    while not stop.is_set():
+        once()
+        stop.wait(interval_s)
+
+
+def _last_ok(path: Path) -> ProbeResult | None:
+    """The last good result of an earlier snapshot; None when there is none to be read."""
+    try:
+        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=Snapshot).last_ok
+    except (OSError, msgspec.DecodeError, CassetteError):
+        return None

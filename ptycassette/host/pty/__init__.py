@@ -1,0 +1,1 @@
+"""Programs under a PTY, and the user's own terminal."""

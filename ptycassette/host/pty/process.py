@@ -1,0 +1,310 @@
+"""A program under a PTY of its own, supervised: ``spawn`` starts it, ``PtyChild`` holds it.
+
+What the recorded program finds: argv as given (no shell), the size set before
+exec, a session of its own with the PTY as controlling terminal, every signal at
+its default and none blocked, no file descriptor besides 0, 1 and 2.
+
+Between the recorder and the program stands one small process, the supervisor
+(``pty_supervisor``; docs/decisions/0030): ptyprocess forks, the fork gives the
+terminal up, becomes the subreaper and starts the program in a session that takes
+the terminal; then it becomes the supervisor.
+
+ptyprocess opens the PTY, sizes it and forks. We do without the rest of it: its
+``close`` and ``__del__`` sleep, its ``spawn`` looks at the PATH of the recorder
+instead of the child's, raises in the child when the directory is missing, and
+puts the resolved path into ``argv[0]``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import socket
+import sys
+import termios
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from ptyprocess.ptyprocess import PtyProcess
+
+from ptycassette.errors import SpawnError
+from ptycassette.host.pty import supervisor as pty_supervisor
+from ptycassette.host.pty.child import DEFAULT_GRACE_S, PtyChild, winsize
+from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
+from ptycassette.model.geometry import Size
+from ptycassette.model.visible import visible
+
+__all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+_PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+_SPAWN_LOCK = threading.Lock()
+
+
+def spawn(
+    argv: Sequence[str],
+    *,
+    size: Size,
+    cwd: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    echo: bool = True,
+    grace_s: float = DEFAULT_GRACE_S,
+) -> PtyChild:
+    """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
+
+    Args:
+        argv: the program and its arguments; never a shell's line. A name without
+            a slash is looked up on the PATH of ``env``.
+        size: the terminal's size, set before exec.
+        cwd: where it starts; here when None.
+        env: its whole environment; the caller's own when None.
+        echo: whether the terminal echoes what is typed until the program says otherwise.
+        grace_s: how long who is left may take after SIGTERM, when the program or
+            the recorder ends.
+
+    Raises:
+        SpawnError: not found (``exit_status`` 127) or not executable (126).
+        ValueError: an empty argv, a NUL in a string, a size outside of 1 to 65535.
+    """
+    if not argv or any("\0" in word for word in argv):
+        raise ValueError("argv must hold at least one word, and none with a NUL")
+    winsize(size)
+    environment = dict(os.environ if env is None else env)
+    place = None if cwd is None else os.fspath(cwd)
+    plan = _Plan(
+        path=_resolve(argv[0], environment.get("PATH", os.defpath), place),
+        argv=list(argv),
+        env=environment,
+        cwd=place,
+        grace_ms=max(0, round(grace_s * 1000)),
+        recorder=os.getpid(),
+        supervisor=_supervisor_argv(),
+    )
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            supervisor, fd = _fork(plan, theirs.fileno(), size, echo=echo)
+        except BaseException:
+            ours.close()
+            raise
+    return _meet(supervisor, fd, ours, plan)
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the forked processes need, made ready before the fork."""
+
+    path: str
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str | None
+    grace_ms: int
+    recorder: int
+    supervisor: list[str] | None
+
+
+def _resolve(command: str, path: str, cwd: str | None) -> str:
+    """The file to execute, absolute: POSIX's rules for PATH, seen from ``cwd``."""
+    base = Path.cwd() / (cwd or "")
+    if "/" in command:
+        candidates = [base / command]
+    else:
+        candidates = [base / (entry or ".") / command for entry in path.split(os.pathsep)]
+    refused = None
+    for candidate in candidates:
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return str(candidate)
+        if refused is None and candidate.exists():
+            refused = candidate
+    name = visible(command)
+    if refused is None:
+        hint = "give the path of a program" if "/" in command else "install it, or add it to PATH"
+        raise SpawnError(f"{name}: there is no such program", where="spawn", hint=hint)
+    what = "a directory" if refused.is_dir() else "not executable"
+    raise SpawnError(
+        f"{name}: {visible(str(refused))} is {what}",
+        exit_status=126,
+        where="spawn",
+        hint="name a file that chmod +x has made executable",
+    )
+
+
+def _supervisor_argv() -> list[str] | None:
+    """How to start the supervisor afresh; None where there is no interpreter to start."""
+    script = pty_supervisor.__file__
+    if not sys.executable or getattr(sys, "frozen", False) or not Path(script).is_file():
+        return None
+    return [sys.executable, "-I", "-S", str(Path(script).resolve())]
+
+
+def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, int]:
+    """Fork under a new PTY; the child's pid and the master side, when exec is over."""
+    start: Any = PtyProcess.spawn  # it has no types
+    with _SPAWN_LOCK, warnings.catch_warnings():
+        # Python 3.12 warns of forking with threads. The fork here does system calls alone.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            process = start(
+                [plan.path],
+                echo=echo,
+                dimensions=(size.rows, size.cols),
+                pass_fds=(control,),
+                preexec_fn=lambda: _in_child(plan, control),
+            )
+        except OSError as exc:
+            raise SpawnError(
+                f"{visible(plan.argv[0])}: no process or no PTY to be had ({exc})",
+                exit_status=126,
+                where="spawn",
+                hint="end something, or raise the limits (ulimit -u, kernel.pty.max)",
+            ) from exc
+        fd = os.dup(process.fd)
+        process.fileobj.close()
+        process.closed = True  # its __del__ would sleep and send signals
+        return process.pid, fd
+
+
+def _meet(supervisor: int, fd: int, control: socket.socket, plan: _Plan) -> PtyChild:
+    """Hear how the start went, and hand over what was started."""
+    os.set_blocking(fd, False)
+    control.setblocking(False)
+    try:
+        heard = control.recv(4096)  # written before exec, which we have waited for
+    except BlockingIOError:
+        heard = b""
+    if not heard:
+        heard = b"P %d \nE %d exec\n" % (supervisor, errno.EAGAIN)
+    hello, _, rest = heard.partition(b"\n")
+    _, program, tty = hello.split(b" ", 2)
+    failure = rest.split(b"\n", 1)[0].split() if rest.startswith(b"E ") else None
+    child = PtyChild(
+        fd,
+        int(program),
+        tty=os.fsdecode(tty),
+        supervisor=supervisor,
+        control=control,
+        heard=rest,
+    )
+    if failure is not None:
+        child.close()
+        raise _exec_error(plan, int(failure[1]), failure[2])
+    if sys.platform == "darwin":  # pragma: no cover - measured on Linux
+        child.hold_slave()
+    return child
+
+
+def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
+    """What went wrong between fork and exec, in words."""
+    name, reason = visible(plan.argv[0]), os.strerror(number)
+    if stage == b"cwd":
+        hint = "name a directory that exists and may be entered"
+        text = f"cannot start in {visible(plan.cwd or '')}: {reason}"
+        return SpawnError(text, exit_status=126, where="spawn", hint=hint)
+    status, hint = 126, "check the file: `file` says what it is"
+    if number == errno.ENOENT:
+        status, hint = 127, "its first line (#!) or its loader names a file that does not exist"
+    elif number == errno.ENOEXEC:
+        hint = "a script needs a first line such as #!/bin/sh; no shell is put in between"
+    elif number == errno.E2BIG:
+        hint = "pass less in arguments and environment"
+    return SpawnError(
+        f"{name}: {visible(plan.path)}: {reason}", exit_status=status, where="spawn", hint=hint
+    )
+
+
+# What follows runs in the forked process, where no coverage is measured.
+
+
+def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
+    """In the forked process: divide into the supervisor and the program."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # giving up the terminal sends it
+    fcntl.ioctl(0, termios.TIOCNOTTY)
+    if _PRCTL is not None:
+        _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        program = _spawn_program(plan, control) if sys.platform == "linux" else os.fork()
+        if program == 0:
+            _become_program(plan, control)
+        _become_supervisor(plan, control, program)
+    finally:
+        os._exit(127)
+
+
+def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
+    """Start the program without another copy of the recorder's memory (posix_spawn(3)).
+
+    A leader of a new session without a terminal gets the first one that it opens (tty(4)).
+    """
+    tty = os.ttyname(0)
+    stage = b"cwd"
+    try:
+        if plan.cwd is not None:
+            os.chdir(plan.cwd)
+        stage = b"exec"
+        program = os.posix_spawn(
+            plan.path,
+            plan.argv,
+            plan.env,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
+                (os.POSIX_SPAWN_DUP2, 0, 1),
+                (os.POSIX_SPAWN_DUP2, 0, 2),
+            ],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
+    except OSError as exc:
+        os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
+        os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
+        raise
+    # The recorder may be gone already: then the program must have a supervisor to end it.
+    with suppress(OSError):
+        os.write(control, b"P %d %s\n" % (program, os.fsencode(tty)))
+    return program
+
+
+def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
+    """Take the terminal and execute, on systems where opening it is not enough to get it.
+
+    What fails is said over the socket.
+    """
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with suppress(OSError, ValueError):  # libc keeps some for its threads
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(os.ttyname(0))))
+    stage = b"cwd"
+    try:
+        if plan.cwd is not None:
+            os.chdir(plan.cwd)
+        stage = b"exec"
+        os.execve(plan.path, plan.argv, plan.env)  # noqa: S606 - no shell is what we want
+    except OSError as exc:
+        os.write(control, b"E %d %s\n" % (exc.errno or 0, stage))
+
+
+def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # pragma: no cover
+    """Let everything of the recorder and of the terminal go, and watch."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.closerange(3, control)
+    os.closerange(control + 1, min(1 << 20, os.sysconf("SC_OPEN_MAX")))
+    os.chdir("/")
+    os.set_inheritable(control, True)
+    words = [str(number) for number in (control, program, plan.recorder, plan.grace_ms)]
+    if plan.supervisor is not None:
+        with suppress(OSError):
+            os.execv(plan.supervisor[0], [*plan.supervisor, *words])  # noqa: S606
+    pty_supervisor.main(words)
+    os._exit(0)

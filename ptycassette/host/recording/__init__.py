@@ -1,0 +1,1 @@
+"""Recording: the journal, the relay, and what becomes of it."""

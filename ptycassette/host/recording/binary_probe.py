@@ -1,0 +1,185 @@
+"""What the manifest says about the recorded CLI and the place: name, binary, version, git, system.
+
+The version is asked for by running ``PROGRAM --version``. Not every program
+takes that for a question: a script that ignores its arguments would simply run.
+So it happens for the agent CLIs named here and for those who ask for it
+(docs/decisions/0041).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+from ptycassette.host.sessions.options import child_environment
+from ptycassette.model import Harness
+
+__all__ = [
+    "AGENT_CLIS",
+    "architecture",
+    "ask_version",
+    "git_commit",
+    "locale_of",
+    "probe_harness",
+    "system",
+    "timestamp",
+]
+
+AGENT_CLIS = frozenset(
+    {
+        "aider",
+        "amp",
+        "auggie",
+        "claude",
+        "codex",
+        "copilot",
+        "crush",
+        "cursor-agent",
+        "droid",
+        "gemini",
+        "goose",
+        "opencode",
+        "openhands",
+        "qwen",
+    }
+)
+"""Names that are asked for their version without being told to."""
+
+VERSION_TIMEOUT_S = 5.0
+_VERSION_BYTES = 4096
+_VERSION_CHARS = 200
+
+# As Go spells them (GOARCH), because the format does.
+_ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "i686": "386"}
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def probe_harness(
+    binary: Path,
+    *,
+    now: datetime,
+    name: str | None = None,
+    account_class: str | None = None,
+    freshness_window: str | None = None,
+    version: bool | None = None,
+) -> Harness:
+    """The harness block of a program.
+
+    Args:
+        binary: the file that will be executed.
+        now: the wall clock.
+        name: what it is called; the file's name when None.
+        account_class: what kind of account it runs with.
+        freshness_window: for how long the recording is to be trusted, e.g. ``24h``.
+        version: whether to ask it for its version; None for agent CLIs only.
+    """
+    name = name or binary.name
+    if version is None:
+        version = binary.name in AGENT_CLIS
+    return Harness(
+        name=name,
+        binary_path_digest_sha256=sha256(os.fsencode(os.path.realpath(binary))).hexdigest(),
+        binary_version=ask_version(binary) if version else None,
+        account_class=account_class,
+        captured_at=timestamp(now),
+        freshness_window=freshness_window,
+    )
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC, to the second if it is whole, else to the microsecond."""
+    text = moment.isoformat()
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def ask_version(binary: Path, *, timeout_s: float = VERSION_TIMEOUT_S) -> str | None:
+    """The first line that ``binary --version`` prints; None when it prints none in time.
+
+    It gets a clean environment, no input, and is killed with all it started
+    when it takes too long or says too much.
+    """
+    try:
+        process = subprocess.Popen(
+            [os.fspath(binary), "--version"],
+            env=child_environment(clean=True, term="dumb"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    try:
+        said = _read_some(process.stdout.fileno(), timeout_s)
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()
+        process.wait()
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines()]
+    first = next((line for line in lines if line), None)
+    return first[:_VERSION_CHARS] if first and first.isprintable() else None
+
+
+def _read_some(fd: int, timeout_s: float) -> bytes:
+    """What comes until the end, the limit or the timeout."""
+    said = b""
+    deadline = time.monotonic() + timeout_s
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_READ)
+        while len(said) < _VERSION_BYTES:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or not selector.select(left_s):
+                break
+            block = os.read(fd, _VERSION_BYTES)
+            if not block:
+                break
+            said += block
+    return said
+
+
+def git_commit(cwd: Path) -> str | None:
+    """The commit that is checked out in ``cwd``; None where there is none, or no git."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--verify", "--quiet", "HEAD"],  # noqa: S607 - the user's own git
+            cwd=cwd,
+            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _COMMIT.fullmatch(done.stdout.decode("ascii", "replace").strip())
+    return found.group() if found else None
+
+
+def architecture(machine: str | None = None) -> str:
+    """The processor, as Go names it."""
+    machine = platform.machine() if machine is None else machine
+    return _ARCHITECTURES.get(machine, machine)
+
+
+def system(platform_name: str = sys.platform) -> str:
+    """The operating system, as Go names it."""
+    return platform_name.rstrip("0123456789")
+
+
+def locale_of(env: Mapping[str, str]) -> str | None:
+    """The locale that a program with this environment has (locale(7))."""
+    return env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or None

@@ -1,0 +1,264 @@
+"""What ``rec`` does between the first check and the finished cassette: with a user, or without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+import msgspec
+
+from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
+from ptycassette.host.pty.process import exit_status
+from ptycassette.host.pty.terminal import UserTerminal
+from ptycassette.host.recording.finalising import passwords_of
+from ptycassette.host.recording.interactive import PassThrough, Streams
+from ptycassette.host.recording.record import Recording, record
+from ptycassette.host.recording.recorder import Recorder
+from ptycassette.model import ExitStatus, Manifest
+from ptycassette.record.input_script import Step
+
+__all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_SILENCE_S = 0.3
+_SILENCE_WITHOUT_INPUT_S = 1.0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a recording ended. ``signal`` is the one that ended the recorder, if one did."""
+
+    status: ExitStatus
+    manifest: Manifest
+    duration_us: int
+    signal: int | None = None
+
+
+def shell_status(status: ExitStatus) -> int:
+    """The status that a shell reports: the program's own, or 128 and the number of the signal."""
+    if not status.signaled:
+        return status.code
+    for number in signal.valid_signals():
+        if exit_status(number).signal == status.signal:
+            return 128 + number
+    return 128
+
+
+def record_interactive(
+    recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False
+) -> Ended:
+    """Record in the user's terminal, which is on stdin and stdout.
+
+    Args:
+        recorder: entered.
+        fixed_size: the program's terminal keeps its size.
+        passes_signals: signals go on to the program instead of ending it.
+
+    Raises:
+        CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
+    """
+    plan = recorder.plan
+    terminal = UserTerminal()
+    out_fd = _own_description(1)
+    try:
+        with recorder.start() as child:
+            relay = PassThrough(
+                child,
+                recorder.journal,
+                clock=plan.clock,
+                start_us=plan.clock.now_us(),
+                size=plan.size,
+                streams=Streams(
+                    out_fd=out_fd,
+                    terminal=terminal,
+                    channel=recorder.channel,
+                    fixed_size=fixed_size,
+                    passes_signals=passes_signals,
+                ),
+                timeout_s=plan.timeout_s,
+            )
+            status = relay.run()
+    finally:
+        if out_fd != 1:
+            os.close(out_fd)
+    if relay.ended_by == signal.SIGHUP:
+        # The shell may pass on another one, and what is recorded is worth saving.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    recorder.known += passwords_of(relay.passwords)
+    t_us = relay.ended_us
+    manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
+    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+
+
+def _own_description(fd: int) -> int:
+    """The terminal behind ``fd``, opened anew, so that non-blocking is for us alone."""
+    try:
+        return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return fd  # not ours to open; writing blocks then
+
+
+def record_headless(
+    recorder: Recorder,
+    steps: Sequence[Step] | None,
+    *,
+    in_fd: int | None = None,
+    passes_signals: bool = False,
+) -> Ended:
+    """Record without a user's terminal: the recorder answers the program's questions itself.
+
+    Args:
+        recorder: not entered.
+        steps: what to do; None to wait for the end.
+        in_fd: whose bytes the program gets as input, up to their end.
+        passes_signals: signals go on to the program instead of ending it.
+    """
+    with (
+        _EndingSignals(passes=passes_signals) as ending,
+        record(recorder.argv, recorder.target, **msgspec.structs.asdict(recorder.plan)) as session,
+    ):
+        ending.watch(session)
+        if in_fd is not None:
+            threading.Thread(target=_feed, args=(session, in_fd), daemon=True).start()
+        try:
+            for step in steps or ():
+                perform(session, step)
+        except CassetteError:
+            if ending.number is None:
+                raise
+        _wait_for_end(session)
+    status = session.exit_status
+    assert status is not None  # noqa: S101 - the session is closed
+    assert session.manifest is not None  # noqa: S101 - and published
+    return Ended(
+        status=status,
+        manifest=session.manifest,
+        duration_us=session.elapsed_us,
+        signal=ending.number,
+    )
+
+
+class _EndingSignals:
+    """While entered, what would end the recorder ends the program instead, and is remembered.
+
+    A job that is cancelled has recorded something all the same; it is saved.
+    Entered before the program starts, because its output may be seen before
+    there is a session to ``watch``.
+    """
+
+    def __init__(self, *, passes: bool = False) -> None:
+        self._session: Recording | None = None
+        self._before: dict[int, Any] = {}
+        self._passes = passes
+        self.number: int | None = None
+
+    def watch(self, session: Recording) -> None:
+        """End this one; at once, if a signal came already."""
+        self._session = session
+        if self.number is not None:
+            session.request_end()
+
+    def __enter__(self) -> Self:
+        for number in _PASSED if self._passes else _ENDING:
+            self._before[number] = signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _end(self, number: int, _: object) -> None:
+        if self._passes and self._session is not None:
+            # In a thread of its own: what a signal interrupts may be in the middle of anything.
+            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+            return
+        self.number = number
+        if self._session is not None:
+            self._session.request_end()
+
+
+def _pass_on(session: Recording, number: int) -> None:
+    with suppress(CassetteError):  # it is over
+        session.signal(number)
+
+
+def _wait_for_end(session: Recording) -> None:
+    while True:
+        with suppress(WaitTimeoutError):
+            session.wait_exit(timeout_s=3600)
+            return
+
+
+def perform(session: Recording, step: Step) -> None:
+    """One step of an input script.
+
+    Raises:
+        WaitTimeoutError: what it waits for did not come; says the line.
+        SessionError, InputRefusedError: the program cannot take it.
+    """
+    try:
+        _perform(session, step)
+    except CassetteError as exc:
+        exc.where = f"script line {step.line}"
+        raise
+
+
+def _perform(session: Recording, step: Step) -> None:
+    match step.kind:
+        case "type":
+            session.type(step.text)
+        case "key":
+            for key in step.text.split():
+                session.send_key(key)
+        case "paste":
+            session.paste(step.text)
+        case "submit":
+            session.submit(step.text)
+        case "resize":
+            assert step.size is not None  # noqa: S101 - the parser sees to it
+            session.resize(step.size)
+        case "signal":
+            session.signal(step.text)
+        case "note":
+            session.note(step.payload)
+        case _:
+            _wait(session, step)
+
+
+def _wait(session: Recording, step: Step) -> None:
+    match step.kind:
+        case "wait-text":
+            session.wait_for_text(step.text, timeout_s=step.timeout_s)
+        case "wait-regex":
+            session.wait_for_regex(step.text, timeout_s=step.timeout_s)
+        case "wait-stable":
+            session.wait_stable(step.seconds * 1000, timeout_s=step.timeout_s)
+        case "wait-idle":
+            session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
+        case "wait-exit":
+            session.wait_exit(timeout_s=step.timeout_s)
+
+
+def _feed(session: Recording, in_fd: int) -> None:
+    """Give the program what comes on ``in_fd``, then the end of input.
+
+    The end is ctrl-d, as at a terminal, so it must not come while the program
+    is still starting or busy: it is sent once the program has been silent.
+    """
+    fed = False
+    try:
+        while data := os.read(in_fd, 1024):
+            session.send(data, source="user", timeout_s=3600)
+            fed = True
+        silence_s = _SILENCE_S if fed else _SILENCE_WITHOUT_INPUT_S
+        session.wait_stable(silence_s * 1000, timeout_s=3600)
+        session.send_key("ctrl-d", source="user")
+    except SessionClosedError:
+        pass  # it ended before its input did
+    except (CassetteError, OSError) as exc:
+        with suppress(CassetteError):
+            session.note({"type": "ptycassette.warning", "channel": "stdin", "message": str(exc)})

@@ -1,0 +1,233 @@
+"""Recording: everything around a live session, from the first check to the published cassette.
+
+``Recorder`` is what ``record`` and ``arecord`` (``record.py``) and the interactive
+``rec`` have in common.
+
+What becomes of a run:
+
+========================================  ==========================================
+it ended, and the block was left quietly  a cassette
+the block raised, or a timeout passed     a diagnostic directory beside the target
+scrubbing left something                  a diagnostic without streams; the journal stays
+the disk refused, or we were killed       the journal stays; ``ptycassette recover``
+========================================  ==========================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from ptycassette.errors import CassetteError, LimitError, RecordError, RunFailedError, SpawnError
+from ptycassette.format.limits import Limits
+from ptycassette.format.strict_json import check_value
+from ptycassette.host.files.locks import Holder, account_lock, target_lock
+from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
+from ptycassette.host.pty.process import PtyChild, spawn
+from ptycassette.host.recording.binary_probe import timestamp
+from ptycassette.host.recording.finalising import Finaliser
+from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
+from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
+from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel
+from ptycassette.model import (
+    ExitStatus,
+    Finished,
+    Manifest,
+    Noted,
+    SessionMeta,
+)
+
+__all__ = ["Recorder", "checked_payload"]
+
+_PAYLOAD_LIMITS = Limits(max_depth=32)
+_PAYLOAD_BYTES = 4 << 20
+
+
+class Recorder:
+    """One recording. Enter it, start the session, then ``finish`` or ``fail`` it.
+
+    Args:
+        argv: the program and its arguments; no shell is involved.
+        target: the directory to publish.
+        plan: the options.
+
+    Raises:
+        RefusedError: on entering: a check failed, a lock is held, the target is
+            taken; nothing was written or started.
+        SpawnError: on entering: no such program (127), not executable (126).
+        StorageError: the disk refuses to hold a journal.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], target: str | os.PathLike[str], plan: RecordPlan
+    ) -> None:
+        if not argv:
+            raise ValueError("argv is empty")
+        self.argv = tuple(argv)
+        self.target = Path(target).absolute()
+        self.plan = plan
+        self.manifest: Manifest | None = None
+        self.known: tuple[str, ...] = tuple(plan.known)
+        self._stack = ExitStack()
+        self._final: dict[str, Any] = {}
+        self.meta: SessionMeta
+        self.journal: JournalFile
+        self.channel: SideChannel
+        self.env: dict[str, str]
+
+    def __enter__(self) -> Self:
+        try:
+            self._begin()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _begin(self) -> None:
+        plan = self.plan
+        cwd = None if plan.cwd is None else Path(plan.cwd)
+        env = environment_of(plan)
+        check_place(self.target, overwrite=plan.overwrite)
+        binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
+        where = dict(os.environ)
+        if plan.state_dir is not None:
+            where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)
+        self._lock(lock_dir(where))
+        check_requirements(plan.require, env=env, cwd=cwd)
+        self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
+        self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
+        # Not this variable, as its value is no secret and differs each time.
+        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
+        self.journal = JournalFile(
+            self.meta, directory=journal_dir(where), durability=plan.durability
+        )
+        self._stack.callback(self._let_go)
+        for payload in plan.notes:
+            self.journal.on_event(Noted(0, checked_payload(payload)))
+
+    def _lock(self, directory: Path) -> None:
+        plan = self.plan
+        what = plan.harness.name if isinstance(plan.harness, msgspec.Struct) else plan.harness
+        name = what or Path(self.argv[0]).name
+        holder = Holder(pid=os.getpid(), what=name, since=timestamp(plan.clock.wall()))
+        self._stack.enter_context(target_lock(directory, target=self.target, holder=holder))
+        if plan.account is not None:
+            self._stack.enter_context(
+                account_lock(directory, harness=name, account=plan.account, holder=holder)
+            )
+
+    def _let_go(self) -> None:
+        with suppress(CassetteError):  # whoever wrote to it has been told
+            self.journal.close()
+
+    def start(self) -> PtyChild:
+        """Start the program; the caller owns it.
+
+        Raises:
+            SpawnError: it could not be started; there is a diagnostic.
+        """
+        plan = self.plan
+        try:
+            return spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
+        except SpawnError as exc:
+            self.fail(exc.message, stage="spawn")
+            raise
+
+    def note_side_events(self, elapsed_us: int) -> None:
+        """Log what is left in the side channel, when the program is over."""
+        for payload in self.channel.finish():
+            self.journal.on_event(Noted(elapsed_us, payload))
+
+    def set_final(self, **fields: Any) -> None:
+        """Set fields of the final record; see ``Recording.set_final``."""
+        unknown = fields.keys() - set(Finished.__struct_fields__)
+        if unknown:
+            raise TypeError(f"the final record has no {', '.join(sorted(unknown))}")
+        self._final |= {name: value for name, value in fields.items() if value is not None}
+
+    def finish(
+        self, *, t_us: int, status: ExitStatus | None, failure: str | None = None
+    ) -> Manifest:
+        """Close the journal's account, finalise and publish.
+
+        Args:
+            t_us: when it ended.
+            status: how the program ended.
+            failure: why the run must not become a cassette, if so.
+
+        Raises:
+            RunFailedError: the run failed; its diagnostic has been written.
+            SecretLeftError, StorageError, ...: not published; the journal stays.
+        """
+        if self.plan.at_end is not None:
+            self.plan.at_end(self, t_us)
+        self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
+        try:
+            self.manifest = self._finaliser().publish(
+                self.meta, self._source(), self.target, overwrite=self.plan.overwrite
+            )
+        except RunFailedError:
+            self.journal.discard()
+            raise
+        except CassetteError as exc:
+            exc.hint = _with_journal(exc.hint, self.journal.path)
+            raise
+        self.journal.discard()
+        return self.manifest
+
+    def fail(self, reason: str, *, stage: str) -> Path:
+        """Write the diagnostic of a failed run instead of a cassette; returns where."""
+        path = self._finaliser().diagnose(
+            self.meta, self._source(), self.target, reason=reason, stage=stage
+        )
+        self.journal.discard()
+        return path
+
+    def _finaliser(self) -> Finaliser:
+        return Finaliser(
+            emulator=self.plan.emulator,
+            scrubber=self.plan.scrubber,
+            known=self.known,
+            progress=self._progress(),
+        )
+
+    def _progress(self) -> Callable[[int], None] | None:
+        tell, total = self.plan.progress, self.journal.size
+        if tell is None:
+            return None
+        tell(0, total)  # scrubbing looks at everything before the first byte is done
+        return lambda done: tell(done, total)
+
+    def _source(self) -> JournalSource:
+        return JournalSource(self.journal.path)
+
+
+def _with_journal(hint: str | None, path: Path) -> str:
+    told = f"the recording is kept: ptycassette recover {path}"
+    return f"{hint}; {told}" if hint else told
+
+
+def checked_payload(payload: Any) -> Any:
+    """``payload``, if readers will take it as a service event.
+
+    Raises:
+        RecordError: no JSON value, or one that is too large.
+        LimitError: too large, or nested too deep.
+    """
+    try:
+        size = len(msgspec.msgpack.encode(payload))
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
+    if size > _PAYLOAD_BYTES:
+        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
+    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
+    return payload

@@ -1,0 +1,1 @@
+"""Replaying: players, stand-ins and tests."""

@@ -1,0 +1,321 @@
+"""A library of cassettes: which one a program's start means, by rules that can be read.
+
+A library is a directory of cassettes, and maybe a ``library.yaml``::
+
+    rules:
+      - program: claude            # the name it is started by; any when missing
+        argv: [-p, hello]          # exactly these arguments
+        cassettes: [hello]         # one for each start, in this order
+      - program: claude
+        argv_regex: '^--resume .+' # searched in the arguments, joined by spaces
+        cwd: '*/project'           # a shell pattern
+        env: {CLAUDE_MODEL: 'opus*', CI: null}   # patterns; null: not set
+        predicate: choose.py       # its function holds(program, args, cwd, env) decides
+        cassettes: [first, second]
+        match: exact               # how input is compared
+        order: loose               # exchanges may come in another order
+
+The first rule that holds counts. Without rules, a cassette is meant when it was
+recorded with the same program name and the same arguments. What is ambiguous or
+missing is an error that names the candidates and why each was not it.
+
+A predicate file is Python, and is run: a library belongs to the tests that use it, as
+their other code does. It lies in the library; no rule reaches out of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import fnmatch
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import CassetteError, NotFoundError, UsageError
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.model.visible import visible
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
+from ptycassette.timeline.match import order_named, strategy_named
+
+__all__ = ["Chosen", "Library", "Start", "forget_starts"]
+
+RULES_FILE = "library.yaml"
+STARTS_FILE = "starts.json"
+MAX_CANDIDATES = 20
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of ``library.yaml``; see the module."""
+
+    cassettes: tuple[str, ...]
+    program: str | None = None
+    argv: tuple[str, ...] | None = None
+    argv_regex: str | None = None
+    cwd: str | None = None
+    env: dict[str, str | None] = msgspec.field(default_factory=dict)
+    predicate: str | None = None
+    match: str | None = None
+    order: str | None = None
+    repeat: bool = False
+
+
+class _Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rules: tuple[Rule, ...]
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """How a program was started. ``args`` is without the program's name."""
+
+    program: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """The cassette of a start. ``exists`` is false where one is yet to be recorded."""
+
+    path: Path
+    match: str | None = None
+    order: str | None = None
+    exists: bool = True
+
+
+class Library:
+    """Cassettes in a directory.
+
+    Args:
+        place: the directory.
+        state: where it is kept how often each rule was used: one directory per test.
+        pending: where recordings lie that are not yet in the library: they count as in it,
+            and new ones go there.
+
+    Raises:
+        UsageError: ``library.yaml`` is wrong.
+    """
+
+    def __init__(self, place: Path, *, state: Path, pending: Path | None = None) -> None:
+        self.place = place
+        self.pending = pending
+        self._state = state
+        self.rules = self._read_rules()
+
+    def choose(self, start: Start, *, record: bool = False) -> Chosen:
+        """The cassette that ``start`` means.
+
+        Args:
+            start: how the program was started.
+            record: the program is about to be recorded, so the cassette may be missing.
+
+        Raises:
+            NotFoundError: there is none; the message names the candidates.
+            UsageError: several are meant.
+        """
+        if self.rules:
+            return self._by_rule(start, record=record)
+        return self._by_argv(start, record=record)
+
+    # -- by rules --------------------------------------------------------------------
+
+    def _by_rule(self, start: Start, *, record: bool) -> Chosen:
+        reasons = []
+        for number, rule in enumerate(self.rules, 1):
+            reason = _why_not(rule, start) or self._refused(rule, start)
+            if reason is None:
+                return self._next_of(number, rule, start, record=record)
+            reasons.append(f"rule {number} ({', '.join(rule.cassettes)}): {reason}")
+        raise NotFoundError(
+            f"no rule holds for {_shown(start)}\n" + "\n".join(reasons[:MAX_CANDIDATES]),
+            where=str(self.place / RULES_FILE),
+            hint="add a rule, or change what is started",
+        )
+
+    def _next_of(self, number: int, rule: Rule, start: Start, *, record: bool) -> Chosen:
+        used = self._count(f"rule-{number}")
+        if used >= len(rule.cassettes) and not rule.repeat:
+            raise NotFoundError(
+                f"rule {number} has {len(rule.cassettes)} sessions "
+                f"({', '.join(rule.cassettes)}), and this is start {used + 1} of {_shown(start)}",
+                where=str(self.place / RULES_FILE),
+                hint="name more cassettes in the rule, or say 'repeat: true'",
+            )
+        name = rule.cassettes[used % len(rule.cassettes)]
+        path = self._current(self._named(name))
+        if not path.exists() and not record:
+            raise NotFoundError(
+                f"rule {number} names cassette {name!r}, which is not there",
+                where=str(self.place),
+                hint="record it, in mode auto or record",
+            )
+        return Chosen(path=path, match=rule.match, order=rule.order, exists=path.exists())
+
+    def _refused(self, rule: Rule, start: Start) -> str | None:
+        """Why the rule's predicate file says no; None when it says yes, or there is none."""
+        if rule.predicate is None:
+            return None
+        path = self.place / self._inside(rule.predicate)
+        source = read_plain(path, max_bytes=MAX_YAML_BYTES)
+        names: dict[str, Any] = {"__name__": "ptycassette_predicate", "__file__": str(path)}
+        try:
+            exec(compile(source, str(path), "exec"), names)  # noqa: S102 - the library's own file, named by its rules
+            said = names["holds"](start.program, start.args, start.cwd, dict(start.env))
+        except Exception as exc:
+            raise UsageError(
+                f"the predicate fails: {type(exc).__name__}: {exc}", where=str(path),
+                hint="it has a function holds(program, args, cwd, env) that returns a truth value",
+            ) from exc  # fmt: skip
+        return None if said else f"predicate {rule.predicate} says no"
+
+    def _current(self, path: Path) -> Path:
+        """Where a cassette of the library is now, or is to be recorded."""
+        if self.pending is None:
+            return path
+        pending = self.pending / path.relative_to(self.place)
+        return pending if pending.exists() or not path.exists() else path
+
+    def to_record(self, path: Path) -> Path:
+        """Where a recording of that cassette goes."""
+        if self.pending is None or path.is_relative_to(self.pending):
+            return path
+        return self.pending / path.relative_to(self.place)
+
+    def _inside(self, name: str) -> Path:
+        """A path within the library.
+
+        Raises:
+            UsageError: it leads out of it.
+        """
+        parts = Path(name).parts
+        if not parts or ".." in parts or Path(name).is_absolute():
+            raise UsageError(f"{name!r} is not inside of the library", where=str(self.place))
+        return Path(name)
+
+    def _named(self, name: str) -> Path:
+        """A cassette's path; a name may leave ``.cassette`` out, and may not leave the library."""
+        path = self.place / self._inside(name)
+        if path.exists() or path.name.endswith(".cassette"):
+            return path
+        return path.with_name(f"{path.name}.cassette")
+
+    # -- by the recorded arguments ---------------------------------------------------
+
+    def _by_argv(self, start: Start, *, record: bool) -> Chosen:
+        meant, others = [], []
+        for path in self._cassettes():
+            try:
+                with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+                    argv = cassette.manifest.command.argv or ()
+            except CassetteError as exc:
+                others.append(f"{path.name}: cannot be opened: {exc.message}")
+                continue
+            if argv and Path(argv[0]).name == start.program and argv[1:] == start.args:
+                meant.append(path)
+            else:
+                others.append(
+                    f"{path.name}: recorded as {visible(' '.join(argv)) or 'nothing known'}"
+                )
+        if len(meant) == 1:
+            return Chosen(path=meant[0])
+        if meant:
+            raise UsageError(
+                f"{_shown(start)} was recorded {len(meant)} times: "
+                + ", ".join(path.name for path in meant),
+                where=str(self.place),
+                hint=f"say which, or in what order, in {RULES_FILE}",
+            )
+        if record:
+            return Chosen(path=self._new_path(start), exists=False)
+        listed = "\n".join(others[:MAX_CANDIDATES]) or "the library is empty"
+        raise NotFoundError(
+            f"no cassette was recorded as {_shown(start)}\n{listed}",
+            where=str(self.place),
+            hint=f"record it (mode auto), or write rules ({RULES_FILE})",
+        )
+
+    def _cassettes(self) -> list[Path]:
+        found = {path.parent.name: path.parent for path in self.place.glob("*/manifest.json")}
+        if self.pending is not None:
+            found.update((p.parent.name, p.parent) for p in self.pending.glob("*/manifest.json"))
+        return [found[name] for name in sorted(found)]
+
+    def _new_path(self, start: Start) -> Path:
+        """A name for a recording to come, made from what is started."""
+        words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.args])).strip("-.")
+        stem = words[:60].strip("-.") or "session"
+        path = self._current(self.place / f"{stem}.cassette")
+        number = 2
+        while path.exists():
+            path = self._current(self.place / f"{stem}-{number}.cassette")
+            number += 1
+        return path
+
+    # -- files -----------------------------------------------------------------------
+
+    def _read_rules(self) -> tuple[Rule, ...]:
+        path = self.place / RULES_FILE
+        try:
+            data = read_plain(path, max_bytes=MAX_YAML_BYTES)
+        except NotFoundError:
+            return ()
+        try:
+            rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
+            for rule in rules:
+                re.compile(rule.argv_regex or "")
+                strategy_named(rule.match or "prompt")
+                order_named(rule.order or "strict")
+                if not rule.cassettes:
+                    raise UsageError("a rule names no cassette", where=str(path))
+        except (ValueError, re.error) as exc:
+            raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
+        return rules
+
+    def _count(self, key: str) -> int:
+        """How often ``key`` was counted before; counts it. Safe among processes."""
+        self._state.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self._state / STARTS_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            counts = json.loads(file.read() or "{}")
+            before = int(counts.get(key, 0))
+            counts[key] = before + 1
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps(counts))
+        return before
+
+
+def forget_starts(state: Path) -> None:
+    """Begin anew: the next start of each rule is its first."""
+    (state / STARTS_FILE).unlink(missing_ok=True)
+
+
+def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per condition
+    """Why a rule does not hold; None when it does."""
+    if rule.program is not None and rule.program != start.program:
+        return f"program is {start.program!r}, not {rule.program!r}"
+    if rule.argv is not None and rule.argv != start.args:
+        return f"arguments are {list(start.args)}, not {list(rule.argv)}"
+    if rule.argv_regex is not None and not re.search(rule.argv_regex, " ".join(start.args)):
+        return f"/{rule.argv_regex}/ is not in {' '.join(start.args)!r}"
+    if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
+        return f"working directory {start.cwd!r} does not match {rule.cwd!r}"
+    for name, pattern in rule.env.items():
+        value = start.env.get(name)
+        if pattern is None:
+            if value is not None:
+                return f"{name} is set"
+        elif value is None:
+            return f"{name} is not set"
+        elif not fnmatch.fnmatchcase(value, pattern):
+            return f"{name} does not match {pattern!r}"
+    return None
+
+
+def _shown(start: Start) -> str:
+    return " ".join([start.program, *start.args])

@@ -1,0 +1,1 @@
+"""Scrubbing with what this machine knows."""

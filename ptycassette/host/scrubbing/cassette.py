@@ -1,0 +1,369 @@
+"""Scrubs a cassette that exists, and looks whether anything is left in one.
+
+A cassette is read as the session that it was, its records keep their numbers
+and times, output and input their lengths. Frames that our emulator made are
+made again from the scrubbed bytes; others are masked row by row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import RefusedError, SecretLeftError
+from ptycassette.format.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
+from ptycassette.host.cassettes.reader import Cassette, open_cassette
+from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.model import (
+    Event,
+    EventSource,
+    FinalRecord,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    OutputRecord,
+    Probed,
+    Resized,
+    ScrubReport,
+    ServiceEventRecord,
+    SessionMeta,
+    Signalled,
+    Size,
+    Typed,
+)
+from ptycassette.model.visible import visible
+from ptycassette.record.frames import frame_of
+from ptycassette.screen import PyteEmulator, default_emulator
+from ptycassette.scrub.session import SessionScrubber
+
+__all__ = ["cassette_session", "find_left", "scrub_cassette"]
+
+_FINDINGS_SHOWN = 5
+
+
+def cassette_session(
+    cassette: Cassette, *, environment: Mapping[str, str] | None = None
+) -> tuple[SessionMeta, EventSource]:
+    """A cassette as the session that it was recorded from.
+
+    Args:
+        cassette: open.
+        environment: what is known of the machine that recorded it; the scrubber knows its
+            secrets. This process's when None.
+    """
+    manifest = cassette.manifest
+    variables = dict(os.environ if environment is None else environment)
+    meta = SessionMeta(
+        id=manifest.id,
+        argv=manifest.command.argv or (),
+        size=Size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
+        recorded_at=manifest.provenance.recorded_at,
+        harness=manifest.harness,
+        env_allowlist=manifest.command.env_allowlist or (),
+        environment=variables,
+        home=variables.get("HOME", ""),
+    )
+
+    def source() -> Iterator[JournalEvent]:
+        if cassette.quota is not None or cassette.discovery is not None:
+            yield Probed(0, cassette.quota, cassette.discovery)
+        for event in cassette.events():
+            journal = _as_journal(event)
+            if journal is not None:
+                yield journal
+
+    return meta, source
+
+
+def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per kind
+    """One event of a cassette as what happened; None for frames."""
+    t_us, record = event.t_us, event.record
+    match record:
+        case OutputRecord():
+            return Output(t_us, event.data)
+        case InputRecord(kind="resize", size=Size() as size):
+            return Resized(t_us, size)
+        case InputRecord(kind="signal", signal=str() as signal):
+            return Signalled(t_us, signal)
+        case InputRecord():
+            return Typed(t_us, event.data, record.source or "user", record.key)
+        case ServiceEventRecord():
+            return Noted(t_us, record.payload)
+        case FinalRecord():
+            return Finished(
+                t_us=t_us,
+                metadata=record.metadata,
+                usage=record.usage,
+                routing_actual=record.routing_actual,
+                session_log_path=record.session_log_path,
+                final_text=record.final_text,
+            )
+        case _:
+            return None
+
+
+def scrub_cassette(
+    path: Path,
+    scrubber: SessionScrubber,
+    *,
+    target: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> ScrubReport:
+    """Scrub the cassette at ``path``, in its place or into ``target``.
+
+    Nothing is written when nothing was found in a cassette that says that it was scrubbed.
+
+    Args:
+        path: its directory; one that was recorded without scrubbing is fine.
+        scrubber: fresh.
+        target: where to write; the cassette's own place when None.
+        environment: as for ``cassette_session``.
+
+    Returns:
+        What was done.
+
+    Raises:
+        RefusedError: it holds files that only a newer version understands.
+        SecretLeftError: the verification still found something; nothing was written.
+        CassetteError: it cannot be read or written.
+    """
+    with open_cassette(path, allow_unscrubbed=True) as cassette:
+        _check_files(cassette)
+        meta, source = cassette_session(cassette, environment=environment)
+        work = _Rewrite(cassette, scrubber)
+        before = cassette.scrub_report.status
+        with CassetteWriter(target or path, overwrite=target is None) as writer:
+            findings = scrubber.verify(meta, lambda: work.run(meta, source, writer))
+            if findings:
+                raise _left(findings, path)
+            manifest = work.manifest
+            report = scrubber.report()
+            if target is None and report.status == "clean" and before != "unscrubbed":
+                writer.abort()
+                return cassette.scrub_report
+            writer.put(_merged(cassette.scrub_report, report))
+            writer.publish(manifest)
+            return report
+
+
+def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
+    shown = "\n".join(findings[:_FINDINGS_SHOWN])
+    more = len(findings) - _FINDINGS_SHOWN
+    tail = f"\nand {more} more" if more > 0 else ""
+    return SecretLeftError(
+        f"scrubbing left what looks like a secret; nothing was written\n{shown}{tail}",
+        where=visible(str(path)),
+        hint="declare the value (--known-file) or add a rule (docs/scrubbing.md)",
+    )
+
+
+def _check_files(cassette: Cassette) -> None:
+    """Refuse what this version cannot look into."""
+    known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
+    artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
+    unknown = sorted(name for name in artifacts if name not in known)
+    if unknown:
+        raise RefusedError(
+            f"holds {visible(unknown[0])}, which this version cannot scrub",
+            where=visible(str(cassette.path)),
+            hint="scrub it with the version that recorded it",
+        )
+
+
+def _merged(old: ScrubReport, new: ScrubReport) -> ScrubReport:
+    """The report of a second scrub: what the first one did stays said."""
+    if old.status == "unscrubbed":
+        return new
+    counts = dict(old.hit_counts or {})
+    for rule, number in (new.hit_counts or {}).items():
+        counts[rule] = counts.get(rule, 0) + number
+    return msgspec.structs.replace(
+        new,
+        status="redacted" if "redacted" in {old.status, new.status} else new.status,
+        hit_counts=dict(sorted(counts.items())),
+        rules=tuple(sorted({*(old.rules or ()), *(new.rules or ())})),
+        env_allowlist=old.env_allowlist,
+    )
+
+
+class _Rewrite:
+    """One cassette on its way into a writer."""
+
+    def __init__(self, cassette: Cassette, scrubber: SessionScrubber) -> None:
+        self._cassette = cassette
+        self._scrubber = scrubber
+        terminal = cassette.manifest.terminal
+        self._screen: PyteEmulator = default_emulator(
+            Size(terminal.initial_rows, terminal.initial_cols)
+        )
+        self._renders = terminal.emulator == self._screen.identity
+        self._fed = 0
+
+    def run(
+        self, meta: SessionMeta, source: EventSource, writer: CassetteWriter
+    ) -> Iterator[JournalEvent]:
+        """The scrubbed events, each written on its way."""
+        scrubbed = self._scrubber.events(meta, source)
+        for event in self._cassette.events():
+            if isinstance(event.record, FrameRecord):
+                frame = self._frame(event.record)
+                writer.add(frame)
+                yield Noted(event.t_us, {"title": frame.title, "rows": "\n".join(frame.text)})
+                continue
+            journal = next(scrubbed)
+            while isinstance(journal, Probed):
+                for document in (journal.quota, journal.discovery):
+                    if document is not None:
+                        writer.put(document)
+                yield journal
+                journal = next(scrubbed)
+            yield journal
+            record, data = self._record(event, journal)
+            writer.add(record, data)
+        manifest = self.manifest
+        yield Noted(0, msgspec.to_builtins([manifest.command.argv, manifest.harness]))
+
+    def _record(self, event: Event, journal: JournalEvent) -> tuple[Any, bytes]:
+        """The record of one scrubbed event."""
+        record: Any = event.record
+        replace = msgspec.structs.replace
+        match journal:
+            case Output(_, data):
+                self._screen.feed(data)
+                self._fed += len(data)
+                return record, data
+            case Resized(_, size):
+                self._screen.resize(size)
+                return record, b""
+            case Typed(_, data, _, key):
+                return replace(record, bytes=data, key=key), b""
+            case Noted(_, payload):
+                return replace(record, payload=payload), b""
+            case Finished():
+                return (
+                    replace(
+                        record,
+                        metadata=journal.metadata,
+                        usage=journal.usage,
+                        routing_actual=journal.routing_actual,
+                        session_log_path=journal.session_log_path,
+                        final_text=journal.final_text,
+                    ),
+                    b"",
+                )
+            case _:
+                return record, b""
+
+    def _frame(self, record: FrameRecord) -> FrameRecord:
+        """One frame, made again where that gives the same, masked otherwise."""
+        if self._renders and record.raw_end == self._fed:
+            made = frame_of(
+                self._screen,
+                seq=record.seq,
+                t_ms=record.t_ms,
+                raw_start=record.raw_start,
+                raw_end=record.raw_end,
+            )
+            return msgspec.structs.replace(
+                made,
+                t_us=record.t_us,
+                styles=made.styles if record.styles is not None else None,
+            )
+        text = self._scrubber.rows(record.text)
+        return msgspec.structs.replace(
+            record,
+            text=text,
+            title=self._scrubber.text(record.title, channel="title"),
+            cells=self._scrubber.value(record.cells, channel="frames"),
+            styles=self._scrubber.value(msgspec.to_builtins(record.styles), channel="frames")
+            and record.styles,
+            hash=record.hash if text == record.text else None,
+        )
+
+    def _harness(self) -> Any:
+        told = msgspec.to_builtins(self._cassette.manifest.harness)
+        digest = told.pop("binary_path_digest_sha256", None)
+        scrubbed = self._scrubber.value(told, channel="harness")
+        return {**scrubbed, **({"binary_path_digest_sha256": digest} if digest else {})}
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest with its texts scrubbed; the writer fills in the digests."""
+        manifest = self._cassette.manifest
+        argv = manifest.command.argv
+        optional = dict(manifest.optional or {})
+        optional.pop("artifacts", None)
+        return msgspec.structs.replace(
+            manifest,
+            harness=msgspec.convert(self._harness(), type(manifest.harness)),
+            command=msgspec.structs.replace(
+                manifest.command,
+                argv=None
+                if argv is None
+                else tuple(self._scrubber.text(word, channel="argv") for word in argv),
+            ),
+            optional=self._scrubber.value(optional, channel="manifest") or None,
+        )
+
+
+def find_left(
+    path: Path,
+    scrubber: SessionScrubber,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """What is left in a cassette: channel, time and rule, never the value.
+
+    Also looks whether scrubbing it again would change anything.
+    """
+    with open_cassette(path, allow_unscrubbed=True) as cassette:
+        meta, source = cassette_session(cassette, environment=environment)
+        findings = list(scrubber.verify(meta, lambda: _everything(cassette, source)))
+        if cassette.scrub_report.status == "unscrubbed":
+            findings.insert(0, "the cassette says that it was recorded without scrubbing")
+        changed: dict[str, int] = {}
+        for before, after in zip(source(), scrubber.events(meta, source), strict=True):
+            if before != after:
+                changed.setdefault(_channel(before), before.t_us)
+        findings += [
+            f"{channel}: {t_us // 1000} ms: scrubbing again would change it"
+            for channel, t_us in changed.items()
+        ]
+        return tuple(findings)
+
+
+def _everything(cassette: Cassette, source: EventSource) -> Iterator[JournalEvent]:
+    """The events, and as notes all other texts of the cassette."""
+    yield from source()
+    manifest = msgspec.to_builtins(cassette.manifest)
+    for digest in ("content_digest", "id"):
+        manifest.pop(digest, None)
+    manifest["harness"].pop("binary_path_digest_sha256", None)
+    (manifest.get("optional") or {}).pop("artifacts", None)
+    yield Noted(0, {"manifest": manifest, "path": cassette.path.name})
+    for frame in cassette.frames():
+        yield Noted(
+            frame.t_us if frame.t_us is not None else frame.t_ms * 1000,
+            {"title": frame.title, "rows": "\n".join(frame.text), "cells": frame.cells},
+        )
+
+
+def _channel(event: JournalEvent) -> str:
+    match event:
+        case Output():
+            return "output"
+        case Typed():
+            return "input"
+        case Noted():
+            return "service-events"
+        case _:
+            return "final"

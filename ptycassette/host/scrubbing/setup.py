@@ -1,0 +1,119 @@
+"""Puts a scrubber together from all that is there: built-in rules, plug-ins, config, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.scrubbing.sources import credential_values, file_lines
+from ptycassette.model.visible import visible
+from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.config import ScrubConfig, parse_config
+from ptycassette.scrub.known import SHORTEST, KnownValue
+from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.session import SessionScrubber
+
+__all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "session_scrubber"]
+
+CONFIG_NAME = "ptycassette.toml"
+CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
+_MAX_BYTES = 1 << 20
+PLUGIN_GROUP = "ptycassette.scrub_rules"
+"""Entry points that name a ``Rule``, several, or a function that returns several."""
+
+
+def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubConfig:
+    """The configuration: ``path``, else ``$PTYCASSETTE_SCRUB_CONFIG``, else ``ptycassette.toml``.
+
+    Raises:
+        NotFoundError: a file that was named is not there.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+        UsageError: it says what it cannot say.
+    """
+    named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
+    place = named or (cwd or Path.cwd()) / CONFIG_NAME
+    try:
+        text = read_plain(place, max_bytes=_MAX_BYTES).decode("utf-8")
+    except NotFoundError:
+        if (
+            named is None
+        ):  # one that is there and cannot be read is an error: it says what is secret
+            return ScrubConfig()
+        raise
+    except UnicodeDecodeError as exc:
+        raise UsageError("not UTF-8", where=visible(str(place))) from exc
+    return parse_config(text, where=visible(str(place)))
+
+
+def plugin_rules() -> Iterator[Rule]:
+    """Rules of installed packages, through the entry points ``ptycassette.scrub_rules``.
+
+    Raises:
+        UsageError: a plug-in cannot be loaded or gives something else than rules; scrubbing
+            without the rules that somebody installed would be worse than not scrubbing.
+    """
+    for entry in sorted(entry_points(group=PLUGIN_GROUP), key=lambda entry: entry.name):
+        try:
+            loaded = entry.load()
+            given = loaded() if callable(loaded) and not isinstance(loaded, Rule) else loaded
+            rules = (given,) if isinstance(given, Rule) else tuple(given)
+        except Exception as exc:
+            raise UsageError(
+                f"the scrub plug-in {visible(entry.name)} failed: {visible(str(exc))}"
+            ) from exc
+        for rule in rules:
+            if not isinstance(rule, Rule):
+                raise UsageError(f"the scrub plug-in {visible(entry.name)} gives no rule")
+            yield rule
+
+
+def session_scrubber(
+    *,
+    known: Iterable[str] = (),
+    volatile: bool = False,
+    config: ScrubConfig | None = None,
+    environment: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    cwd: Path | None = None,
+) -> SessionScrubber:
+    """A scrubber for one session that knows what this machine knows.
+
+    Args:
+        known: values declared secret.
+        volatile: also scrub clocks, PIDs and the like.
+        config: as ``load_config`` gives it; loaded when None.
+        environment: where ``known_env`` is looked up; this process's when None.
+        home: where credential files are; the user's when None.
+        cwd: where ``.env`` files are; the current directory when None.
+
+    Raises:
+        UsageError: the configuration or a plug-in is wrong.
+    """
+    here = cwd or Path.cwd()
+    told = load_config(cwd=here) if config is None else config
+    variables = os.environ if environment is None else environment
+    declared = [
+        *known,
+        *(variables[name] for name in told.known_env if len(variables.get(name, "")) >= SHORTEST),
+        *(line for name in told.known_files for line in file_lines(Path(name).expanduser())),
+    ]
+    values: list[KnownValue] = list(credential_values(home or _home(), here))
+    return default_scrubber(
+        known=declared,
+        volatile=volatile or told.volatile,
+        values=values,
+        rules=(*told.rules, *plugin_rules()),
+        preserved=told.preserve,
+        without=told.without,
+    )
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # no home directory is known: then there are no files in it
+        return Path("/nonexistent")

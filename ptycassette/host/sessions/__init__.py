@@ -1,0 +1,1 @@
+"""Sessions with a live program."""

@@ -1,0 +1,291 @@
+"""``AsyncSession``: a program under a PTY, driven from an event loop.
+
+The same core and the same pump as ``Session``; a wait is a future of the loop,
+so that it can be cancelled at any moment and keeps no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Self
+
+from ptycassette.errors import WaitTimeoutError
+from ptycassette.host.sessions.core import Input
+from ptycassette.host.sessions.face import (
+    CLOSE_GRACE_S,
+    DEFAULT_TIMEOUT_S,
+    SUBMIT_PAUSE_S,
+    SessionFace,
+    Source,
+)
+from ptycassette.host.sessions.pump import ScriptPump
+from ptycassette.host.sessions.waits import (
+    CursorAt,
+    Exited,
+    Idle,
+    Satisfies,
+    Stable,
+    Wait,
+    broken_off,
+    contains,
+    matches,
+)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+
+__all__ = ["AsyncSession"]
+
+
+class AsyncSession(SessionFace):
+    """A program under a PTY, driven by coroutines. Made and named as ``Session`` is.
+
+    Making one starts the program (a few milliseconds, in the loop's thread);
+    ``async with`` closes it.
+    """
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # --- input: each returns when the terminal took it -----------------------------------
+
+    async def send(
+        self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Give bytes to the terminal. Raises as ``Session.send``."""
+        await self._deliver(Input(data=data, source=source), timeout_s)
+
+    async def send_key(
+        self, name: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Press a key: ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f5``, ``x``."""
+        await self._deliver(self._key(name, source), timeout_s)
+
+    async def type(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Type text; a newline in it is the Enter key."""
+        await self._deliver(self._text(text, source), timeout_s)
+
+    async def paste(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Paste text, bracketed if the program asked for that (DECSET 2004)."""
+        await self._deliver(self._paste(text, source), timeout_s)
+
+    async def submit(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Paste or type text, pause, and press Enter, as agent CLIs need it."""
+        await self._deliver(self._without_enter(text, source), timeout_s)
+        await self._rest(SUBMIT_PAUSE_S)
+        await self.send_key("enter", source=source, timeout_s=timeout_s)
+
+    async def resize(self, size: Size) -> None:
+        """Give the terminal another size; the program gets SIGWINCH."""
+        await self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)
+        self._size = size
+
+    async def signal(self, which: str | int) -> None:
+        """Signal the foreground process group: ``int``, ``SIGTERM``, 15."""
+        await self._await(self._core.signal(which), DEFAULT_TIMEOUT_S)
+
+    async def note(self, payload: Any) -> None:
+        """Put a service event (any JSON value) on the record, here and now."""
+        await self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
+
+    # --- waiting: as in ``Session``, and cancellable ---------------------------------------
+
+    async def screen(self) -> Screen:
+        """The screen now, with everything that the program wrote so far."""
+        await self._await(self._core.screen(), DEFAULT_TIMEOUT_S)
+        return self._core.view().screen
+
+    async def wait_for_text(self, text: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait until the screen shows ``text``. Returns and raises as ``Session.wait_for_text``."""
+        return await self.wait_for(contains(text), timeout_s=timeout_s)
+
+    async def wait_for_regex(
+        self, pattern: str | re.Pattern[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
+        """Wait until ``pattern`` is found in the rows of the screen, joined by newlines."""
+        return await self.wait_for(matches(pattern), timeout_s=timeout_s)
+
+    async def wait_for_predicate(
+        self,
+        predicate: Callable[[Screen], bool],
+        *,
+        what: str = "a predicate",
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Screen:
+        """Wait until ``predicate`` holds; ``what`` names it in the error."""
+        return await self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
+
+    async def wait_for_cursor(
+        self,
+        row: int | None = None,
+        col: int | None = None,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Screen:
+        """Wait until the cursor is there, counted from 0; None for what does not matter."""
+        return await self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
+
+    async def wait_stable(
+        self, quiet_ms: float = 200, *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
+        """Wait until nothing on the screen has changed for ``quiet_ms``."""
+        return await self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
+
+    async def wait_idle(
+        self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
+        """Wait until it is the driver's turn; see ``Session.wait_idle``."""
+        return await self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
+
+    async def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
+        """Wait for the end: of the program, of what it started, and of their output."""
+        await self.wait_for(Exited(), timeout_s=timeout_s)
+        return self._status()
+
+    async def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait for anything that can be asked about a view of the session."""
+        core, changed = self._core, _LoopEvent()
+        stop = core.watch(changed.set)
+        try:
+            deadline_us = core.now_us() + round(timeout_s * 1e6)
+            await self._await(core.screen(), timeout_s)
+            while True:
+                changed.clear()
+                view, now_us = core.view(), core.now_us()
+                self._raise_failure()
+                if wait.met(view, now_us):
+                    return view.screen
+                if view.finished or now_us >= deadline_us:
+                    raise broken_off(wait, view, timeout_s)
+                due_us = wait.due_us(view)
+                until_us = deadline_us if due_us is None else min(deadline_us, due_us)
+                await self._block(changed, max(0, until_us - now_us) / 1e6)
+        finally:
+            stop()
+
+    # --- the end -----------------------------------------------------------------------
+
+    async def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
+        """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent."""
+        if not self._core.finished:
+            self._pty.request_end(grace_s)
+            await self._ended()
+        self._raise_failure()
+        return self._status()
+
+    async def kill(self) -> ExitStatus:
+        """End the program and all it started with SIGKILL. Idempotent."""
+        return await self.terminate(grace_s=0)
+
+    async def close(self) -> None:
+        """End whatever still runs and let everything go. Idempotent; raises as ``Session.close``.
+
+        A cancellation while it waits ends the program at once.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if not self._core.finished:
+                self._pty.request_end(CLOSE_GRACE_S)
+            await self._ended()
+        finally:
+            if not self._core.finished:
+                self._pty.request_end(0)
+            self._pump.join()
+            self._pty.close()
+        self._raise_failure()
+
+    async def _ended(self) -> None:
+        """Wait until the pump has finished."""
+        changed = _LoopEvent()
+        stop = self._core.watch(changed.set)
+        try:
+            while not self._core.finished:
+                changed.clear()
+                if not self._core.finished:
+                    await self._block(changed, 3600.0)
+        finally:
+            stop()
+
+    async def _rest(self, seconds: float) -> None:
+        """Pause: in the loop, or in the script's time."""
+        if isinstance(self._pump, ScriptPump):
+            self._pump.rest(seconds)
+        else:
+            await self._async_sleeper.sleep(seconds)
+
+    async def _block(self, changed: _LoopEvent, timeout_s: float) -> None:
+        """Let other tasks run until something changed, or ``timeout_s`` passed."""
+        if isinstance(self._pump, ScriptPump):
+            self._pump.block(changed.flag, timeout_s)
+            await asyncio.sleep(0)
+            return
+        with suppress(TimeoutError):
+            # Not wait_for: before Python 3.12 it may swallow a cancellation.
+            async with asyncio.timeout(timeout_s):
+                await changed.wait()
+
+    async def _deliver(self, what: Input, timeout_s: float) -> None:
+        await self._await(self._core.send(what), timeout_s)
+
+    async def _await(self, done: Future[None], timeout_s: float) -> None:
+        """Wait for the pump to have done something; a cancellation takes it back if it can."""
+        settled = _LoopEvent()
+        done.add_done_callback(lambda _: settled.set())
+        deadline_us = self._core.now_us() + round(timeout_s * 1e6)
+        try:
+            while not done.done():
+                settled.clear()
+                left_us = deadline_us - self._core.now_us()
+                if left_us <= 0 and done.cancel():
+                    raise WaitTimeoutError(
+                        f"waited {timeout_s:g} s for the program to read its input",
+                        screen=self._core.view().screen.rows,
+                        hint="it is busy or stopped; wait for its prompt before sending more",
+                    )
+                if not done.done():
+                    await self._block(settled, max(0, left_us) / 1e6)
+        except asyncio.CancelledError:
+            done.cancel()
+            raise
+        done.result()
+
+
+class _LoopEvent:
+    """An event that any thread may set and the running loop waits for."""
+
+    def __init__(self) -> None:
+        self.flag = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        """Wake the loop, unless it is closed."""
+        self.flag.set()
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    def clear(self) -> None:
+        """Forget that it was set."""
+        self.flag.clear()
+        self._event.clear()
+
+    async def wait(self) -> None:
+        """Return when it is set."""
+        if not self.flag.is_set():
+            await self._event.wait()

@@ -1,0 +1,344 @@
+"""What a session does, without deciding when: the core under the sync and the async face.
+
+One pump (``session_pump``) calls it, from one thread; it never blocks. Others
+hand in requests, which the pump performs in order, so that the tap sees output,
+input, resizes and signals in the order in which they happened.
+
+The order of work on a chunk: read, take the time, tell the tap. Everything
+else comes after that: the emulator is fed when the PTY pauses, when a question
+of the program may wait for an answer, or when too much has gathered. What is on
+screen is ``session_screen``'s business, input ``session_input``'s.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from ptycassette.errors import CassetteError, SessionClosedError, SessionError
+from ptycassette.host.pty.port import Pty
+from ptycassette.host.pty.process import signal_name
+from ptycassette.host.sessions.input import Input, InputQueue, Sending
+from ptycassette.host.sessions.output_scan import OutputScan
+from ptycassette.host.sessions.screen import SessionScreen, View
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import JournalEvent, Resized, Signalled
+from ptycassette.model.ports import Clock, Emulator, SessionTap
+
+__all__ = ["Input", "SessionCore", "View", "describe_exit"]
+
+_READ_BYTES = 1 << 16
+_READS_AT_ONCE = 64
+
+T = TypeVar("T")
+
+
+class _Request(Generic[T]):
+    """Something that a caller wants done by the pump."""
+
+    def __init__(self, action: Callable[[], T]) -> None:
+        self.action = action
+        self.done: Future[T] = Future()
+
+    def run(self) -> None:
+        """Do it, unless the caller has given up."""
+        if not self.done.set_running_or_notify_cancel():
+            return
+        try:
+            result = self.action()
+        except Exception as exc:  # noqa: BLE001 - it belongs to the caller, who gets it
+            self.done.set_exception(exc)
+        else:
+            self.done.set_result(result)
+
+
+class SessionCore:
+    """A live session over a ``Pty``.
+
+    Args:
+        pty: owned from here on.
+        clock: gives ``t_us``, from 0 at construction.
+        emulator: renders the output and answers the program's questions.
+        tap: listens; called by the pump alone.
+
+    Attributes:
+        wake: called after a request was put in from another thread.
+    """
+
+    def __init__(
+        self, pty: Pty, *, clock: Clock, emulator: Emulator, tap: SessionTap | None = None
+    ) -> None:
+        self.pty = pty
+        self.wake: Callable[[], None] = lambda: None
+        self.finished = False
+        self.timed_out = False
+        self.failure: BaseException | None = None
+        self.exit: ExitStatus | None = None
+        self.ended_us: int | None = None
+        self._clock = clock
+        self._start_us = clock.now_us()
+        self._tap = tap
+        self._broken: BaseException | None = None
+        self._screen = SessionScreen(emulator)
+        self._input = InputQueue(pty, now_us=self.now_us, tell=self._tell)
+        self._requests: deque[_Request[None]] = deque()
+        self._hung_up = False
+        self._untold = False
+        self._watchers: list[Callable[[], None]] = []
+
+    # --- for everybody, from any thread -------------------------------------------------
+
+    def now_us(self) -> int:
+        """Microseconds since the start of the session."""
+        return self._clock.now_us() - self._start_us
+
+    @property
+    def scan(self) -> OutputScan:
+        """What the output said that drivers must know before it is rendered."""
+        return self._screen.scan
+
+    @property
+    def output_bytes(self) -> int:
+        """How many bytes of output there were so far."""
+        return self._screen.output_bytes
+
+    @property
+    def unpublished(self) -> bool:
+        """Whether the last snapshot may be out of date."""
+        return self._screen.unpublished
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody waits for the screen."""
+        return bool(self._watchers)
+
+    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Have ``callback`` called, by the pump, when ``view`` changed; returns how to stop it."""
+        self._watchers.append(callback)
+        self._screen.unpublished = True
+        self.wake()
+        if self.finished:
+            callback()
+
+        def stop() -> None:
+            with suppress(ValueError):
+                self._watchers.remove(callback)
+
+        return stop
+
+    def view(self) -> View:
+        """The session as last rendered; as it ended when it is over."""
+        if self.finished and (self.unpublished or self.behind):
+            self.render()
+        return self._screen.view(
+            input_us=self._input.last_us, ended=self.exit, finished=self.finished
+        )
+
+    def send(self, what: Input) -> Future[None]:
+        """Bytes for the program. The future is done when the terminal took all of them.
+
+        It fails with ``InputRefusedError`` when the kernel would cut a line, and with
+        ``SessionClosedError`` when the program is gone.
+        """
+        sending = Sending(what)
+
+        def begin() -> None:
+            self._refuse_if_over()
+            self._input.add(sending)
+
+        def pass_on(begun: Future[None]) -> None:
+            problem = begun.exception() if not begun.cancelled() else None
+            if problem is not None:
+                sending.done.set_exception(problem)
+
+        self.request(begin).add_done_callback(pass_on)
+        return sending.done
+
+    def resize(self, size: Size) -> Future[None]:
+        """Another size for the terminal, in force when the future is done."""
+        return self.request(lambda: self._resize(size))
+
+    def signal(self, which: str | int) -> Future[None]:
+        """A signal for the foreground process group."""
+        name = signal_name(which)
+        return self.request(lambda: self._signal(name))
+
+    def screen(self) -> Future[None]:
+        """Done when everything read so far is rendered."""
+        return self.request(self.render)
+
+    def note(self, event: Callable[[int], JournalEvent]) -> Future[None]:
+        """Tell the tap of something else, made from the moment in microseconds."""
+        return self.request(lambda: self._tell(event(self.now_us())))
+
+    def request(self, action: Callable[[], None]) -> Future[None]:
+        """Have the pump do something; at once, here, when the session is over."""
+        request = _Request(action)
+        self._requests.append(request)
+        self.wake()
+        if self.finished:  # the pump may have looked for the last time already
+            self._perform()
+        return request.done
+
+    # --- for the pump alone ------------------------------------------------------------
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether nobody has the other side of the PTY open just now."""
+        return self._hung_up
+
+    @property
+    def wants_to_write(self) -> bool:
+        """Whether input waits for room in the terminal's queue."""
+        return len(self._input) > 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is output that the emulator has not seen."""
+        return self._screen.behind
+
+    def pump_output(self) -> bool:
+        """Read what is there; whether there may be more at once."""
+        tap, read, clock, start_us = self._tap, self.pty.read, self._clock, self._start_us
+        for _ in range(_READS_AT_ONCE):
+            data = read(_READ_BYTES)
+            if not data:
+                self._hung_up = data is not None
+                return False
+            t_us = clock.now_us() - start_us
+            if tap is not None:
+                tap.on_output(t_us, data)
+            self._untold = True
+            if self._screen.take(t_us, data):
+                self._answer(self._screen.relieve())
+                return True
+        return True
+
+    def perform_requests(self) -> None:
+        """Do what others asked for. Raises what the tap raised."""
+        self._perform()
+        self._raise_if_broken()
+
+    def pump_input(self) -> None:
+        """Write as much as the terminal takes."""
+        while self._input.send_next():
+            self._raise_if_broken()
+
+    def pause(self) -> None:
+        """The PTY has nothing more to say just now: tell the tap."""
+        if self._untold:
+            self._untold = False
+            if self._tap is not None:
+                self._tap.on_idle()
+
+    def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
+        """Feed the emulator, slice by slice; whether it has seen everything.
+
+        ``interrupted`` is asked after each slice, a millisecond of work or so.
+        """
+        self._answer(self._screen.catch_up(interrupted))
+        return not self._screen.behind
+
+    def publish(self) -> None:
+        """Take a snapshot and tell the waiters."""
+        self._screen.publish()
+        self.announce()
+
+    def announce(self) -> None:
+        """Tell the waiters to look again."""
+        for callback in tuple(self._watchers):
+            callback()
+
+    def render(self) -> None:
+        """Feed everything and take a snapshot."""
+        self.catch_up()
+        self.publish()
+
+    def look_for_end(self) -> None:
+        """Note the end of the program."""
+        if self.exit is None:
+            self.exit = self.pty.ended
+            if self.exit is not None:
+                self.ended_us = self.now_us()
+                self.announce()
+
+    def finish(self, failure: BaseException | None = None) -> None:
+        """The pump is about to stop: everything has been read, or the tap failed."""
+        self.failure = failure
+        with suppress(Exception):
+            self.exit = self.pty.poll() or self.exit
+        if self.ended_us is None:
+            self.ended_us = self.now_us()
+        self._input.fail(self.over())
+        self.finished = True
+        self._perform()
+        self.announce()
+
+    # --- inside ------------------------------------------------------------------------
+
+    def _perform(self) -> None:
+        """Run the requests; after the end several threads may do so at once."""
+        with suppress(IndexError):
+            while True:
+                self._requests.popleft().run()
+
+    def _answer(self, data: bytes) -> None:
+        """Type what the terminal has to say to a question of the program."""
+        if data and not self.finished:
+            self._input.add(Sending(Input(data=data, source="terminal")))
+
+    def _raise_if_broken(self) -> None:
+        """Raise what the tap raised: a session that cannot be recorded must not go on."""
+        if self._broken is not None:
+            raise self._broken
+
+    def over(self) -> CassetteError:
+        """Why nothing can be done any more."""
+        if self.failure is not None:
+            error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")
+            error.__cause__ = self.failure
+            return error
+        return SessionClosedError(f"the session is over: {describe_exit(self.exit)}")
+
+    def _refuse_if_over(self) -> None:
+        """Raise when the program can get nothing any more."""
+        self.look_for_end()
+        if self.finished or self.exit is not None:
+            raise self.over()
+
+    def _tell(self, event: JournalEvent) -> None:
+        """Tell the tap."""
+        self._untold = True
+        if self._tap is not None:
+            try:
+                self._tap.on_event(event)
+            except BaseException as exc:
+                self._broken = exc
+                raise
+
+    def _resize(self, size: Size) -> None:
+        self._refuse_if_over()
+        self.pump_output()  # what was written for the old size is rendered in it
+        self.catch_up()
+        self.pty.set_size(size)
+        self._tell(Resized(self.now_us(), size))
+        self._screen.resize(size, self.now_us())
+        self.publish()
+
+    def _signal(self, name: str) -> None:
+        self._refuse_if_over()
+        self._tell(Signalled(self.now_us(), name))
+        self.pty.send_signal(name)
+
+
+def describe_exit(status: ExitStatus | None) -> str:
+    """How a program ended, in words."""
+    if status is None:
+        return "it was closed"
+    if status.signaled:
+        return f"the program was ended by a signal ({status.signal})"
+    return f"the program ended with status {status.code}"

@@ -1,0 +1,199 @@
+"""What the sync and the async session have in common: how they are made and what they know.
+
+The waiting is theirs; everything else is here or in ``session_core``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+from ptycassette.host.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.host.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
+from ptycassette.host.sessions.core import Input, SessionCore
+from ptycassette.host.sessions.options import DEFAULT_SIZE, child_environment
+from ptycassette.host.sessions.pump import Pump, Scripted, ScriptPump, ThreadPump
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.journal import Noted
+from ptycassette.model.keys import canonical_key, encode_key, encode_paste
+from ptycassette.model.ports import (
+    AsyncSleeper,
+    Clock,
+    Emulator,
+    EmulatorFactory,
+    SessionTap,
+    Sleeper,
+)
+from ptycassette.screen import default_emulator
+
+__all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionFace", "Source"]
+
+DEFAULT_TIMEOUT_S = 10.0
+"""How long a wait takes at most when the caller does not say."""
+
+SUBMIT_PAUSE_S = 0.06
+"""Between a text and its Enter. Codex, Gemini CLI and Qwen take Enter in the same read as part of
+a paste; a pause of 20 ms is too short for them, one of 50 ms is enough."""
+
+CLOSE_GRACE_S = 0.5
+
+Source = Literal["user", "driver"]
+
+
+class Wiring(TypedDict, total=False):
+    """What can be handed in from outside."""
+
+    tap: SessionTap | None
+    clock: Clock
+    sleeper: Sleeper
+    async_sleeper: AsyncSleeper
+    emulator: EmulatorFactory
+
+
+class SessionFace:
+    """A program under a PTY, driven from here. See ``Session`` and ``AsyncSession``.
+
+    Args:
+        argv: the program and its arguments; no shell is involved.
+        size: of the terminal, set before exec.
+        cwd: where the program starts; here when None.
+        env: what to add to its environment, or to replace there.
+        clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
+        term: its TERM.
+        timeout_s: end the program after this long; ``timed_out`` tells.
+        tap: listens to everything that happens; called from the pump's thread.
+        clock: where times come from.
+        sleeper: waits in ``submit``; ``async_sleeper`` does in an event loop.
+        emulator: makes the emulator that renders the screen and answers queries.
+
+    Raises:
+        SpawnError: the program could not be started.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        size: Size = DEFAULT_SIZE,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        clean_env: bool = True,
+        term: str = "xterm-256color",
+        timeout_s: float | None = None,
+        **wiring: Unpack[Wiring],
+    ) -> None:
+        child = spawn(
+            argv,
+            size=size,
+            cwd=cwd,
+            env=child_environment(clean=clean_env, extra=env, term=term),
+        )
+        self._take(child, size, timeout_s, wiring)
+
+    @classmethod
+    def over(
+        cls,
+        pty: PtyChild | Scripted,
+        *,
+        size: Size = DEFAULT_SIZE,
+        timeout_s: float | None = None,
+        **wiring: Unpack[Wiring],
+    ) -> Self:
+        """A session over a PTY that is there already: a ``PtyChild``, or a ``ScriptedPty``.
+
+        The session owns it from here on. Over a script, the sleeper must move the clock, as
+        ``ManualClock`` does: the session then needs neither thread nor time.
+        """
+        session = cls.__new__(cls)
+        session._take(pty, size, timeout_s, wiring)  # noqa: SLF001 - our own
+        return session
+
+    def _take(
+        self, pty: PtyChild | Scripted, size: Size, timeout_s: float | None, wiring: Wiring
+    ) -> None:
+        """Wire everything up, and begin."""
+        clock = wiring.get("clock") or MonotonicClock()
+        self._async_sleeper: AsyncSleeper = wiring.get("async_sleeper") or SystemAsyncSleeper()
+        sleeper: Sleeper = wiring.get("sleeper") or SystemSleeper()
+        emulator: Emulator = wiring.get("emulator", default_emulator)(size)
+        self._pty = pty
+        self._size = size
+        self._closed = False
+        self._core = SessionCore(pty, clock=clock, emulator=emulator, tap=wiring.get("tap"))
+        self._pump: Pump
+        if isinstance(pty, PtyChild):
+            self._pump = ThreadPump(
+                self._core, pty, sleeper=sleeper, timeout_s=timeout_s, grace_s=DEFAULT_GRACE_S
+            )
+        else:
+            self._pump = ScriptPump(self._core, pty, clock=clock, sleeper=sleeper)
+        self._pump.start()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the program; 0 for a script."""
+        return self._pty.pid if isinstance(self._pty, PtyChild) else 0
+
+    @property
+    def size(self) -> Size:
+        """The terminal's size."""
+        return self._size
+
+    @property
+    def exit_status(self) -> ExitStatus | None:
+        """How the program ended; None while it runs."""
+        return self._core.exit
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program and all that it started ended, and their output has been read."""
+        return self._core.finished
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was ended because ``timeout_s`` had passed."""
+        return self._core.timed_out
+
+    @property
+    def elapsed_us(self) -> int:
+        """Microseconds since the start, as the tap's ``t_us``; stands still after the end."""
+        ended_us = self._core.ended_us
+        return self._core.now_us() if ended_us is None else ended_us
+
+    def _key(self, name: str, source: Source) -> Input:
+        """A key, in the mode that the program has set."""
+        data = encode_key(name, application_cursor=self._core.scan.application_cursor)
+        return Input(data=data, source=source, key=canonical_key(name))
+
+    def _text(self, text: str, source: Source) -> Input:
+        """Text as from a keyboard: a newline is the Enter key."""
+        typed = text.replace("\r\n", "\r").replace("\n", "\r")
+        return Input(data=typed.encode("utf-8", "surrogateescape"), source=source)
+
+    def _paste(self, text: str, source: Source) -> Input:
+        """Text as from a clipboard, bracketed if the program asked for it."""
+        data = encode_paste(text, bracketed=self._core.scan.bracketed_paste)
+        return Input(data=data, source=source, paste=True)
+
+    def _without_enter(self, text: str, source: Source) -> Input:
+        """The first half of a submission: pasted where pastes are bracketed, typed elsewhere."""
+        if self._core.scan.bracketed_paste:
+            return self._paste(text, source)
+        return self._text(text, source)
+
+    def _noted(self, payload: Any) -> Any:
+        """Makes a service event."""
+        return lambda t_us: Noted(t_us, payload)
+
+    def _raise_failure(self) -> None:
+        """Raise what made the session fail, if something did."""
+        if self._core.failure is not None:
+            raise self._core.over()
+
+    def _status(self) -> ExitStatus:
+        """How it ended, when it has."""
+        if self._core.exit is None:
+            raise self._core.over()
+        return self._core.exit

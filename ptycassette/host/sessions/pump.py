@@ -1,0 +1,333 @@
+"""Drive a ``SessionCore``: ``ThreadPump`` over descriptors, ``ScriptPump`` over a script.
+
+A pump decides when. The thread reads as soon as there is something to read; what
+is not urgent (rendering) is done when the PTY has been quiet for 2 ms, in slices
+between which it looks for new output, so that the time it records stays true.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import Protocol
+
+from ptycassette.host.pty.port import Pty
+from ptycassette.host.pty.process import PtyChild
+from ptycassette.host.sessions.core import SessionCore
+from ptycassette.model.ports import Clock, Sleeper
+
+__all__ = ["Pump", "ScriptPump", "Scripted", "ThreadPump"]
+
+_QUIET_S = 0.002
+_WATCHED_LAG_S = 0.05
+_RENDER_S = 0.02
+_HUNG_UP_S = 0.02
+_STRANGER_S = 0.1
+_STRANGER_LIMIT_S = 2.0
+_PTY_HOLDS_BYTES = 1 << 20  # it holds 64 KiB on Linux; whatever is beyond this is a stranger's
+
+
+class Pump(Protocol):
+    """Drives one session."""
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def block(self, event: threading.Event, timeout_s: float | None) -> None:
+        """Return when ``event`` is set, or after ``timeout_s`` of this pump's time."""
+        ...
+
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` of this pump's time pass."""
+        ...
+
+    def join(self) -> None:
+        """Return when the session is finished and nothing runs any more."""
+        ...
+
+
+class Scripted(Pty, Protocol):
+    """A PTY whose program is a script: it knows when it will say something next."""
+
+    def due_us(self) -> int | None:
+        """The moment, on the session's clock, of the next thing to happen by itself."""
+        ...
+
+
+class ScriptPump:
+    """Drives a session in the caller's thread, whenever the caller waits."""
+
+    def __init__(self, core: SessionCore, pty: Scripted, *, clock: Clock, sleeper: Sleeper) -> None:
+        self._core = core
+        self._pty = pty
+        self._clock = clock
+        self._sleeper = sleeper
+        self._busy = False
+
+    def start(self) -> None:
+        """Take in what there is at the start."""
+        self._core.wake = self._run
+        self._run()
+
+    def block(self, event: threading.Event, timeout_s: float | None) -> None:
+        """Let time pass until something happens in the script, as far as ``timeout_s``."""
+        self._run()
+        if event.is_set():
+            return
+        due_us = self._pty.due_us()
+        waits_s = [] if timeout_s is None else [timeout_s]
+        if due_us is not None:
+            waits_s.append(max(0.0, (due_us - self._clock.now_us()) / 1e6))
+        if not waits_s:
+            raise RuntimeError("the script has come to its end, and a wait has no timeout")
+        self._sleeper.sleep(min(waits_s))
+        self._run()
+
+    def join(self) -> None:
+        """Let time pass until the script has ended."""
+        while not self._core.finished:
+            self.block(threading.Event(), 3600.0)
+
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` of the script's time pass."""
+        until_us = self._clock.now_us() + round(seconds * 1e6)
+        while (left_us := until_us - self._clock.now_us()) > 0:
+            self.block(threading.Event(), left_us / 1e6)
+
+    def _run(self) -> None:
+        """Everything that can be done now."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._step():
+                pass
+            if not self._core.finished and self._core.hung_up and self._core.exit is not None:
+                self._core.finish()
+        except Exception as exc:  # noqa: BLE001 - kept, and raised to whoever uses the session
+            self._core.finish(exc)
+        finally:
+            self._busy = False
+
+    def _step(self) -> bool:
+        """One round; whether there is more to do at this moment."""
+        core = self._core
+        core.perform_requests()
+        core.pump_input()
+        more = core.pump_output()
+        core.pause()
+        if core.behind or core.unpublished:
+            core.render()
+        core.look_for_end()
+        core.pump_input()  # answers to what has just been rendered
+        due_us = self._pty.due_us()
+        return more or (due_us is not None and due_us <= self._clock.now_us())
+
+
+class ThreadPump:
+    """Drives a session over a ``PtyChild`` in a thread of its own.
+
+    Args:
+        core: the session.
+        child: its PTY.
+        sleeper: rests.
+        timeout_s: end the program after this long; never when None.
+        grace_s: how long it may then take after SIGTERM.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        child: PtyChild,
+        *,
+        sleeper: Sleeper,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> None:
+        self._core = core
+        self._sleeper = sleeper
+        self._child = child
+        self._grace_s = grace_s
+        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._ready = _Readiness(child)
+        self._thread = threading.Thread(target=self._run, name="ptycassette-pump", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._core.wake = self._ready.wake
+        self._thread.start()
+
+    def block(self, event: threading.Event, timeout_s: float | None) -> None:
+        """Wait for the pump to set ``event``."""
+        event.wait(timeout_s)
+
+    def rest(self, seconds: float) -> None:
+        """Let ``seconds`` pass."""
+        self._sleeper.sleep(seconds)
+
+    def join(self) -> None:
+        """Wait for the thread; from within it, do nothing."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+            self._ready.close()
+
+    def _run(self) -> None:
+        """The loop, and what must be done whatever ends it."""
+        try:
+            self._loop()
+        except BaseException as exc:  # noqa: BLE001 - kept, and raised to whoever uses the session
+            with suppress(Exception):
+                self._child.kill()
+            self._core.finish(exc)
+        else:
+            self._core.finish()
+
+    def _loop(self) -> None:
+        core = self._core
+        published = time.monotonic()
+        while not self._is_over():
+            core.perform_requests()
+            if core.wants_to_write:
+                core.pump_input()
+            if core.pump_output():
+                if core.watched and time.monotonic() - published > _WATCHED_LAG_S:
+                    published = self._render_some()
+                continue
+            core.pause()
+            if core.behind and (self._wait(_QUIET_S) or not core.catch_up(self._interrupted)):
+                continue
+            if core.watched and core.unpublished:
+                core.publish()
+                published = time.monotonic()
+            self._wait(None)
+
+    def _render_some(self) -> float:
+        """Show the waiters how far things have come, amid output that does not pause."""
+        until = time.monotonic() + _RENDER_S
+        self._core.catch_up(lambda: time.monotonic() > until)
+        self._core.publish()
+        return time.monotonic()
+
+    def _interrupted(self) -> bool:
+        return self._wait(0)
+
+    def _wait(self, timeout_s: float | None) -> bool:
+        """Sleep until something happens; whether it did."""
+        core = self._core
+        limits = [] if timeout_s is None else [timeout_s]
+        if core.hung_up:
+            limits.append(_HUNG_UP_S)
+        if self._deadline is not None:
+            limits.append(max(0.0, self._deadline - time.monotonic()))
+        return self._ready.wait(
+            min(limits) if limits else None,
+            reading=not core.hung_up,
+            writing=core.wants_to_write,
+        )
+
+    def _is_over(self) -> bool:
+        """Whether the program and all it started ended, and everything they wrote was read."""
+        core = self._core
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._deadline = None
+            core.timed_out = True
+            self._child.request_end(self._grace_s)
+        if not self._ready.take_news():
+            return False
+        core.look_for_end()
+        if self._child.poll() is None:
+            return False
+        # Nobody we know of is left. A stranger may hold the other side open, and on macOS
+        # we do: then the end is where nothing more comes.
+        self._ready.ignore_news()
+        until, limit = time.monotonic() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
+        while core.output_bytes < limit:
+            more = core.pump_output()
+            if not more and (core.hung_up or time.monotonic() > until):
+                break
+            if not self._ready.wait(_STRANGER_S, reading=True, writing=False):
+                break
+        core.pause()
+        return True
+
+
+class _Readiness:
+    """Waits for the PTY, for the supervisor, and for other threads."""
+
+    def __init__(self, child: PtyChild) -> None:
+        self._child_fd = child.fd
+        self._news_fd: int | None = child.control_fd
+        self._wake_fd, self._waker_fd = os.pipe()
+        os.set_blocking(self._wake_fd, False)
+        os.set_blocking(self._waker_fd, False)
+        self._lock = threading.Lock()
+        self._woken = False
+        self._closed = False
+        self._news = True
+
+    def wake(self) -> None:
+        """Have ``wait`` return; from any thread, also after ``close``."""
+        with self._lock:
+            if not self._woken and not self._closed:
+                self._woken = True
+                os.write(self._waker_fd, b"\0")
+
+    def take_news(self) -> bool:
+        """Whether the supervisor may have said something since the last call."""
+        news, self._news = self._news, False
+        return news
+
+    def ignore_news(self) -> None:
+        """The supervisor is gone: its socket stays readable for ever."""
+        self._news_fd = None
+
+    def wait(self, timeout_s: float | None, *, reading: bool, writing: bool) -> bool:
+        """Sleep until something can be done; whether there is."""
+        found = _wait_for(
+            [self._wake_fd, *([] if self._news_fd is None else [self._news_fd])],
+            self._child_fd,
+            (reading, writing),
+            timeout_s,
+        )
+        if self._news_fd in found:
+            self._news = True
+        if self._wake_fd in found:
+            with self._lock:
+                os.read(self._wake_fd, 64)
+                self._woken = False
+        return bool(found)
+
+    def close(self) -> None:
+        """Let the descriptors go. Idempotent."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._wake_fd)
+                os.close(self._waker_fd)
+
+
+def _wait_for(
+    others: list[int], pty: int, wishes: tuple[bool, bool], timeout_s: float | None
+) -> set[int]:
+    """Which descriptors are ready: ``others`` for reading, ``pty`` as wished (reading, writing).
+
+    poll(2) on Linux, which knows no limit of descriptors; select(2) elsewhere,
+    as poll and kqueue have had faults with terminals on macOS.
+    """
+    reading, writing = wishes
+    if sys.platform != "linux":
+        sources = [*others, pty] if reading else others
+        found = select.select(sources, [pty] if writing else [], [], timeout_s)
+        return {*found[0], *found[1]}
+    poll = select.poll()
+    for fd in others:
+        poll.register(fd, select.POLLIN)
+    if reading or writing:
+        poll.register(pty, (select.POLLIN * reading) | (select.POLLOUT * writing))
+    timeout_ms = None if timeout_s is None else timeout_s * 1000
+    return {fd for fd, _ in poll.poll(timeout_ms)}

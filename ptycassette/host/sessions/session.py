@@ -1,0 +1,247 @@
+"""``Session``: a program under a PTY, driven by calls that block."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Self
+
+from ptycassette.errors import WaitTimeoutError
+from ptycassette.host.sessions.core import Input
+from ptycassette.host.sessions.face import (
+    CLOSE_GRACE_S,
+    DEFAULT_TIMEOUT_S,
+    SUBMIT_PAUSE_S,
+    SessionFace,
+    Source,
+)
+from ptycassette.host.sessions.waits import (
+    CursorAt,
+    Exited,
+    Idle,
+    Satisfies,
+    Stable,
+    Wait,
+    broken_off,
+    contains,
+    matches,
+)
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+
+__all__ = ["Session"]
+
+
+class Session(SessionFace):
+    """A program under a PTY, driven by calls that block; a context manager that closes it.
+
+    See ``SessionFace`` for what it is made from. Calls may come from several threads.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- input: each returns when the terminal took it -----------------------------------
+
+    def send(
+        self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Give bytes to the terminal.
+
+        Raises:
+            InputRefusedError: a line that the kernel would cut; nothing was sent.
+            SessionClosedError: the program ended.
+            WaitTimeoutError: the program does not read; a part may have been sent.
+        """
+        self._deliver(Input(data=data, source=source), timeout_s)
+
+    def send_key(
+        self, name: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Press a key: ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f5``, ``x``.
+
+        Raises:
+            ValueError: no such key (``ptycassette.model.keys`` lists them).
+        """
+        self._deliver(self._key(name, source), timeout_s)
+
+    def type(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Type text; a newline in it is the Enter key."""
+        self._deliver(self._text(text, source), timeout_s)
+
+    def paste(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Paste text, bracketed if the program asked for that (DECSET 2004)."""
+        self._deliver(self._paste(text, source), timeout_s)
+
+    def submit(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Paste or type text, pause, and press Enter, as agent CLIs need it."""
+        self._deliver(self._without_enter(text, source), timeout_s)
+        self._pump.rest(SUBMIT_PAUSE_S)
+        self.send_key("enter", source=source, timeout_s=timeout_s)
+
+    def resize(self, size: Size) -> None:
+        """Give the terminal another size; the program gets SIGWINCH."""
+        self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)
+        self._size = size
+
+    def signal(self, which: str | int) -> None:
+        """Signal the foreground process group: ``int``, ``SIGTERM``, 15."""
+        self._await(self._core.signal(which), DEFAULT_TIMEOUT_S)
+
+    def note(self, payload: Any) -> None:
+        """Put a service event (any JSON value) on the record, here and now."""
+        self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
+
+    # --- waiting -----------------------------------------------------------------------
+
+    def screen(self) -> Screen:
+        """The screen now, with everything that the program wrote so far."""
+        self._await(self._core.screen(), DEFAULT_TIMEOUT_S)
+        return self._core.view().screen
+
+    def wait_for_text(self, text: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait until the screen shows ``text``; a newline in it stands for the next row.
+
+        Returns:
+            The screen that did.
+
+        Raises:
+            WaitTimeoutError: it did not, within ``timeout_s``; shows the screen.
+            SessionClosedError: the program ended without; shows the screen.
+        """
+        return self.wait_for(contains(text), timeout_s=timeout_s)
+
+    def wait_for_regex(
+        self, pattern: str | re.Pattern[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
+        """Wait until ``pattern`` is found in the rows of the screen, joined by newlines."""
+        return self.wait_for(matches(pattern), timeout_s=timeout_s)
+
+    def wait_for_predicate(
+        self,
+        predicate: Callable[[Screen], bool],
+        *,
+        what: str = "a predicate",
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Screen:
+        """Wait until ``predicate`` holds; ``what`` names it in the error."""
+        return self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
+
+    def wait_for_cursor(
+        self,
+        row: int | None = None,
+        col: int | None = None,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Screen:
+        """Wait until the cursor is there, counted from 0; None for what does not matter."""
+        return self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
+
+    def wait_stable(self, quiet_ms: float = 200, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait until nothing on the screen has changed for ``quiet_ms``."""
+        return self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
+
+    def wait_idle(self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait until it is the driver's turn, as the program tells it, or by its silence.
+
+        Codex and others tell their terminal when they work and when they are
+        done (OSC 7501), shells with integration mark their prompts (OSC 133).
+        Of a program that tells nothing, a screen without a change for
+        ``quiet_ms`` after the last input counts.
+        """
+        return self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
+
+    def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
+        """Wait for the end: of the program, of what it started, and of their output."""
+        self.wait_for(Exited(), timeout_s=timeout_s)
+        return self._status()
+
+    def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+        """Wait for anything that can be asked about a view of the session."""
+        core, changed = self._core, threading.Event()
+        stop = core.watch(changed.set)
+        try:
+            deadline_us = core.now_us() + round(timeout_s * 1e6)
+            self._await(core.screen(), timeout_s)
+            while True:
+                changed.clear()
+                view, now_us = core.view(), core.now_us()
+                self._raise_failure()
+                if wait.met(view, now_us):
+                    return view.screen
+                if view.finished or now_us >= deadline_us:
+                    raise broken_off(wait, view, timeout_s)
+                due_us = wait.due_us(view)
+                until_us = deadline_us if due_us is None else min(deadline_us, due_us)
+                self._pump.block(changed, max(0, until_us - now_us) / 1e6)
+        finally:
+            stop()
+
+    # --- the end -----------------------------------------------------------------------
+
+    def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
+        """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent."""
+        if not self._core.finished:
+            self._pty.request_end(grace_s)
+            self._pump.join()
+        self._raise_failure()
+        return self._status()
+
+    def kill(self) -> ExitStatus:
+        """End the program and all it started with SIGKILL. Idempotent."""
+        return self.terminate(grace_s=0)
+
+    def request_end(self) -> None:
+        """Ask the program, and whoever it started, to end; return at once.
+
+        ``wait_exit`` tells when it has. May be called from a signal handler.
+        """
+        if not self._core.finished:
+            self._pty.request_end(CLOSE_GRACE_S)
+
+    def close(self) -> None:
+        """End whatever still runs and let everything go. Idempotent.
+
+        Raises:
+            CassetteError: the tap failed while the session ran, and nobody was told yet.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.request_end()
+            self._pump.join()
+        finally:
+            self._pty.close()
+        self._raise_failure()
+
+    def _deliver(self, what: Input, timeout_s: float) -> None:
+        self._await(self._core.send(what), timeout_s)
+
+    def _await(self, done: Future[None], timeout_s: float) -> None:
+        """Wait for the pump to have done something."""
+        settled = threading.Event()
+        done.add_done_callback(lambda _: settled.set())
+        deadline_us = self._core.now_us() + round(timeout_s * 1e6)
+        while not done.done():
+            left_us = deadline_us - self._core.now_us()
+            if left_us <= 0 and done.cancel():
+                raise WaitTimeoutError(
+                    f"waited {timeout_s:g} s for the program to read its input",
+                    screen=self._core.view().screen.rows,
+                    hint="it is busy or stopped; wait for its prompt before sending more",
+                )
+            self._pump.block(settled, max(0, left_us) / 1e6)
+        done.result()

@@ -1,0 +1,172 @@
+"""What a driver waits for, as questions about a ``View``: no waiting in here, and no clock.
+
+Each wait is asked with every new view and with the moment; it answers whether it
+is satisfied, and when time alone could satisfy it. The faces do the waiting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
+from ptycassette.host.sessions.core import View, describe_exit
+from ptycassette.model.geometry import Cursor
+from ptycassette.model.screen import Screen
+from ptycassette.model.visible import visible
+
+__all__ = [
+    "CursorAt",
+    "Exited",
+    "Idle",
+    "Satisfies",
+    "Stable",
+    "Wait",
+    "broken_off",
+    "contains",
+    "matches",
+]
+
+
+class Wait(Protocol):
+    """A question about views."""
+
+    @property
+    def what(self) -> str:
+        """What is waited for, in words."""
+        ...
+
+    def met(self, view: View, now_us: int) -> bool:
+        """Whether it is so, ``now_us`` after the start of the session."""
+        ...
+
+    def due_us(self, view: View) -> int | None:
+        """When it will be so if nothing happens; None when never."""
+        ...
+
+
+class Satisfies:
+    """A predicate over the screen."""
+
+    def __init__(self, predicate: Callable[[Screen], bool], what: str) -> None:
+        self.what = what
+        self._predicate = predicate
+
+    def met(self, view: View, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Whether the predicate holds."""
+        return self._predicate(view.screen)
+
+    def due_us(self, view: View) -> int | None:  # noqa: ARG002 - the protocol's
+        """Never by itself."""
+        return None
+
+
+def contains(text: str) -> Satisfies:
+    """The screen shows ``text``; a newline in it stands for the next row.
+
+    Blanks at the end of a row count as there, as on a screen they are: ``"$ "``
+    finds a prompt that nobody has typed behind.
+    """
+    *inner, last = text.split("\n")
+    pattern = re.compile(
+        "".join(f"{re.escape(line.rstrip())} *\n" for line in inner) + re.escape(last)
+    )
+
+    def shown(screen: Screen) -> bool:
+        rows = "\n".join(row.ljust(screen.size.cols) for row in screen.rows)
+        return pattern.search(rows) is not None
+
+    return Satisfies(shown, f"the text {visible(text)!r}")
+
+
+def matches(pattern: str | re.Pattern[str]) -> Satisfies:
+    """``pattern`` is found in the rows joined by newlines; ``^`` and ``$`` match at rows."""
+    compiled = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
+    what = f"a match of {visible(compiled.pattern)!r}"
+    return Satisfies(lambda screen: compiled.search(screen.text) is not None, what)
+
+
+class CursorAt(Satisfies):
+    """The cursor is at a place; None for a row or a column that does not matter."""
+
+    def __init__(self, row: int | None, col: int | None) -> None:
+        def there(cursor: Cursor) -> bool:
+            return row in {None, cursor.row} and col in {None, cursor.col}
+
+        super().__init__(lambda screen: there(screen.cursor), f"the cursor at ({row}, {col})")
+
+
+class Stable:
+    """Nothing on the screen changed for ``quiet_ms``."""
+
+    def __init__(self, quiet_ms: float) -> None:
+        self.what = f"a screen that is stable for {quiet_ms:g} ms"
+        self._quiet_us = round(quiet_ms * 1000)
+
+    def met(self, view: View, now_us: int) -> bool:
+        """Whether the last change is long enough ago; at once when the program ended."""
+        return view.finished or now_us >= view.changed_us + self._quiet_us
+
+    def due_us(self, view: View) -> int | None:
+        """When it is long enough ago."""
+        return view.changed_us + self._quiet_us
+
+
+class Idle:
+    """It is the driver's turn: the program says so, or has nothing more to show.
+
+    A program that tells its turns (OSC 7501, OSC 133) is believed: while it
+    says that it works, it is not idle, however quiet; once it says otherwise
+    after the last input, it is, at once. One that told nothing since the last
+    input is idle when neither screen nor input changed for ``quiet_ms``.
+    """
+
+    def __init__(self, quiet_ms: float) -> None:
+        self.what = f"an idle program (or a screen that is stable for {quiet_ms:g} ms)"
+        self._quiet_us = round(quiet_ms * 1000)
+
+    def met(self, view: View, now_us: int) -> bool:
+        """Whether it is idle; at once when it ended."""
+        if view.finished:
+            return True
+        if view.turn == "working":
+            return False
+        told = view.turn == "idle" and view.turn_us > view.input_us
+        return told or now_us >= self._quiet_at(view)
+
+    def due_us(self, view: View) -> int | None:
+        """When it has been quiet for long enough; None while it works."""
+        return None if view.turn == "working" else self._quiet_at(view)
+
+    def _quiet_at(self, view: View) -> int:
+        return max(view.changed_us, view.input_us) + self._quiet_us
+
+
+class Exited:
+    """The program ended, nobody it started is left, and everything they wrote was read."""
+
+    what = "the end of the program"
+
+    def met(self, view: View, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Whether it is over."""
+        return view.finished
+
+    def due_us(self, view: View) -> int | None:  # noqa: ARG002 - the protocol's
+        """Never by itself."""
+        return None
+
+
+def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
+    """Why a wait came to nothing, with the screen: out of time, or out of program."""
+    rows = tuple(visible(row) for row in view.screen.text.split("\n"))
+    if not view.finished:
+        return WaitTimeoutError(
+            f"waited {timeout_s:g} s for {wait.what}",
+            screen=rows,
+            hint="wait for something that appears, or give it more time (timeout_s)",
+        )
+    shown = "\n".join(f"  | {row}" for row in rows)
+    return SessionClosedError(
+        f"waited for {wait.what}, but {describe_exit(view.exit)}; the screen at its end:\n{shown}"
+    )

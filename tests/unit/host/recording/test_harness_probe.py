@@ -1,0 +1,112 @@
+"""What the manifest says about harness and place."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from ptycassette.host.recording import binary_probe as harness_probe
+from ptycassette.host.recording.binary_probe import (
+    architecture,
+    locale_of,
+    probe_harness,
+    system,
+    timestamp,
+)
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Who was asked for a version; everybody answers the same."""
+    found: list[Path] = []
+
+    def ask(binary: Path) -> str:
+        found.append(binary)
+        return "1.2"
+
+    monkeypatch.setattr(harness_probe, "ask_version", ask)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "expected"),
+    [
+        ("claude", None, "1.2"),
+        ("claude", False, None),
+        ("deploy.sh", None, None),
+        ("deploy.sh", True, "1.2"),
+    ],
+)
+def test_only_known_agent_clis_are_asked_without_being_told(
+    tmp_path: Path, asked: list[Path], name: str, *, version: bool | None, expected: str | None
+) -> None:
+    """A script that takes no ``--version`` would simply run."""
+    block = probe_harness(tmp_path / name, now=NOW, version=version)
+
+    assert block.binary_version == expected
+    assert len(asked) == (expected is not None)
+
+
+def test_the_digest_is_that_of_the_resolved_path(tmp_path: Path, asked: list[Path]) -> None:
+    """Two names of one binary give one digest; the path itself is not told."""
+    (tmp_path / "real").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    digests = {
+        probe_harness(tmp_path / name, now=NOW).binary_path_digest_sha256
+        for name in ("real", "link")
+    }
+
+    assert digests == {hashlib.sha256(bytes((tmp_path / "real").resolve())).hexdigest()}
+
+
+def test_the_name_is_that_of_the_file_unless_given(tmp_path: Path, asked: list[Path]) -> None:
+    """A wrapper script may be called otherwise than the product."""
+    path = tmp_path / "run-agent"
+    blocks = [probe_harness(path, now=NOW), probe_harness(path, now=NOW, name="agent")]
+
+    assert [block.name for block in blocks] == ["run-agent", "agent"]
+    assert blocks[0].captured_at == "2026-01-02T03:04:05Z"
+
+
+def test_a_timestamp_keeps_another_zone_as_it_is() -> None:
+    """UTC is written as Z."""
+    other = NOW.astimezone(timezone(timedelta(hours=2)))
+
+    assert (timestamp(NOW), timestamp(other)) == (
+        "2026-01-02T03:04:05Z",
+        "2026-01-02T05:04:05+02:00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"), [("x86_64", "amd64"), ("aarch64", "arm64"), ("riscv64", "riscv64")]
+)
+def test_processors_are_named_as_go_names_them(machine: str, expected: str) -> None:
+    """The format's readers in Go compare them."""
+    assert architecture(machine) == expected
+    assert architecture()
+
+
+@pytest.mark.parametrize(("name", "expected"), [("linux", "linux"), ("darwin", "darwin")])
+def test_systems_are_named_as_go_names_them(name: str, expected: str) -> None:
+    """Old Pythons put a version behind some."""
+    assert (system(name), system("freebsd14")) == (expected, "freebsd")
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({"LC_ALL": "a", "LC_CTYPE": "b", "LANG": "c"}, "a"),
+        ({"LC_ALL": "", "LC_CTYPE": "b", "LANG": "c"}, "b"),
+        ({"LANG": "c"}, "c"),
+        ({}, None),
+    ],
+)
+def test_the_locale_follows_the_rules_of_locale(env: dict[str, str], expected: str | None) -> None:
+    """LC_ALL, then LC_CTYPE, then LANG; empty is as unset."""
+    assert locale_of(env) == expected
