@@ -30,6 +30,7 @@ _SHORTEST_SQUEEZED = 6
 _SECRET_IN_WINDOW = 4
 SHORTEST = 3
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._-](?:[A-Z]?[a-z]*|[A-Z]+))+")
+_WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
 class KnownValue(msgspec.Struct, frozen=True):
@@ -111,6 +112,9 @@ class KnownValues:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __contains__(self, text: str) -> bool:
+        return canonical(text) in self._values
+
     def __iter__(self) -> Iterator[KnownValue]:
         return iter(self._values.values())
 
@@ -133,9 +137,13 @@ class KnownValues:
 
     def _add_windows(self, value: KnownValue, squeezed: str) -> None:
         size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
+        # A word of the next row may have been taken for the end of a token.
+        mixed = value.learnt and any(char.isdigit() for char in squeezed)
         for at in range(len(squeezed) - size + 1):
             window = squeezed[at : at + size]
             if value.learnt and _WORDS.fullmatch(window):
+                continue
+            if mixed and _WORD.fullmatch(window):
                 continue
             if at + size - value.public >= _SECRET_IN_WINDOW:
                 self._windows.setdefault(window, (value, squeezed, at))

@@ -24,6 +24,7 @@ _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 _MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
+_LAST_WORD = re.compile("[A-Z]?[a-z]+\\Z")
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 
@@ -137,11 +138,23 @@ class Searcher:
         rest = _MASKED.sub("", value)
         return rest == value or len(rest) >= _LEFT_OVER
 
+    def _begins_learnt(self, value: str) -> bool:
+        """Whether ``value`` is one that is learnt already, and a word that only stood behind it.
+
+        On the screen the end of a line and the next one may look like one token.
+        """
+        word = _LAST_WORD.search(value)
+        if word is None:
+            return False
+        return any(plain(value[:at]) in self.learnt for at in range(word.start(), len(value)))
+
     def _learn(self, rule: Rule, value: str) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self.learnt) >= _MOST_LEARNT:
             return
         lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
         for line in lines:
+            if self._begins_learnt(line):
+                continue
             if line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY:
                 continue  # a word, which texts use without meaning this one
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:

@@ -52,7 +52,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
     """
     directory.mkdir(parents=True, exist_ok=True)
     write_whole(directory / CONFIG_NAME, [msgspec.json.encode(config)])
-    boot = Path(__file__).parent.parent / "standin" / "boot.py"
+    boot = Path(__file__).parents[2] / "standin" / "boot.py"
     made = []
     for program in programs:
         if not program or Path(program).name != program or program.startswith("."):

@@ -100,3 +100,13 @@ def test_a_word_that_a_rule_took_along_is_no_piece() -> None:
     assert learnt.in_squeezed("seeREADME.mdhere") == []
     assert len(declared.in_squeezed("seeREADME.mdhere")) == 1
     assert len(learnt.in_squeezed("seeVb4Nn8KREADhere")) == 1
+
+
+def test_a_word_is_no_piece_of_a_token_that_a_rule_found() -> None:
+    """The next row may have begun with it; letters alone are pieces of a value of letters."""
+    token, letters = "Zq7Lm2Xc9Vb4Nn8Khappened", "qhvwzkxrjmpdlgtbnc"
+    known = KnownValues([KnownValue(text, pieces=True, learnt=True) for text in (token, letters)])
+
+    assert known.in_squeezed("whathappenedthen") == []
+    assert len(known.in_squeezed("what8Khappenedthen")) == 1
+    assert len(known.in_squeezed(f"see{letters[:9]}")) == 1

@@ -237,6 +237,18 @@ def test_neither_words_nor_pieces_of_addresses_are_learnt(meta: SessionMeta) -> 
     assert second == Output(1, rest)
 
 
+def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta, key: str) -> None:
+    """The end of the row and the next one look like one token; that costs this word alone."""
+    token = key[:60]
+    end = f"{'. ' * 8}{token}\r\n".encode()
+    after = b"what happened then\r\n"
+    shown, said = scrub(meta, [Output(0, end + b"happened\r\n"), Output(1, after)])
+
+    assert isinstance(shown, Output)
+    assert token.encode() not in shown.data
+    assert said == Output(1, after)
+
+
 def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     meta: SessionMeta, key: str
 ) -> None:
