@@ -134,9 +134,13 @@ class Browser:
         return await client.ws_connect(pages[0]["webSocketDebuggerUrl"], max_msg_size=1 << 26)
 
     def close(self) -> None:
-        """End it."""
+        """End it; a browser that takes too long over it is not what is tested."""
         self.process.terminate()
-        self.process.wait(timeout=90)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str], bytes]:
@@ -184,9 +188,12 @@ def test_a_browser_shows_the_recording(
     finally:
         browser.close()
         server.send_signal(signal.SIGINT)
-        status = server.wait(timeout=90)
-        if server.stdout is not None:
-            server.stdout.close()
+        try:
+            status = server.wait(timeout=90)
+        finally:
+            server.kill()
+            if server.stdout is not None:
+                server.stdout.close()
 
     (tmp_path / "page.png").write_bytes(picture)
 
