@@ -30,14 +30,18 @@ class DriverSignals:
         self._pid: int | None = None
         self._early: list[int] = []
         self._before: dict[int, Any] = {}
+        self._mask: set[Any] = set()
 
     def __enter__(self) -> Self:
         for name in _FORWARDED:
             number = signal.Signals[f"SIG{name}"]
             self._before[number] = signal.signal(number, self._came)
+        # The driver may have had them blocked when it started us.
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
         return self
 
     def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -42,12 +42,12 @@ def _place(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     (real / "agent").chmod(0o755)
     monkeypatch.setenv("PATH", str(real), prepend=":")
     pytester.makeini(INI)
-    pytester.makepyfile(driving=DRIVE)
+    pytester.makepyfile(agent_driver=DRIVE)
 
 
 def run(pytester: pytest.Pytester, source: str, *words: str) -> pytest.RunResult:
     """Run ``source`` as ``test_one.py``."""
-    pytester.makepyfile(test_one="    from driving import drive\n" + source)
+    pytester.makepyfile(test_one="    from agent_driver import drive\n" + source)
     return pytester.runpytest_inprocess(
         "-W", "error", "--strict-markers", "-p", "no:xdist", "-p", "no:textual-snapshot", *words
     )

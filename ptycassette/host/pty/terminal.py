@@ -129,7 +129,8 @@ class UserTerminal:
 class SignalPipe:
     """Signals as bytes on a descriptor, so that a loop takes them one at a time.
 
-    Only in the main thread. Signals that the process was told to ignore stay ignored.
+    Only in the main thread. Signals that the process was told to ignore stay ignored; those
+    that whoever started it had blocked come through.
 
     Args:
         numbers: the signals to take.
@@ -148,9 +149,11 @@ class SignalPipe:
         for number in self._numbers:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, _nothing)
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._numbers)
         return self
 
     def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
         signal.set_wakeup_fd(self._previous_fd)
