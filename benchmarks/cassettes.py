@@ -20,7 +20,8 @@ from benchmarks.measuring import Report, alternate, machine
 from ptycassette import open_cassette
 from ptycassette.host.clock import random_id
 from ptycassette.host.recording.finalising import Finaliser
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
 
 __all__ = ["main", "measure"]

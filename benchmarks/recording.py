@@ -27,7 +27,8 @@ from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
 from ptycassette.host.clock import MonotonicClock, random_id
 from ptycassette.host.pty.process import spawn
 from ptycassette.host.recording.interactive import PassThrough, Streams
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.model import Harness, Output, SessionMeta, Size
 
 __all__ = ["main", "measure"]

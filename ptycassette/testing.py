@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import msgspec
 
@@ -17,27 +16,21 @@ from ptycassette.model import (
     ContentDigest,
     EmulatorId,
     Event,
-    FinalRecord,
     Finished,
     FrameRecord,
     Harness,
-    InputRecord,
     JournalEvent,
     Manifest,
-    Noted,
     Output,
-    OutputRecord,
     Provenance,
-    Resized,
     ScrubReport,
-    ServiceEventRecord,
     SessionMeta,
-    Signalled,
     Size,
     Terminal,
     Timing,
     Typed,
 )
+from ptycassette.record.journal_events import event_of
 from ptycassette.screen.backends import backend
 from ptycassette.screen.checking import CheckedScreen
 from ptycassette.screen.emulator import default_emulator
@@ -168,39 +161,14 @@ def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
     return events
 
 
-def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:  # noqa: PLR0911 - one per kind
+def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:
     """One item as the event that a reader would give."""
     if isinstance(item, FrameRecord):
         t_us = item.t_ms * 1000 if item.t_us is None else item.t_us
         return Event(seq, t_us, "frame", msgspec.structs.replace(item, seq=seq))
-    t_us = item.t_us
-    at: dict[str, Any] = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
-    match item:
-        case Output(data=data):
-            return Event(
-                seq, t_us, "output", OutputRecord(**at, offset=offset, length=len(data)), data
-            )
-        case Typed(data=data):
-            typed = InputRecord(
-                **at,
-                kind="input",
-                bytes=data,
-                key=item.key,
-                source=item.source,
-                paste=item.paste,
-                masked=item.masked,
-            )
-            return Event(seq, t_us, "input", typed, data)
-        case Resized(size=size):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="resize", size=size))
-        case Signalled(signal=signal):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="signal", signal=signal))
-        case Noted(payload=payload):
-            return Event(seq, t_us, "service-event", ServiceEventRecord(**at, payload=payload))
-        case Finished(exit=status):
-            return Event(
-                seq, t_us, "final", FinalRecord(**at, duration_ms=t_us // 1000, exit=status)
-            )
+    event = event_of(item, seq, offset)
+    if event is not None:
+        return event
     raise TypeError(f"{type(item).__name__} is no timed event of a cassette")
 
 

@@ -6,27 +6,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from ptycassette.errors import CassetteError, JournalError, NotFoundError
 from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import (
     Event,
-    FinalRecord,
-    Finished,
-    InputRecord,
     JournalEvent,
-    Noted,
-    Output,
-    OutputRecord,
-    Resized,
-    ServiceEventRecord,
     SessionMeta,
-    Signalled,
-    Typed,
 )
 from ptycassette.record.journal import JournalDecoder
+from ptycassette.record.journal_events import event_of
 
 __all__ = ["JournalFollower", "live_journals"]
 
@@ -98,7 +89,7 @@ class JournalFollower:
             JournalError: it is no journal, or damaged.
         """
         for item in self._items():
-            event = _event(item, self._seq + 1, self._offset)
+            event = event_of(item, self._seq + 1, self._offset)
             if event is not None:
                 self._seq += 1
                 self._offset += len(event.data) if event.kind == "output" else 0
@@ -131,39 +122,6 @@ class JournalFollower:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _event(  # noqa: PLR0911 - one per kind
-    item: JournalEvent, seq: int, offset: int
-) -> Event | None:
-    """One item of a journal as an event; None for what is none (a probe)."""
-    t_us = item.t_us
-    at: dict[str, Any] = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
-    match item:
-        case Output(data=data):
-            output = OutputRecord(**at, offset=offset, length=len(data))
-            return Event(seq, t_us, "output", output, data)
-        case Typed(data=data):
-            typed = InputRecord(
-                **at,
-                kind="input",
-                bytes=data,
-                key=item.key,
-                source=item.source,
-                paste=item.paste,
-                masked=item.masked,
-            )
-            return Event(seq, t_us, "input", typed, data)
-        case Resized(size=size):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="resize", size=size))
-        case Signalled(signal=signal):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="signal", signal=signal))
-        case Noted(payload=payload):
-            return Event(seq, t_us, "service-event", ServiceEventRecord(**at, payload=payload))
-        case Finished(exit=status):
-            final = FinalRecord(**at, duration_ms=t_us // 1000, exit=status)
-            return Event(seq, t_us, "final", final)
-    return None
 
 
 def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta]]:

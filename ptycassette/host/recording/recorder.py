@@ -31,7 +31,8 @@ from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
 from ptycassette.host.pty.process import PtyChild, spawn
 from ptycassette.host.recording.binary_probe import timestamp
 from ptycassette.host.recording.finalising import Finaliser
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
 from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
 from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel

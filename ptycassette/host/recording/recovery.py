@@ -30,13 +30,8 @@ from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.host.recording.finalising import Finaliser
-from ptycassette.host.recording.journal_file import (
-    HIDDEN_SUFFIX,
-    SUFFIX,
-    JournalSource,
-    delete_journal,
-    lock_left_behind,
-)
+from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
+from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError

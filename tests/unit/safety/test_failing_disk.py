@@ -25,7 +25,8 @@ from ptycassette.host.files.locks import Holder, target_lock
 from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.recording.finalising import Finaliser
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.recovery import recover
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.host.scrubbing.cassette import scrub_cassette

@@ -28,7 +28,8 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_profile
 from ptycassette.host.harnesses.logs import read_logs
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.recovery import recover
 from ptycassette.host.replaying.library import Library
 from ptycassette.host.replaying.scenario_files import check_file, find_scenarios, load_scenario

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
-from ptycassette.host.recording.journal_file import JournalFile, JournalSource, lock_left_behind
+from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
 from ptycassette.model import Harness, Noted, Output, SessionMeta, Size, Typed
 
 META = SessionMeta(
