@@ -161,6 +161,27 @@ def test_a_password_is_masked(tmp_path: Path, terminals: list[Terminal]) -> None
     assert phrase.encode() not in shown
 
 
+def test_a_password_typed_key_by_key_is_masked(tmp_path: Path, terminals: list[Terminal]) -> None:
+    """The modes are looked at after keys that end no line, and before the one that does."""
+    phrase = "correct-horse"
+    code = "import getpass; p = getpass.getpass('secret? '); print('got', p, input(), flush=True)"
+    terminal = rec(terminals, tmp_path, "c", "--", sys.executable, "-c", code)
+    terminal.expect("secret")
+    terminal.waitnoecho()
+    for key in phrase + "\r":
+        terminal.send(key)
+        time.sleep(0.005)
+    terminal.expect("\n")
+    terminal.send("open\r")
+    terminal.expect("got")
+    finish(terminal)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        typed = [(record.bytes, record.masked) for record in cassette.inputs() if record.bytes]
+    assert b"".join(data for data, masked in typed if masked) == b"*" * len(phrase) + b"\r"
+    assert b"".join(data for data, masked in typed if not masked) == b"open\r"
+
+
 @pytest.mark.parametrize(
     ("end", "status"),
     [("exit 0\r", 0), ("kill -9 $$\r", 137), ("kill -SEGV $$\r", 139)],
