@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,13 +16,11 @@ FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 
 
 def _make_fixtures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_fixtures", FIXTURES / "make_fixtures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(FIXTURES))
+    try:
+        return importlib.import_module("make_fixtures")
+    finally:
+        sys.path.remove(str(FIXTURES))
 
 
 make_fixtures = _make_fixtures()
