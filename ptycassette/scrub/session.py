@@ -49,6 +49,8 @@ from ptycassette.scrub.views import View
 
 __all__ = ["SessionScrubber"]
 
+_MOST_PRINTED = 16 << 20
+
 
 class SessionScrubber:
     """A ``model.Scrubber``. One object per session.
@@ -105,9 +107,7 @@ class SessionScrubber:
         self._know_session(meta)
         found = _Found(self._searcher, self._tally)
         found.look(meta, source)
-        again = found.trail.again()
-        if again is not None:
-            found.look_again(meta, source, until=again)
+        found.look_again(meta, source)
         yield from self._replace(source, found)
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
@@ -259,7 +259,8 @@ class _Found:
         self.output = Patches()
         self.input = Patches()
         self.service = Patches()
-        self.trail = Trail(fast=searcher.fast)
+        self._printed = Trail(fast=searcher.fast, most_bytes=_MOST_PRINTED)
+        self._trail = Trail(fast=searcher.fast)
         self._cells: OutputCells | None = None
         self._number = 0
 
@@ -272,31 +273,49 @@ class _Found:
             self._event(event, channels, by_rules=True)
             self._adopt()
         self._rest(channels, by_rules=True)
-        self.trail.repeats = channels.cells.repeats
+        self._trail.repeats = channels.cells.repeats
 
-    def look_again(self, meta: SessionMeta, source: EventSource, *, until: int) -> None:
-        """Sweep the events up to number ``until`` for everything that is known."""
+    def look_again(self, meta: SessionMeta, source: EventSource) -> None:
+        """Sweep what came before a value was learnt, where that value may be.
+
+        Most of the time goes into the screen: it is left out when only the print stream
+        has anything to tell.
+        """
+        printed, rest = self._printed.again(), self._trail.again()
+        until = max((-1 if at is None else at for at in (printed, rest)))
+        if until < 0:
+            return
         channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
         for number, event in enumerate(source()):
             if number > until:
                 return
-            self._event(event, channels, by_rules=False)
-        self._rest(channels, by_rules=False)
+            if rest is not None and number <= rest:
+                self._event(event, channels, by_rules=False)
+            elif isinstance(event, Output):
+                self._output(channels.text.feed(event.data), by_rules=False)
+        self._rest(channels, by_rules=False, printed_only=rest is None)
 
-    def _rest(self, channels: _Channels, *, by_rules: bool) -> None:
+    def _rest(self, channels: _Channels, *, by_rules: bool, printed_only: bool = False) -> None:
+        self._output(channels.text.rest(), by_rules=by_rules)
+        if printed_only:
+            return
         for name, patches, views in (
-            ("output", self.output, channels.text.rest()),
             ("output", self.output, channels.cells.rest()),
             ("input", self.input, channels.typed.rest()),
             ("service-events", self.service, channels.service.rest()),
         ):
             self.search(name, patches, views, by_rules=by_rules)
 
+    def _output(self, views: Iterable[View], *, by_rules: bool) -> None:
+        """Search the print stream."""
+        self.search("output", self.output, views, by_rules=by_rules, trail=self._printed)
+
     def _adopt(self) -> bool:
         """Make known what was learnt; True when that was anything new."""
         new = self._searcher.adopt()
         if new:
-            self.trail.learn(self._number, new)
+            for trail in (self._printed, self._trail):
+                trail.learn(self._number, new)
             if self._cells is not None:
                 self._cells.forget()
         return bool(new)
@@ -305,9 +324,7 @@ class _Found:
         """Search what one event completes."""
         match event:
             case Output():
-                self.search(
-                    "output", self.output, channels.text.feed(event.data), by_rules=by_rules
-                )
+                self._output(channels.text.feed(event.data), by_rules=by_rules)
                 self.search(
                     "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
                 )
@@ -338,9 +355,19 @@ class _Found:
         self._payload(msgspec.to_builtins(event), by_rules=True)
 
     def search(
-        self, channel: str, patches: Patches, views: Iterable[View], *, by_rules: bool
+        self,
+        channel: str,
+        patches: Patches,
+        views: Iterable[View],
+        *,
+        by_rules: bool,
+        trail: Trail | None = None,
     ) -> None:
-        """Search views of a channel; what is found becomes patches."""
+        """Search views of a channel; what is found becomes patches.
+
+        What was searched for by rules is kept in ``trail``, or in the one of all channels.
+        """
+        trail = self._trail if trail is None else trail
         for view in views:
             searched: list[str] = []
             self._searcher.searched = searched if by_rules else None
@@ -348,7 +375,7 @@ class _Found:
             self._searcher.searched = None
             if by_rules and self._adopt():
                 self._search_view(channel, patches, view, by_rules=False)
-            self.trail.add(self._number, searched)
+            trail.add(self._number, searched)
 
     def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
         for match in self._searcher.search(view.text, by_rules=by_rules):

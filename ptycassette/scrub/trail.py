@@ -5,7 +5,8 @@ finds nothing. So the squeezed text of every view is kept compressed; a value
 is looked for in what was searched before it was learnt, and only up to the last
 place where it is has anybody to look again, with positions.
 
-Kept within bounds: a session that does not compress is looked over again whole.
+Kept within bounds: a session that does not compress is looked over again whole. What is
+cheap to search has a trail of its own, so that it does not use up the room of the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.known import KnownValue, KnownValues, found_as_word
 
 __all__ = ["Trail"]
@@ -42,6 +43,7 @@ class Trail:
         self._number = 0
         self._whole = False
         self._learnt: list[tuple[KnownValue, int]] = []
+        self._words: list[tuple[str, int]] = []
         self._learnt_at: int | None = None
         self.repeats = False
 
@@ -61,9 +63,12 @@ class Trail:
         self._flush()
         self._learnt_at = number
         for value in values:
-            if found_as_word(value):
+            if not found_as_word(value):
+                self._learnt.append((value, len(self._parts)))
+            elif value.text.isascii():
+                self._words.append((squeeze(value.text), len(self._parts)))
+            else:
                 self._whole = True
-            self._learnt.append((value, len(self._parts)))
 
     def _flush(self) -> None:
         if not self._pending:
@@ -88,10 +93,10 @@ class Trail:
         again = None
         for index, (number, data) in enumerate(self._parts):
             text = zlib.decompress(data).decode("latin-1")
-            for hit in known.in_squeezed(text):
-                if learnt_at[canonical(hit.value.text)] > index:
-                    if self.repeats:  # the same may have stood anywhere up to there
-                        return self._learnt_at
-                    again = number
-                    break
+            if any(at > index and word in text for word, at in self._words) or any(
+                learnt_at[canonical(hit.value.text)] > index for hit in known.in_squeezed(text)
+            ):
+                if self.repeats:  # the same may have stood anywhere up to there
+                    return self._learnt_at
+                again = number
         return again

@@ -39,10 +39,29 @@ def test_what_comes_after_was_looked_for() -> None:
     assert trail.again() is None
 
 
-def test_words_are_looked_for_everywhere() -> None:
-    """They are found in text with its blanks, which is not kept."""
+def test_words_are_looked_over_again_where_they_may_be() -> None:
+    """Also where they turn out to be no word: their text with its blanks is not kept."""
     trail = Trail()
+    trail.add(0, ["bigbob7s"])
     trail.learn(4, [KnownValue("bob7")])
+
+    assert trail.again() == 0
+
+
+def test_words_that_were_nowhere_cost_nothing() -> None:
+    """Neither before they were learnt nor, for they were looked for then, afterwards."""
+    trail = Trail()
+    trail.add(0, ["nobody"])
+    trail.learn(4, [KnownValue("bob7")])
+    trail.add(5, ["bob7"])
+
+    assert trail.again() is None
+
+
+def test_words_with_letters_of_several_bytes_are_looked_for_everywhere() -> None:
+    """Without its blanks a text may show their bytes otherwise."""
+    trail = Trail()
+    trail.learn(4, [KnownValue("j\xf6rg")])
 
     assert trail.again() == 4
 
@@ -71,6 +90,17 @@ def test_a_session_is_swept_for_what_is_learnt_late(meta: SessionMeta, key: str)
 
     assert isinstance(first, Output)
     assert first.data == b"\x1b[5;10H" + b"x" * 20 + b"\r\n"
+
+
+def test_what_only_the_print_stream_shows_is_swept_there(meta: SessionMeta, key: str) -> None:
+    """Characters painted over one another go, although no screen ever showed two of them."""
+    filler = Output(0, b"nothing to see here, move along\r\n" * 3000)
+    flicker = Output(0, "\r".join(key[20:40]).encode())
+    events: list[JournalEvent] = [flicker, filler, Noted(1, {"text": key}), filler]
+    first, *_ = default_scrubber().events(meta, lambda: iter(events))
+
+    assert isinstance(first, Output)
+    assert first.data == b"\r".join([b"x"] * 20)
 
 
 def test_what_was_left_out_may_have_stood_anywhere() -> None:
