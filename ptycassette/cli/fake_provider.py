@@ -6,11 +6,15 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.errors import UsageError
-from ptycassette.model.visible import visible
+from ptycassette.errors import StorageError, UsageError
+from ptycassette.model.visible import printable, visible
+
+if TYPE_CHECKING:
+    from ptycassette.host.harnesses.fake_provider import FakeProviderServer
 
 __all__ = ["command"]
 
@@ -57,8 +61,9 @@ def command(
     """Answer model requests from SCRIPT until interrupted.
 
     Speaks the Anthropic Messages, OpenAI Responses (also over WebSocket) and
-    Chat Completions, and Gemini APIs. Ends with 0, or with 1 if there were
-    requests that neither the script nor the APIs expect.
+    Chat Completions, and Gemini APIs. Ends with 0, with 1 if there were
+    requests that neither the script nor the APIs expect, or with 125 if the
+    log could not be written; requests are answered nevertheless.
 
     Example: ptycassette fake-provider hello.toml --port 8080
     """
@@ -74,11 +79,25 @@ def command(
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")
         return 0
     server = FakeProviderServer(
-        checked, port=port, log=log, accepted_keys=_keys(accept_key_env), ca_file=tls_ca
+        checked,
+        port=port,
+        log=log,
+        accepted_keys=_keys(accept_key_env),
+        ca_file=tls_ca,
+        tell=lambda failed: click.echo(f"warning: {printable(failed.message)}", err=True),
     )
-    with server:
-        _say_where(server.url, server.openai_url, as_json=as_json)
-        _wait_for_the_end()
+    try:
+        with server:
+            _say_where(server.url, server.openai_url, as_json=as_json)
+            _wait_for_the_end()
+    except StorageError:
+        _say_problems(server, all_replies=all_replies)
+        raise
+    return _say_problems(server, all_replies=all_replies)
+
+
+def _say_problems(server: FakeProviderServer, *, all_replies: bool) -> int:
+    """Tell what nobody expected, and the status that follows from it."""
     problems = list(server.problems)
     if all_replies:
         problems += [f"reply {name}: not asked for" for name in server.unused]

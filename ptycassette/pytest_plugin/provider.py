@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ptycassette.model.visible import visible
+
 if TYPE_CHECKING:
     from ptycassette.host.harnesses.fake_provider import FakeProviderServer
 
@@ -69,4 +71,5 @@ def ptycassette_provider(
         for name in server.unused
     ]
     if problems:
-        pytest.fail("\n".join(["the fake provider was surprised:", *problems]), pytrace=False)
+        told = ["the fake provider was surprised:", *map(visible, problems)]
+        pytest.fail("\n".join(told), pytrace=False)

@@ -232,6 +232,35 @@ async def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> No
     assert "replies[1]: not asked for" in told
 
 
+@pytest.mark.asyncio
+async def test_a_log_that_may_not_grow_costs_no_answer(tmp_path: Path) -> None:
+    """The kernel refuses after 1024 bytes: the command says so, goes on, and ends with 125."""
+    path = tmp_path / "s.toml"
+    path.write_text("version = 1\n" + HELLO)
+    command = [COMMAND, "fake-provider", str(path), "--json", "--log", str(tmp_path / "log.jsonl")]
+    process = subprocess.Popen(  # noqa: ASYNC220 - it runs beside us
+        ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        where = json.loads(process.stdout.readline())
+        statuses = [(await post(where["anthropic"], CHAT))[0] for _ in range(6)]
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+
+    assert (statuses, process.returncode) == ([200] * 6, 125)
+    assert [json.loads(line)["n"] for line in lines] == list(range(1, len(lines) + 1))
+    assert told.startswith("warning: the request log cannot be written any more: File too large\n")
+    assert f"it holds {len(lines)} whole requests; the provider went on answering" in told
+
+
 @pytest.mark.parametrize(
     ("options", "status", "told"),
     [

@@ -83,6 +83,20 @@ def test_surprises_fail_the_test(
     result.stdout.fnmatch_lines(["*the fake provider was surprised*", told])
 
 
+def test_what_a_client_asked_cannot_act_on_the_terminal(pytester: pytest.Pytester) -> None:
+    """A path may hold any character, and the failure shows it."""
+    result = run(
+        pytester,
+        "def test_it(ptycassette_provider):\n"
+        "    provider = ptycassette_provider('hello.toml', variables={'word': 'w'})\n"
+        "    ask(provider.url + '/%1B%5D0;title%07')\n",
+    )
+    printed = "\n".join(result.outlines)
+
+    assert "\\e]0;title\\x07" in printed
+    assert "\x1b]0" not in printed
+
+
 def test_a_path_or_text_is_needed(pytester: pytest.Pytester) -> None:
     """Not both, not neither."""
     result = run(pytester, "def test_it(ptycassette_provider):\n    ptycassette_provider()\n")

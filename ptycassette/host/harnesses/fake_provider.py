@@ -6,7 +6,7 @@ in a thread of its own, so that synchronous tests and recorders can use it;
 
 What a client sees is what the state machine planned. Added here: waiting,
 breaking connections off, and the log, one JSON object per request when it is
-over.
+over. A log that cannot be written changes nothing for the clients.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider_log import RequestLog
 from ptycassette.host.harnesses.fake_provider_tls import server_context
 from ptycassette.model.ports import Clock
-from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script
+from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script, withheld_values
 
 __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 
@@ -75,6 +75,7 @@ class ProviderApp:
             headers={name.lower(): value for name, value in request.headers.items()},
             body=b"" if _wants_websocket(request) else await request.read(),
         )
+        self._log.learn(withheld_values(asked))
         if _wants_websocket(request):
             return await self._converse(request, asked)
         return await self._carry_out(request, self._provider.http(asked))
@@ -85,7 +86,7 @@ class ProviderApp:
         began_us = self._log.now_us()
         sent, outcome = await self._send(request, response, exchange)
         # Before the last byte, so that who has the answer finds it in the log.
-        self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
+        await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if outcome == "complete":
             with contextlib.suppress(ConnectionError):
                 await response.write_eof()
@@ -112,6 +113,13 @@ class ProviderApp:
             return sent, "client-gone"
         return sent, exchange.ending
 
+    async def _note(self, exchange: Exchange, *, began_us: int, sent: int, outcome: str) -> None:
+        """Put a request that is over into the log; it is there when this returns."""
+        line = self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
+        if line is not None:
+            # A client that leaves ends the waiting, not the writing.
+            await asyncio.shield(asyncio.wrap_future(line))
+
     async def _converse(self, request: web.Request, asked: HttpRequest) -> web.StreamResponse:
         """A WebSocket: a handshake, then messages until somebody leaves."""
         handshake = self._provider.connect(asked)
@@ -119,7 +127,7 @@ class ProviderApp:
             return await self._carry_out(request, handshake)
         socket = web.WebSocketResponse(max_msg_size=_MAX_BODY_BYTES, autoping=True)
         await socket.prepare(request)
-        self._log.add(handshake, began_us=self._log.now_us(), sent=0, outcome="complete")
+        await self._note(handshake, began_us=self._log.now_us(), sent=0, outcome="complete")
         async for message in socket:
             if message.type is WSMsgType.TEXT:
                 exchange = self._provider.message(message.data, asked)
@@ -146,7 +154,7 @@ class ProviderApp:
         except ConnectionError:
             pass  # the client went away; the log says so
         finally:
-            self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
+            await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         return outcome == "complete"
 
 
@@ -167,15 +175,18 @@ class FakeProviderServer:
     Args:
         script: a checked script, or the path of one.
         port: 0 for any free port.
-        log: a file to which each request is appended as one line of JSON.
+        log: a file to which each request is appended as one line of JSON, scrubbed; see
+            ``close`` for what happens when it cannot be written.
         variables: values of ``${name}`` in a script given by its path.
         accepted_keys: if given, only these API keys are let in.
         clock: time, for tests.
         ca_file: if given, speak TLS, and write the certificate of the authority that
             clients must trust (``SSL_CERT_FILE``, ``NODE_EXTRA_CA_CERTS``) to this file.
+        tell: called once, from another thread, as soon as the log cannot be written.
 
     Raises:
         UsageError: the script is wrong, or the port is taken.
+        StorageError: the log or ``ca_file`` cannot be written.
     """
 
     def __init__(
@@ -188,13 +199,14 @@ class FakeProviderServer:
         accepted_keys: frozenset[str] | None = None,
         clock: Clock | None = None,
         ca_file: Path | None = None,
+        tell: Callable[[StorageError], None] | None = None,
     ) -> None:
         checked = script if isinstance(script, Script) else read_script(Path(script), variables)
         self._clock = clock or MonotonicClock()
         self._provider = FakeProvider(checked, self._clock, accepted_keys=accepted_keys)
-        self._log = RequestLog(self._clock, log)
-        self._wanted_port = port
         self._tls = None if ca_file is None else server_context(HOST, ca_file)
+        self._log = RequestLog(self._clock, log, known=accepted_keys or (), tell=tell)
+        self._wanted_port = port
         self._port = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -208,6 +220,7 @@ class FakeProviderServer:
         if not self._ready.wait(_START_TIMEOUT_S):
             raise StorageError(f"the fake provider did not start in {_START_TIMEOUT_S:g} s")
         if self._failed is not None:
+            self._log.close()
             raise UsageError(
                 f"cannot listen on {HOST}:{self._wanted_port}: {self._failed}",
                 hint="take another port, or 0 for a free one",
@@ -215,7 +228,12 @@ class FakeProviderServer:
         return self
 
     def close(self) -> None:
-        """Stop listening and end every answer that is under way. Does nothing the second time."""
+        """Stop listening and end every answer that is under way. Does nothing the second time.
+
+        Raises:
+            StorageError: the log is not whole, because the disk refused. All requests were
+                answered nevertheless, and ``requests`` has them all.
+        """
         if self._loop is not None and self._stop is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(2 * _STOP_TIMEOUT_S)
@@ -230,7 +248,12 @@ class FakeProviderServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except StorageError as unlogged:
+            if error is None:
+                raise
+            error.add_note(str(unlogged))  # the first thing that went wrong is what is raised
 
     @property
     def port(self) -> int:
@@ -249,7 +272,10 @@ class FakeProviderServer:
 
     @property
     def requests(self) -> tuple[dict[str, Any], ...]:
-        """The log entries so far, in the order in which the requests were over."""
+        """The requests so far, in the order in which they were over: unlike the log not scrubbed.
+
+        Keys and cookies are withheld here, too.
+        """
         return tuple(self._log.entries)
 
     @property

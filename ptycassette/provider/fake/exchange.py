@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Ending", "Exchange", "HttpRequest", "Step", "shown_headers", "shown_query"]
+from ptycassette.scrub.discover import secret_name
+
+__all__ = [
+    "Ending",
+    "Exchange",
+    "HttpRequest",
+    "Step",
+    "shown_headers",
+    "shown_query",
+    "withheld_values",
+]
 
 Ending = Literal["complete", "disconnect"]
 
 _WITHHELD = "(withheld)"
-_SECRET_HEADERS = frozenset(
-    {
-        "api-key",
-        "authorization",
-        "chatgpt-account-id",
-        "cookie",
-        "proxy-authorization",
-        "x-api-key",
-        "x-goog-api-key",
-    }
-)
-_SECRET_QUERY = frozenset({"access_token", "key"})
+_ACCOUNT_HEADERS = frozenset({"chatgpt-account-id", "openai-organization", "openai-project"})
+_HARMLESS_HEADERS = frozenset({"idempotency-key", "sec-websocket-key"})
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,13 +73,25 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     entry: dict[str, Any]
 
 
+def withheld_values(request: HttpRequest) -> Iterator[str]:
+    """What the log withholds of a request: keys, tokens without their scheme, values of cookies."""
+    for name, value in request.headers.items():
+        if name == "cookie":
+            yield from (cookie.partition("=")[2].strip() for cookie in value.split(";"))
+        elif _is_withheld(name):
+            yield value.rpartition(" ")[2]
+    yield from (value for name, value in request.query if secret_name(name))
+
+
 def shown_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers for the log: keys and cookies withheld."""
-    return {
-        name: _WITHHELD if name in _SECRET_HEADERS else value for name, value in headers.items()
-    }
+    """Headers for the log: accounts, and what is called like a key or cookie, withheld."""
+    return {name: _WITHHELD if _is_withheld(name) else value for name, value in headers.items()}
 
 
 def shown_query(query: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Query parameters for the log: keys withheld."""
-    return {name: _WITHHELD if name in _SECRET_QUERY else value for name, value in query}
+    return {name: _WITHHELD if secret_name(name) else value for name, value in query}
+
+
+def _is_withheld(header: str) -> bool:
+    return header in _ACCOUNT_HEADERS or (secret_name(header) and header not in _HARMLESS_HEADERS)
