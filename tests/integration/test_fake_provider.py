@@ -239,7 +239,7 @@ async def test_a_log_that_may_not_grow_costs_no_answer(tmp_path: Path) -> None:
     path.write_text("version = 1\n" + HELLO)
     command = [COMMAND, "fake-provider", str(path), "--json", "--log", str(tmp_path / "log.jsonl")]
     process = subprocess.Popen(  # noqa: ASYNC220 - it runs beside us
-        ["sh", "-c", 'ulimit -f 2; exec "$@"', "sh", *command],
+        ["/bin/sh", "-c", 'ulimit -f 2; exec "$@"', "sh", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
