@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Style,
         StyleRun,
     )
-    from ptycassette.model.visible import visible, visible_bytes
+    from ptycassette.model.visible import printable, visible, visible_bytes
     from ptycassette.replay.cells import Cell, cells_of_row
     from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
@@ -110,6 +110,7 @@ _HOMES = {
     "live_journals": "ptycassette.host.recording.journal_follow",
     "load_emulator": "ptycassette.screen",
     "open_cassette": "ptycassette.host.cassettes.reader",
+    "printable": "ptycassette.model.visible",
     "read_reports": "ptycassette.host.replaying.standin_report_file",
     "record": "ptycassette.host.recording.record",
     "render_ansi": "ptycassette.screen",
@@ -170,6 +171,7 @@ __all__ = [
     "live_journals",
     "load_emulator",
     "open_cassette",
+    "printable",
     "read_reports",
     "record",
     "render_ansi",

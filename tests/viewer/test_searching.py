@@ -44,6 +44,15 @@ def test_output_inputs_and_service_events_are_searched(make: Callable[..., Path]
     assert hits(path, Query("w.l+n")) == []
 
 
+def test_what_the_terminal_was_told_is_searched(make: Callable[..., Path]) -> None:
+    """At the output that completed it; modes and the like are told all the time, and are not."""
+    path = make(Output(0, b"\x1b[?25l\x1b]2;wal"), Output(1, b"nuts\x07"), Output(2, b"\x07"))
+
+    assert hits(path, Query("walnuts")) == [("terminal-signal", 2)]
+    assert hits(path, Query("title")) == [("terminal-signal", 2)]
+    assert hits(path, Query("mode")) == []
+
+
 def test_every_state_of_the_screen_is_searched(make: Callable[..., Path]) -> None:
     """Also one that no stored frame holds, and text that was never printed in one piece."""
     path = make(

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen as TextualScreen
 from textual.widgets import DataTable, Footer, Static
 
-from ptycassette import CassetteError, open_cassette, visible
+from ptycassette import CassetteError, open_cassette, printable, visible
 from ptycassette_viewer.dialogs import HelpScreen
 from ptycassette_viewer.playback import clock_text
 
@@ -183,7 +183,7 @@ class BrowseScreen(TextualScreen[None]):
         table = self.query_one(DataTable)
         name = Text(visible(entry.name, limit=60))
         if entry.problem is not None:
-            table.add_row(name, Text(visible(entry.problem, limit=60), style="italic red"))
+            table.add_row(name, Text(printable(entry.problem, limit=60), style="italic red"))
             return
         table.add_row(
             name,

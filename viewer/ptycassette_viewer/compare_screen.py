@@ -152,7 +152,8 @@ class CompareScreen(TextualScreen[None]):
                         visible(session.source.name, limit=60), classes="name", markup=False
                     )
                     yield ScreenView(id=f"stage-{which}", follows=False)
-        yield Timeline(self.sessions[0].index, id="timeline")
+        first = self.sessions[0]
+        yield Timeline(first.index, first.told.telling, id="timeline")
         yield self._status
         yield Footer()
 

@@ -11,7 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
-from ptycassette import CassetteError, visible
+from ptycassette import CassetteError, printable
 
 __all__ = ["AskDialog", "ErrorDialog", "HelpScreen", "error_text"]
 
@@ -26,12 +26,15 @@ _CSS = """
 
 
 def error_text(error: CassetteError) -> Text:
-    """What happened, where, and what to do; everything from outside made visible."""
+    """What happened, where, and what to do.
+
+    Messages are made of text that was made visible; to do that again would double backslashes.
+    """
     text = Text()
     text.append(_lines(error.message), style="bold")
     if error.where:
         text.append("\n\nwhere: ", style="dim")
-        text.append(_lines(error.where))
+        text.append(printable(error.where))
     if error.hint:
         text.append("\n\nwhat to do: ", style="dim")
         text.append(_lines(error.hint))
@@ -39,7 +42,7 @@ def error_text(error: CassetteError) -> Text:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(visible(line) for line in text.split("\n")[:30])
+    return "\n".join(printable(line) for line in text.split("\n")[:30])
 
 
 class ErrorDialog(ModalScreen[None]):

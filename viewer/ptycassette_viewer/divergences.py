@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette import CassetteError, read_reports, visible
+from ptycassette import CassetteError, printable, read_reports, visible
 
 __all__ = ["Divergence", "divergences_of"]
 
@@ -41,12 +41,12 @@ class Divergence(msgspec.Struct, frozen=True):
 
     def lines(self) -> Iterator[str]:
         """In words, safe to show."""
-        yield f"{visible(self.kind)} at seq {self.seq}, {self.t_ms} ms: {visible(self.message)}"
+        yield f"{visible(self.kind)} at seq {self.seq}, {self.t_ms} ms: {printable(self.message)}"
         for name, said in (("expected", self.expected), ("got", self.got)):
             if said is not None:
                 yield f"  {name + ':':<10}{visible(said.text)}"
         if self.hint:
-            yield f"  what to do: {visible(self.hint)}"
+            yield f"  what to do: {printable(self.hint)}"
 
 
 class _Report(msgspec.Struct, frozen=True):
@@ -66,14 +66,12 @@ def divergences_of(cassette_id: str, path: Path) -> tuple[Divergence, ...]:
         try:
             reports.append(msgspec.convert(found, _Report))
         except msgspec.ValidationError as exc:
-            raise CassetteError(
-                f"no report of a stand-in: {exc}", where=visible(str(path))
-            ) from exc
+            raise CassetteError(f"no report of a stand-in: {exc}", where=str(path)) from exc
     own = [report for report in reports if report.cassette_id == cassette_id]
     if not own:
         raise CassetteError(
             "the report is about other recordings" if reports else "there is no report",
-            where=visible(str(path)),
+            where=str(path),
             hint="give the file that PTYCASSETTE_REPORT named when the stand-in ran",
         )
     merged = sorted(

@@ -35,7 +35,7 @@ def write_export(screen: Screen, name: str) -> Path:
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in FORMATS:
         raise CassetteError(
-            f"no format is called {suffix or 'nothing'!r}",
+            f"no format is called \u201c{suffix}\u201d" if suffix else "the name says no format",
             hint=f"end the name with one of .{', .'.join(FORMATS)}",
         )
     try:

@@ -1,4 +1,4 @@
-"""Looking for text in screens, output, inputs and service events, a hit at a time.
+"""Looking for text in screens, output, inputs, service events and what the terminal was told.
 
 Every state of the screen is looked at, as it was behind each event: the emulator
 is played from the start. A hit counts where it appears, not in each state in which
@@ -25,6 +25,7 @@ from ptycassette import (
     visible,
 )
 from ptycassette_viewer.patterns import Pattern, TooSlowError
+from ptycassette_viewer.session import ROUTINE, signal_text
 
 __all__ = ["MAX_HITS", "Hit", "Search"]
 
@@ -42,7 +43,7 @@ _OPEN = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,4096}\x1b?|[PX^_][^\x1b]{0,4096}\x1b?)?\Z"
 )
 
-Where = Literal["screen", "output", "input", "service-event"]
+Where = Literal["screen", "output", "input", "service-event", "terminal-signal"]
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -95,7 +96,7 @@ class Search:
         """The same, and None behind each event, so that whoever asks can tell how far it is."""
         for event in events:
             self.t_us = event.t_us
-            looks = (self._in_record, self._in_output, self._in_screen)
+            looks = (self._in_record, self._in_output, self._in_screen, self._in_signals)
             for look in looks:
                 try:
                     for where, line in look(event):
@@ -121,6 +122,11 @@ class Search:
         for line in self._screens.new():
             yield "screen", line
 
+    def _in_signals(self, event: Event) -> Iterator[tuple[Where, str]]:  # noqa: ARG002 - as all looks
+        for line in self._screens.told():
+            if self._pattern.found(line):
+                yield "terminal-signal", line
+
     def _in_output(self, event: Event) -> Iterator[tuple[Where, str]]:
         if event.kind == "output":
             for line in self._output.new(event.data):
@@ -139,19 +145,26 @@ class Search:
 
 
 class _Screens:
-    """The rows with a hit that the state before did not have."""
+    """The rows with a hit that the state before did not have, and what the terminal was told."""
 
     def __init__(self, pattern: Pattern, size: Size) -> None:
         self._pattern = pattern
         self._emulator = default_emulator(size)
         self._known: dict[str, bool] = {}
         self._before: frozenset[str] = frozenset()
+        self._told: list[str] = []
         self.slow = 0
 
     def feed(self, data: bytes) -> None:
         self._emulator.feed(data)
         self._emulator.answers()
-        self._emulator.signals()
+        signals = self._emulator.signals()
+        self._told += [signal_text(s.name, s.data) for s in signals if s.name not in ROUTINE]
+
+    def told(self) -> list[str]:
+        """What said something to people, since the last call."""
+        told, self._told = self._told, []
+        return told
 
     def resize(self, size: Size) -> None:
         self._emulator.resize(size)

@@ -209,6 +209,26 @@ def test_marks_stand_on_the_timeline(path: Path) -> None:
     assert lines[0].index("\u2194") == 20 * 79 // 40
 
 
+def test_what_the_terminal_was_told_is_marked(make: Callable[..., Path]) -> None:
+    """Once it was found; everything else in the same place comes first, and modes have no mark."""
+    path = make(
+        Output(1 * S, b"\x1b]2;a title\x07"),
+        Output(2 * S, b"\x1b[?25l"),
+        Typed(3 * S, b"x"),
+        Output(3 * S, b"\x07"),
+        Output(4 * S, b"end"),
+    )
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        recording(pilot).refresh_progress()
+        lines.append(recording(pilot).query_one(Timeline).render_line(1).text)
+
+    drive(path, scenario)
+
+    assert "".join(lines[0].split()) == "\u25e6\u25b2\u25a0"
+
+
 def test_panels_open_step_and_close(path: Path) -> None:
     """P opens them, tab and shift+tab go from one to the next."""
     seen: list[str | None] = []

@@ -103,6 +103,57 @@ def test_choosing_an_event_goes_there(path: Path) -> None:
     assert seqs == [7, 6, 7, 1, 8, 8, 2]
 
 
+@pytest.fixture
+def telling(make: Callable[..., Path]) -> Path:
+    """Two outputs that tell the terminal something, and modes."""
+    return make(
+        Output(1 * S, b"\x1b[?25l\x1b]0;a\\b\x1b\\\x07"),
+        Typed(2 * S, b"x"),
+        Output(3 * S, b"\x1b]9;done\x07"),
+    )
+
+
+def test_what_the_terminal_was_told_is_listed(telling: Path) -> None:
+    """Behind the output that told it; modes in a list of their own, at the end of the filters."""
+    lines = panel_lines(telling, "events")
+    filters = {count: panel_lines(telling, "events", "a " * count) for count in (8, 9)}
+
+    assert [line.split()[1:3] for line in lines] == [
+        ["1", "output"],
+        ["1", "terminal-signal"],
+        ["1", "terminal-signal"],
+        ["2", "input"],
+        ["3", "output"],
+        ["3", "terminal-signal"],
+        ["4", "final"],
+    ]
+    assert [line.split(maxsplit=3)[3] for line in filters[8]] == [
+        "title  text=a\\\\b",
+        "bell",
+        "notification  body=done",
+    ]
+    assert [line.split(maxsplit=3)[3] for line in filters[9]] == [
+        "mode  mode=?25  on=0",
+        "icon  text=a\\\\b",
+    ]
+
+
+def test_rows_of_one_event_are_walked_through(telling: Path) -> None:
+    """Down leads from row to row, also where some belong to the same event, and up again."""
+    found: list[tuple[int, int]] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "full_stop", "p")
+        panel = recording(pilot).query_one(EventsPanel)
+        for key in ("down", "down", "down", "down", "up", "up"):
+            await press(pilot, key)
+            found.append((panel.list.cursor, recording(pilot).playback.seq))
+
+    drive(telling, scenario, size=(140, 40))
+
+    assert found == [(1, 1), (2, 1), (3, 2), (4, 3), (3, 2), (2, 1)]
+
+
 def test_exchanges_are_listed(path: Path) -> None:
     """Prompt and what came back."""
     lines = panel_lines(path, "exchanges")

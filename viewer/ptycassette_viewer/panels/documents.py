@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from ptycassette import visible
+from ptycassette import printable
 from ptycassette_viewer.panels.panel import Panel
 
 __all__ = ["DocumentPanel", "document_lines"]
@@ -39,7 +39,7 @@ def document_lines(document: object) -> list[str]:
         return ["nothing was recorded"]
     value = msgspec.to_builtins(document)
     lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
-    shown = [visible(line, limit=400).replace("\\\\", "\\") for line in lines[:_MAX_LINES]]
+    shown = [printable(line, limit=400) for line in lines[:_MAX_LINES]]
     if len(lines) > _MAX_LINES:
         shown.append(f"({len(lines) - _MAX_LINES} more lines)")
     return shown

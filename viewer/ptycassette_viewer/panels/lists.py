@@ -11,11 +11,15 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from ptycassette_viewer.panels.panel import Panel, event_line
+from ptycassette_viewer.panels.rows import AllRows, KindRows, Rows, ToldRows
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import EventIndex, Kind, Session
+from ptycassette_viewer.session import Session
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 __all__ = ["EventsPanel", "ExchangesPanel", "InputsPanel"]
+
+_TOLD = "terminal signals"
+_ROUTINE = "modes, updates and queries"
 
 
 class EventsPanel(Panel):
@@ -26,20 +30,22 @@ class EventsPanel(Panel):
         Binding("a", "next_filter", "Filter", show=False),
         Binding("w", "toggle_follow", "Follow", show=False),
     ]
-    FILTERS: ClassVar[tuple[tuple[str, tuple[Kind, ...]], ...]] = (
-        ("all", ()),
-        ("output", ("output",)),
-        ("input", ("input",)),
-        ("frames", ("frame",)),
-        ("service events", ("service-event",)),
-        ("resizes", ("resize",)),
-        ("signals", ("signal",)),
-        ("answers", ("answer",)),
-    )
 
     def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._session = session
+        self._told = session.told
+        self._filters: tuple[tuple[str, Rows], ...] = (
+            ("all", AllRows(session)),
+            ("output", KindRows(session, "output")),
+            ("input", KindRows(session, "input")),
+            ("frames", KindRows(session, "frame")),
+            ("service events", KindRows(session, "service-event")),
+            ("resizes", KindRows(session, "resize")),
+            ("signals", KindRows(session, "signal")),
+            ("answers", KindRows(session, "answer")),
+            (_TOLD, ToldRows(session, session.told.telling)),
+            (_ROUTINE, ToldRows(session, session.told.routine)),
+        )
         self._filter = 0
         self.follow = True
         self._seq = 0
@@ -55,40 +61,36 @@ class EventsPanel(Panel):
         self._say()
 
     @property
-    def kind(self) -> Kind | None:
-        """The one kind that is listed; None for all."""
-        kinds = self.FILTERS[self._filter][1]
-        return kinds[0] if kinds else None
+    def rows(self) -> Rows:
+        """What is listed."""
+        return self._filters[self._filter][1]
 
     def _say(self) -> None:
-        name = self.FILTERS[self._filter][0]
-        follow = "following" if self.follow else "not following"
-        self.query_one(".panel-title", Static).update(f"{name} (a), {follow} (w)")
+        name = self._filters[self._filter][0]
+        parts = [f"{name} (a)", f"{'following' if self.follow else 'not following'} (w)"]
+        if name in {_TOLD, _ROUTINE} and self._told.dropped:
+            parts.append("not all of them: there are too many")
+        self.query_one(".panel-title", Static).update(", ".join(parts))
 
     def _count(self) -> int:
-        index: EventIndex = self._session.index
-        return index.count if self.kind is None else len(index.of_kind(self.kind))
-
-    def seq_of(self, number: int) -> int:
-        """The event in row ``number``."""
-        return number + 1 if self.kind is None else self._session.index.of_kind(self.kind)[number]
+        return self.rows.count()
 
     def _row(self, number: int) -> Text:
-        return event_line(self._session, self.seq_of(number))
+        return self.rows.line(number)
 
     def show(self, seq: int) -> None:
         """Bring the event at the playhead into view, when following."""
         self._seq = seq
-        if not self.follow:
-            self.list.update()
-        elif self.kind is None:
-            self.list.update(seq - 1)
+        rows, at = self.rows, self.list.cursor
+        if not self.follow or (at < rows.count() and rows.seq(at) == seq):
+            # Several rows may belong to an event; the one that was chosen stays.
+            self.list.update(at if self.follow else None)
         else:
-            self.list.update(bisect_right(self._session.index.of_kind(self.kind), seq) - 1)
+            self.list.update(rows.place(seq))
 
     def action_next_filter(self) -> None:
         """List the next kind."""
-        self._filter = (self._filter + 1) % len(self.FILTERS)
+        self._filter = (self._filter + 1) % len(self._filters)
         self._say()
         self.show(self._seq)
 
@@ -101,7 +103,7 @@ class EventsPanel(Panel):
     def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
         """Go to the event."""
         message.stop()
-        self.post_message(self.Go(self.seq_of(message.number)))
+        self.post_message(self.Go(self.rows.seq(message.number)))
 
 
 class InputsPanel(Panel):

@@ -15,7 +15,7 @@ from ptycassette import visible_bytes
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import Kind, Session
 
-__all__ = ["Panel", "bytes_of", "event_line"]
+__all__ = ["Panel", "bytes_of", "event_line", "told_line"]
 
 _PREVIEW_BYTES = 96
 
@@ -62,8 +62,7 @@ def event_line(session: Session, seq: int) -> Text:
     """An event in one line, safe to show."""
     index = session.index
     kind = index.kind_of(seq)
-    text = Text(f"{clock_text(index.time_of(seq)):>10} {seq:>6} ", end="", no_wrap=True)
-    text.append(f"{kind:<13} ", style=_COLORS[kind])
+    text = _start(session, seq, kind, _COLORS[kind])
     if kind == "output":
         length = index.output_end(seq) - index.output_start(seq)
         text.append(f"{length:>6} B  ", style="dim")
@@ -74,3 +73,14 @@ def event_line(session: Session, seq: int) -> Text:
     else:
         text.append(session.summaries.get(seq) or "(not kept: too many)")
     return text
+
+
+def told_line(session: Session, seq: int, line: str) -> Text:
+    """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
+    return _start(session, seq, "terminal-signal", "bold cyan").append(line)
+
+
+def _start(session: Session, seq: int, kind: str, style: str) -> Text:
+    clock = clock_text(session.index.time_of(seq))
+    text = Text(f"{clock:>10} {seq:>6} ", end="", no_wrap=True)
+    return text.append(f"{kind:<15} ", style=style)

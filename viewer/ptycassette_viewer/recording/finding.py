@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.message import Message
 
-from ptycassette import CassetteError, visible
+from ptycassette import CassetteError, printable
 from ptycassette_viewer.dialogs import AskDialog
 from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
@@ -61,7 +61,7 @@ class Finding(PlayheadScreen):
         """Ask what to look for."""
         hint = "text; /regex/ for a regular expression; \\C in front for the case as written"
         self.app.push_screen(
-            AskDialog("Search in screens, output, input and service events", hint=hint),
+            AskDialog("Search in screens, output, input, events and signals", hint=hint),
             self._search,
         )
 
@@ -71,7 +71,7 @@ class Finding(PlayheadScreen):
         try:
             pattern = compiled(parsed(answer))
         except ValueError as error:
-            self.say(visible(str(error), limit=100))
+            self.say(printable(str(error), limit=100))
             return
         self._forget_search()
         self._searching = self._to_be_shown = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette import visible
+from ptycassette import printable
 from ptycassette_viewer.dialogs import AskDialog
 from ptycassette_viewer.keys import moment
 from ptycassette_viewer.recording.playhead import PlayheadScreen
@@ -100,7 +100,7 @@ class Moving(PlayheadScreen):
         try:
             unit, value = moment(answer)
         except ValueError as error:
-            self.say(visible(str(error), limit=80))
+            self.say(printable(str(error), limit=80))
             return
         if unit == "seq":
             self.go_to_event(value)

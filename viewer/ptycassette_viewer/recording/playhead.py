@@ -102,9 +102,10 @@ class PlayheadScreen(TextualScreen[None]):
         self._follow_live = source.live
         self._said: str | None = None
         self._problem_told = False
+        self._background_shown = False
         self.panels = self._make_panels()
         self.stage = ScreenView(id="stage")
-        self.timeline = Timeline(session.index, id="timeline")
+        self.timeline = Timeline(session.index, session.told.telling, id="timeline")
         self._top, self._status = Line(id="top"), Line(id="status")
 
     def _deliver(self, shown: Shown) -> None:
@@ -270,7 +271,8 @@ class PlayheadScreen(TextualScreen[None]):
         """Show how far the background work is."""
         self._show_top()
         self.timeline.set_duration(self.session.duration_us)
-        if not self.session.indexed.is_set() or self.session.source.live:
+        if not self._background_shown or self.session.source.live:
+            self._background_shown = self.session.emulated.is_set()
             self.timeline.refresh()
             self.show_panel(self.playback.seq)
         problem = self.session.problem

@@ -6,9 +6,11 @@ from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
 from ptycassette_viewer.session.session import Progress, Session
 from ptycassette_viewer.session.source import CassetteSource, Source
+from ptycassette_viewer.session.told import ROUTINE, Told, ToldLines, signal_text
 
 __all__ = [
     "KINDS",
+    "ROUTINE",
     "CassetteSource",
     "Checkpoints",
     "EventIndex",
@@ -18,4 +20,7 @@ __all__ = [
     "Progress",
     "Session",
     "Source",
+    "Told",
+    "ToldLines",
+    "signal_text",
 ]

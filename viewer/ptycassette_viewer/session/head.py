@@ -7,26 +7,53 @@ input is split changes nothing).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 from ptycassette import PyteEmulator, Screen, default_emulator
 from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.index import EventIndex
 from ptycassette_viewer.session.source import Source
 
-__all__ = ["Head"]
+__all__ = ["Head", "Listener"]
 
 SLICE_BYTES = 16_384
 """How much is fed before asking whether somebody wants to be somewhere else by now."""
 
+_HEARD_BYTES = 2_048
+"""Fed at once where signals are wanted: an emulator keeps no more than some thousands."""
+
+
+class Listener(Protocol):
+    """Takes a signal that the output of event ``seq`` completed."""
+
+    def __call__(self, seq: int, name: str, data: dict[str, str]) -> None:
+        """Take it."""
+        ...
+
 
 class Head:
-    """Stands behind event ``seq``. For one thread at a time."""
+    """Stands behind event ``seq``. For one thread at a time.
 
-    def __init__(self, source: Source, index: EventIndex, checkpoints: Checkpoints) -> None:
+    Args:
+        source: where bytes come from.
+        index: what is known of the events.
+        checkpoints: states to start from.
+        listener: told every signal in what is fed; None when nobody wants to know.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        index: EventIndex,
+        checkpoints: Checkpoints,
+        *,
+        listener: Listener | None = None,
+    ) -> None:
         self._source = source
         self._index = index
         self._checkpoints = checkpoints
+        self._listener = listener
         self.seq = 0
         self._fed = 0
         self._emulator = default_emulator(index.size_at(0))
@@ -87,13 +114,32 @@ class Head:
             return True
         self._screen = None
         for block in self._source.read(self._fed, end - self._fed):
-            for at in range(0, len(block), SLICE_BYTES):
+            for piece in self._pieces(block):
                 if stop():
                     return False
-                piece = block[at : at + SLICE_BYTES]
                 self._emulator.feed(piece)
                 self._fed += len(piece)
+                if self._listener is not None:
+                    self._listen(self._listener)
         # What nobody reads (answers, signals) must not pile up.
         self._emulator.answers()
         self._emulator.signals()
         return True
+
+    def _pieces(self, block: bytes) -> Iterator[bytes]:
+        """A block in pieces; for a listener, none reaches over the end of an event."""
+        at = 0
+        while at < len(block):
+            end = at + SLICE_BYTES
+            if self._listener is not None:
+                left = self._index.output_end(self._index.output_at(self._fed)) - self._fed
+                end = at + min(left, _HEARD_BYTES)
+            yield block[at:end]
+            at = end
+
+    def _listen(self, listener: Listener) -> None:
+        signals = self._emulator.signals()
+        if signals:
+            seq = self._index.output_at(self._fed - 1)
+            for signal in signals:
+                listener(seq, signal.name, signal.data)

@@ -97,6 +97,10 @@ class EventIndex:
         """Where the bytes of event ``seq`` start."""
         return self.output_end(seq - 1)
 
+    def output_at(self, offset: int) -> int:
+        """The event to which the byte of output at ``offset`` belongs."""
+        return bisect_right(self._ends, offset, hi=self.count) + 1
+
     def time_of(self, seq: int) -> int:
         """When event ``seq`` happens; 0 for seq 0."""
         return self._times[seq - 1] if seq > 0 else 0

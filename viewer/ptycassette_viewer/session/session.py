@@ -25,6 +25,7 @@ from ptycassette_viewer.session.head import SLICE_BYTES, Head
 from ptycassette_viewer.session.index import BYTES_PER_EVENT, EventIndex
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
+from ptycassette_viewer.session.told import Told
 
 __all__ = ["DEFAULT_MEMORY", "Progress", "Session"]
 
@@ -77,8 +78,9 @@ class Session:
         max_events = max(1_000, share * 5 // 8 // BYTES_PER_EVENT)
         self.index = EventIndex(source.size, max_events=max_events)
         self.exchanges = ExchangeCuts()
-        self.checkpoints = Checkpoints(max_bytes=share // 4)
+        self.checkpoints = Checkpoints(max_bytes=share * 3 // 16)
         self.summaries = Summaries(share // 8)
+        self.told = Told(share // 16)
         self.problem: CassetteError | None = None
         self.indexed = threading.Event()
         self.emulated = threading.Event()
@@ -175,7 +177,8 @@ class Session:
         """Keep states along the whole of the output."""
         if not self.source.live:
             self._until(self.indexed)
-        head = Head(self.source, self.index, Checkpoints(max_bytes=0))
+        nothing_kept = Checkpoints(max_bytes=0)
+        head = Head(self.source, self.index, nothing_kept, listener=self.told.add)
         spent = 0.0
         while not self._closing.is_set():
             if head.seq >= self.index.count:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -20,17 +20,18 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ptycassette_viewer.session import EventIndex, Kind
+from ptycassette_viewer.session import EventIndex, Kind, ToldLines
 
 __all__ = ["EXTRA_MARKS", "MARKS", "Timeline"]
 
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-MARKS: tuple[tuple[Kind, str, str], ...] = (
+MARKS: tuple[tuple[Kind | Literal["terminal-signal"], str, str], ...] = (
     ("signal", "!", "signal"),
     ("resize", "\u2194", "resize"),
     ("input", "\u25b2", "input"),
     ("final", "\u25a0", "end"),
     ("service-event", "\u25cf", "service event"),
+    ("terminal-signal", "\u25e6", "terminal signal"),
 )
 """Kind, shape, word: the first of a column wins."""
 EXTRA_MARKS: tuple[tuple[str, str], ...] = (
@@ -63,9 +64,16 @@ class Timeline(Widget):
             super().__init__()
             self.t_us = t_us
 
-    def __init__(self, index: EventIndex, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        index: EventIndex,
+        told: ToldLines,
+        *,
+        id: str | None = None,  # noqa: A002 - as all widgets name it
+    ) -> None:
         super().__init__(id=id)
         self._index = index
+        self._told = told
         self._duration_us = 0
         self._dragging = False
         self._extra_us: dict[str, tuple[int, ...]] = {}
@@ -127,7 +135,7 @@ class Timeline(Widget):
         )
 
     def _lines(self, width: int) -> list[str]:
-        key = (width, self._index.count, self._duration_us)
+        key = (width, self._index.count, len(self._told), self._duration_us)
         if self._cache[0] != key:
             self._cache = (key, [self._density(width), self._marks(width)])
         return self._cache[1]
@@ -154,13 +162,18 @@ class Timeline(Widget):
         for column in range(width):
             first, last = borders[column] + 1, borders[column + 1]
             for kind, shape, _ in MARKS:
-                if first <= last and self._index.between(kind, first, last):
+                if first <= last and self._between(kind, first, last):
                     line[column] = shape
                     break
         for shape, word in EXTRA_MARKS:
             for t_us in self._extra_us.get(word, ()):
                 line[self.column_of(t_us)] = shape
         return "".join(line)
+
+    def _between(self, kind: Kind | Literal["terminal-signal"], first: int, last: int) -> int:
+        if kind == "terminal-signal":
+            return self._told.between(first, last)
+        return self._index.between(kind, first, last)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Seek, and drag from here."""

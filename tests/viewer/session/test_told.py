@@ -1,0 +1,120 @@
+"""What the terminal was told: the same as the library finds, at the same events, and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, visible
+from ptycassette.model import JournalEvent, Noted, Output, Resized
+from ptycassette.testing import manifest_of, write_cassette
+from ptycassette_viewer.panels.rows import AllRows, ToldRows
+from ptycassette_viewer.session import ROUTINE, CassetteSource, Session, Told, signal_text
+
+PIECES = st.sampled_from(
+    [
+        *(
+            b"text",
+            b"\x07",
+            b"\x1b]0;tit",
+            b"le\x07",
+            b"\x1b]9;done\x1b\\",
+            b"\x1b[?25h\x1b[?2026l",
+        ),
+        *(b"\x1b]7501;state=idle\x07", b"\x1b[?1049h", b"\x1bc", b"\xe6\xbc", b"\x07" * 3_000),
+        *(b"\x1b[", b"6n", b"\x1b]8;;http://x\x07"),
+    ]
+)
+ITEMS = st.lists(
+    st.one_of(
+        st.builds(lambda data: Output(0, data), st.lists(PIECES, min_size=1).map(b"".join)),
+        st.just(Resized(0, Size(9, 40))),
+        st.just(Noted(0, {})),
+    ),
+    max_size=12,
+)
+
+
+def line_of(signal: TerminalSignal) -> tuple[int, str]:
+    """Where a signal belongs, and what a list shows of it."""
+    return signal.seq, visible(signal_text(signal.name, signal.data), limit=120)
+
+
+def told_by(session: Session) -> dict[str, list[tuple[int, str]]]:
+    """What the viewer knows."""
+    both = {"telling": session.told.telling, "routine": session.told.routine}
+    return {
+        name: [(seq, lines.line(number)) for number, seq in enumerate(lines.seqs)]
+        for name, lines in both.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where cassettes are written."""
+    return tmp_path_factory.mktemp("told")
+
+
+@settings(max_examples=60, deadline=None)
+@given(items=ITEMS)
+def test_signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:
+    """Each at the output that completed it; and a row for each event and each that tells."""
+    path = folder / str(len(list(folder.iterdir())))
+    write_cassette(path, *items, manifest=manifest_of(size=Size(5, 20)))
+    session = Session(CassetteSource(open_cassette(path, check="manifest")))
+    session.run()
+    truth = list(terminal_signals(session.source.events()))
+    telling = [line_of(signal) for signal in truth if signal.name not in ROUTINE]
+    rows = AllRows(session)
+    listed = [(rows.seq(n), rows.line(n).plain) for n in range(rows.count())]
+    session.close()
+
+    assert told_by(session) == {
+        "telling": telling,
+        "routine": [line_of(signal) for signal in truth if signal.name in ROUTINE],
+    }
+    assert [seq for seq, _ in listed] == sorted(
+        [*range(1, session.index.count + 1), *(s for s, _ in telling)]
+    )
+    assert [line.split(maxsplit=3)[3] for _, line in listed if "terminal-signal" in line] == [
+        line for _, line in telling
+    ]
+
+
+def test_recorded_signals_are_found(agents: Path, session_of: Callable[[Path], Any]) -> None:
+    """Of a real session: its title and its turns."""
+    session = session_of(agents / "codex-tui")
+    lines = [line for _, line in told_by(session)["telling"]]
+
+    assert "title  text=work" in lines
+    assert "turn  state=working  app=codex" in lines
+
+
+def test_rows_find_their_events(
+    make: Callable[..., Path], session_of: Callable[[Path], Any]
+) -> None:
+    """The place of an event is its own row, and the first signal of it, or the last before it."""
+    session = session_of(make(Output(0, b"\x07\x07"), Noted(1, {}), Output(2, b"\x07")))
+    rows, told = AllRows(session), ToldRows(session, session.told.telling)
+
+    assert [rows.place(seq) for seq in (1, 2, 3, 4)] == [0, 3, 4, 6]
+    assert [told.place(seq) for seq in (0, 1, 2, 3, 4)] == [-1, 0, 1, 2, 2]
+
+
+def test_what_is_kept_is_bounded() -> None:
+    """Lines that are said again cost next to nothing; behind the budget they are counted."""
+    told = Told(1_000)
+    for number in range(100):
+        told.add(number, "title", {"text": f"{number}" * 50})
+    titles = len(told.telling)
+    for number in range(100, 110):
+        told.add(number, "bell", {})
+
+    assert 1 < titles < 5
+    assert len(told.telling) > titles + 5
+    assert len(told.telling) + told.dropped == 110

@@ -1,0 +1,129 @@
+"""Rows of the list of events: all of them, those of one kind, or what the terminal was told."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Protocol
+
+from rich.text import Text
+
+from ptycassette_viewer.panels.panel import event_line, told_line
+from ptycassette_viewer.session import Kind, Session, ToldLines
+
+__all__ = ["AllRows", "KindRows", "Rows", "ToldRows"]
+
+
+class Rows(Protocol):
+    """Rows in order of time, some more at the end at any time."""
+
+    def count(self) -> int:
+        """How many there are now."""
+        ...
+
+    def seq(self, number: int) -> int:
+        """The event to which row ``number`` belongs."""
+        ...
+
+    def line(self, number: int) -> Text:
+        """Row ``number``, safe to show."""
+        ...
+
+    def place(self, seq: int) -> int:
+        """The row of event ``seq``, or the last in front of it; -1 when there is none."""
+        ...
+
+
+class KindRows:
+    """The events of one kind."""
+
+    def __init__(self, session: Session, kind: Kind) -> None:
+        self._session = session
+        self._seqs = session.index.of_kind(kind)
+
+    def count(self) -> int:
+        """How many there are now."""
+        return len(self._seqs)
+
+    def seq(self, number: int) -> int:
+        """The event in row ``number``."""
+        return self._seqs[number]
+
+    def line(self, number: int) -> Text:
+        """The event in a line."""
+        return event_line(self._session, self._seqs[number])
+
+    def place(self, seq: int) -> int:
+        """The row of event ``seq``, or the last in front of it."""
+        return bisect_right(self._seqs, seq) - 1
+
+
+class ToldRows:
+    """What the terminal was told; several rows may belong to one output."""
+
+    def __init__(self, session: Session, told: ToldLines) -> None:
+        self._session = session
+        self._told = told
+
+    def count(self) -> int:
+        """How many there are now."""
+        return len(self._told)
+
+    def seq(self, number: int) -> int:
+        """The output that completed it."""
+        return self._told.seqs[number]
+
+    def line(self, number: int) -> Text:
+        """When, and what."""
+        return told_line(self._session, self.seq(number), self._told.line(number))
+
+    def place(self, seq: int) -> int:
+        """The first row of ``seq``, or the last in front of it."""
+        first = bisect_left(self._told.seqs, seq)
+        if first < len(self._told) and self._told.seqs[first] == seq:
+            return first
+        return first - 1
+
+
+class AllRows:
+    """All events, and behind each output what it told people.
+
+    Signal ``n`` stands in row ``seqs[n] + n``: behind so many events and signals.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._told = ToldRows(session, session.told.telling)
+        self._seqs = session.told.telling.seqs
+
+    def count(self) -> int:
+        """How many there are now."""
+        return self._session.index.count + self._told.count()
+
+    def _signals_before(self, number: int) -> int:
+        return bisect_left(
+            range(self._told.count()), number, key=lambda place: self._seqs[place] + place
+        )
+
+    def _signal(self, number: int) -> int | None:
+        """The signal in row ``number``, None when there is an event."""
+        before = self._signals_before(number)
+        there = before < self._told.count() and self._seqs[before] + before == number
+        return before if there else None
+
+    def seq(self, number: int) -> int:
+        """The event in row ``number``, or the one that told what is there."""
+        signal = self._signal(number)
+        if signal is not None:
+            return self._seqs[signal]
+        return number - self._signals_before(number) + 1
+
+    def line(self, number: int) -> Text:
+        """The event or the signal in a line."""
+        signal = self._signal(number)
+        if signal is not None:
+            return self._told.line(signal)
+        return event_line(self._session, self.seq(number))
+
+    def place(self, seq: int) -> int:
+        """The row of event ``seq``."""
+        return seq - 1 + bisect_left(self._seqs, seq)

@@ -1,0 +1,85 @@
+"""What the program told its terminal, in lines by ``seq``, found while states are made; bounded.
+
+What tells people something (titles, notifications, turns, ...) is kept apart from what goes
+on between programs and terminals all the time (modes, synchronised updates, queries).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+
+from ptycassette import visible
+
+__all__ = ["ROUTINE", "Told", "ToldLines", "signal_text"]
+
+ROUTINE = frozenset({"icon", "mode", "query", "synchronized"})
+"""Names of signals that say nothing to people. An icon's name comes with the title."""
+
+_WIDTH = 120
+_OVERHEAD = 120
+_ENTRY_BYTES = 16
+
+
+def signal_text(name: str, data: Mapping[str, str]) -> str:
+    """A signal in one line, as the program sent it: not safe to show."""
+    return name + "".join(f"  {key}={value}" for key, value in data.items())
+
+
+class ToldLines:
+    """Lines in order. One thread adds; any number read a prefix at the same time."""
+
+    def __init__(self) -> None:
+        self.seqs = array("L")
+        self._lines: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self.seqs)
+
+    def add(self, seq: int, line: str) -> None:
+        """Append a line about event ``seq``."""
+        self._lines.append(line)
+        self.seqs.append(seq)
+
+    def line(self, number: int) -> str:
+        """Line ``number``."""
+        return self._lines[number]
+
+    def between(self, first: int, last: int) -> int:
+        """How many belong to the events ``first..last``, both included."""
+        return max(0, bisect_right(self.seqs, last) - bisect_left(self.seqs, first))
+
+
+class Told:
+    """The signals of one recording.
+
+    Args:
+        max_bytes: how much memory they may take; behind that, none is kept.
+
+    Attributes:
+        telling: those that say something to people.
+        routine: the others.
+        dropped: how many were not kept.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.telling, self.routine = ToldLines(), ToldLines()
+        self.dropped = 0
+        self._left = max_bytes
+        self._known: dict[object, str] = {}
+
+    def add(self, seq: int, name: str, data: Mapping[str, str]) -> None:
+        """Take a signal that output ``seq`` completed."""
+        key = (name, *data.items())  # most are said again and again
+        line = self._known.get(key)
+        cost = _ENTRY_BYTES
+        if line is None:
+            line = visible(signal_text(name, data), limit=_WIDTH)
+            cost += _OVERHEAD + 2 * (len(line) + sum(map(len, data.values())))
+        if cost > self._left:
+            self.dropped += 1
+            return
+        self._left -= cost
+        self._known.setdefault(key, line)
+        (self.routine if name in ROUTINE else self.telling).add(seq, line)
