@@ -23,6 +23,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,}]*\Z")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
 _CAMEL_CASE = re.compile(r"(?:[A-Z]{2,5}|[a-z]*)(?:[A-Z][a-z]{2,})+[\]):;,}]*\Z")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
@@ -36,7 +37,9 @@ def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
     if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
         return False
-    if text.isdigit() or "(" in text or _COLOUR.match(text) or _DOTTED.match(text):
+    if text.isdigit() or "(" in text or _DOTTED.match(text):
+        return False
+    if _COLOUR.match(text) or _NUMBER.match(text):
         return False
     has_digit = any(char.isdigit() for char in text)
     mixed = text != text.lower() and text != text.upper() and not text.istitle()
@@ -216,7 +219,10 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="curl-user",
-        pattern=r"(?:-u|--user)(?:=|\s{0,2})[\"']?[A-Za-z0-9_.@+-]{1,128}:(?P<s>[^\s\"'`:][^\s\"'`]{3,255})",
+        # What is an option's own name (--user-agent:, --base-url:) and URLs are no users.
+        pattern=r"(?:(?<![A-Za-z0-9_-])-u(?:=|\s{0,2})|-u\s{1,2}|"
+        r"--user(?:=|\s{1,2}|(?!s?[:=_]|name|agent|data|id)))"
+        r"[\"']?[A-Za-z0-9_.@+][A-Za-z0-9_.@+-]{0,127}:(?!//)(?P<s>[^\s\"'`:][^\s\"'`]{3,255})",
         anchors=("-u", "--user"),
         edge=False,
         placeholder="<password>",

@@ -282,7 +282,7 @@ class _Found:
         has anything to tell.
         """
         printed, rest = self._printed.again(), self._trail.again()
-        until = max((-1 if at is None else at for at in (printed, rest)))
+        until = max(-1 if at is None else at for at in (printed, rest))
         if until < 0:
             return
         channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
@@ -380,7 +380,11 @@ class _Found:
     def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
         for match in self._searcher.search(view.text, by_rules=by_rules):
             view.found = True
-            if self._take(view, match, patches, channel):
+            if not self._take(view, match, patches, channel):
+                continue
+            if not self.tally.explains:
+                self.tally.count(channel, match.rule)
+            else:
                 start, end = match.stretches[0]
                 self.tally.count(
                     channel,

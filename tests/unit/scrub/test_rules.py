@@ -69,6 +69,11 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "added @types/node@20.1.3",
         "image@sha256 icon@2x.png",
         "curl -u Some::Module",
+        "--user-input-color:#00cc00--verify-ssl:True1",
+        "--user-agent:Mozilla/5.0 --username:bob12345 --user_data:x9y8z7w6",
+        "--check-url:/v1/models2 and follow-up:item12345",
+        "sqlmap -u https://host1.corp.io/page?id=1",
+        "input_cost_per_token: 2.5e-06, token: 1.25E+10,",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "scipy/_highs_bindings.cpython-311-x86_64-linux-gnu.so",
         "ghs_bindings.cpython-311-x86_64-linux-gnu.so",
@@ -134,6 +139,25 @@ def test_a_private_key_goes_line_by_line() -> None:
     text = f"-----BEGIN {'PRIVATE'} KEY-----\n{body}\n-----END {'PRIVATE'} KEY-----"
 
     assert any(body in one for one in found(text))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -u bob:{}",
+        "curl -ubob:{} https://x.corp.io",
+        'curl -u "bob:{}"',
+        "curl --user bob.smith@corp.io:{}",
+        "curl --user=bob:{}",
+        "curl --userdeploy:{}",  # two rows of a screen, joined
+        "curl-u deploy:{}",
+    ],
+)
+def test_a_password_of_curl_is_found(command: str) -> None:
+    """Its user option takes the password behind a colon, with or without a blank."""
+    secret = "Tr0ub4dor" + "Zx9Qm2"
+
+    assert secret in found(command.format(secret))
 
 
 def test_an_edge_keeps_words_apart() -> None:
