@@ -108,6 +108,7 @@ class OutputCells:
         """The terminal takes another size."""
         self._flush()
         self._trace.resize(size)
+        self._trace.unread()
         if self._length >= _BATCH:
             yield from self._take()
 

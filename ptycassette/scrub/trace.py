@@ -407,6 +407,13 @@ class FastTrace(TracedEmulator):
         self.terminal.skip(data, offset)
         self.go_to(offset + len(data))
 
+    def unread(self) -> None:
+        """Count nothing on the screens as read: rows have other neighbours now."""
+        terminal = self.terminal
+        for buf in (terminal.main, terminal.alt):
+            for row in buf.rows if buf is not None else ():
+                row.view = None
+
     def read(self) -> None:
         """Count everything on screen as read."""
         for row in self.terminal.buf.rows:

@@ -105,8 +105,8 @@ class Verification:
                     printed.add(data.decode("latin-1"), t_us)
                     for text in screen.feed(data):
                         shown.add(text, t_us)
-                case Resized(_, size):
-                    screen.resize(size)
+                case Resized(t_us, size):
+                    shown.add(screen.resize(size), t_us)
                 case Typed(t_us, data):
                     keys.add(data.decode("latin-1"), t_us)
                     self._batch("input", keys, full=True)
@@ -218,11 +218,12 @@ class _Shown:
             if text:
                 yield text
 
-    def resize(self, size: Size) -> None:
-        """The terminal takes another size."""
+    def resize(self, size: Size) -> str:
+        """The terminal takes another size: rows part, come together and come back."""
         self._screen.resize(size)
         self._cols = size.cols
         self._rows = self._read()
+        return self._changed((), self._rows)
 
     def _read(self) -> Sequence[str]:
         if isinstance(self._screen, PyteEmulator):
