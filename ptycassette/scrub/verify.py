@@ -46,6 +46,7 @@ _TAIL = 2048
 _AROUND = 3
 _BY_CHANCE = 12
 _MOST_REMEMBERED = 1 << 20
+_MOST_GROUPS = 512
 
 
 class _Batch:
@@ -208,6 +209,7 @@ class _Shown:
         self._rows: Sequence[str] = ()
         self._seen: set[tuple[str, ...]] = set()
         self._seen_length = 0
+        self._groups: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def feed(self, data: bytes) -> Iterator[str]:
         """Rows that changed after every few hundred bytes, and their neighbours."""
@@ -222,6 +224,7 @@ class _Shown:
         """The terminal takes another size: rows part, come together and come back."""
         self._screen.resize(size)
         self._cols = size.cols
+        self._groups.clear()
         self._rows = self._read()
         return self._changed((), self._rows)
 
@@ -231,14 +234,19 @@ class _Shown:
         return self._screen.snapshot().rows
 
     def _changed(self, before: Sequence[str], after: Sequence[str]) -> str:
+        came = _scrolled(before, after)
+        stood = before[came:]
         differ = [
             number
             for number, row in enumerate(after)
-            if number >= len(before) or before[number] != row
+            if number >= len(stood) or stood[number] != row
         ]
         if not differ:
             return ""
-        rows = tuple(after[max(0, differ[0] - _AROUND) : differ[-1] + 1 + _AROUND])
+        first, last = max(0, differ[0] - _AROUND), differ[-1]
+        while came and first and follows(after[first - 1], after[first], self._cols):
+            first -= 1
+        rows = tuple(after[first : last + 1 + _AROUND])
         if rows in self._seen:
             return ""
         self._seen_length += sum(map(len, rows))
@@ -255,11 +263,26 @@ class _Shown:
             if number < len(rows) and follows(rows[number - 1], rows[number], self._cols):
                 continue
             if number - first > 1:
-                lines = [
-                    line_of(RowCopy(row.ljust(self._cols), (), wrapped=False))
-                    for row in rows[first:number]
-                ]
-                for text, segments in joined_rows(lines):
-                    if len(segments) > 1:
-                        yield text
+                yield from self._group(tuple(rows[first:number]))
             first = number
+
+    def _group(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The texts that rows give when they are joined; most groups stay for some pictures."""
+        texts = self._groups.get(rows)
+        if texts is None:
+            lines = [line_of(RowCopy(row.ljust(self._cols), (), wrapped=False)) for row in rows]
+            texts = tuple(text for text, segments in joined_rows(lines) if len(segments) > 1)
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            self._groups[rows] = texts
+        return texts
+
+
+def _scrolled(before: Sequence[str], after: Sequence[str]) -> int:
+    """By how many rows the top of the screen seems to have moved up; 0 when it did not."""
+    if before[:1] == after[:1]:
+        return 0
+    for came in range(1, min(len(before), len(after)) - 1):
+        if before[came] == after[0] and before[came + 1] == after[1]:
+            return came
+    return 0
