@@ -74,6 +74,25 @@ def test_other_input_fails_the_test_with_expected_and_got(
     result.stdout.fnmatch_lines(["*expected: hello<enter>*", "*got: *", "*trace: *trace.html*"])
 
 
+def test_a_divergence_is_shown_at_the_line_of_the_test(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """Not at ours, unless all frames are asked for."""
+    source = f"""
+        from ptycassette import use
+        def test_it():
+            with use({str(recorded)!r}) as session:
+                session.wait_for_text("> ")
+                session.submit("bye")
+    """
+    result = run(pytester, source)
+    whole = run(pytester, source, "--full-trace")
+
+    result.stdout.fnmatch_lines(['>*session.submit("bye")', "test_one.py:5: DivergenceError"])
+    result.stdout.no_fnmatch_line("*replay_pty.py*")
+    whole.stdout.fnmatch_lines(["*replay_pty.py*"])
+
+
 def test_what_was_never_played_fails_a_test_that_passed(
     pytester: pytest.Pytester, recorded: Path
 ) -> None:
