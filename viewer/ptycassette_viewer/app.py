@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +25,9 @@ from ptycassette_viewer.session.session import DEFAULT_MEMORY
 
 __all__ = ["ViewerApp"]
 
+_NOT_OURS = ("app.", "screen.copy_text")
+"""Actions that every Textual app has."""
+
 
 class ViewerApp(App[int]):
     """The viewer.
@@ -37,13 +41,14 @@ class ViewerApp(App[int]):
         start_us: where to start, in the recording that was asked for.
         report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
         clock: seconds that never go back, for playing.
+        now: the wall clock, for the ages of recordings.
     """
 
     TITLE = "ptycassette"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False)]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the command line may say
         self,
         path: Path,
         *,
@@ -54,6 +59,7 @@ class ViewerApp(App[int]):
         start_us: int | None = None,
         report: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__()
         self._path = path
@@ -64,12 +70,19 @@ class ViewerApp(App[int]):
         self._start_us = start_us
         self._report = report
         self._clock = clock
+        self._now = now
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """All that the screen has keys for, beside what every Textual app has."""
-        yield from super().get_system_commands(screen)
+        known = set()
+        for command in super().get_system_commands(screen):
+            known.add(command.title)
+            yield command
         for _, binding, enabled, _ in screen.active_bindings.values():
-            if enabled and binding.description and not binding.action.startswith("app."):
+            if enabled and binding.description and not binding.action.startswith(_NOT_OURS):
+                if binding.description in known:
+                    continue  # the first of several keys, or what every app has
+                known.add(binding.description)
                 act = partial(screen.run_action, binding.action)
                 yield SystemCommand(binding.description, f"key: {binding.key}", act)
 
@@ -80,7 +93,7 @@ class ViewerApp(App[int]):
         elif self._other is not None:
             self.compare(self._path, self._other)
         elif is_library(self._path):
-            self.push_screen(BrowseScreen(self._path, self.open))
+            self.push_screen(BrowseScreen(self._path, self.open, now=self._now))
         else:
             self.open(self._path, quit_after=True)
 

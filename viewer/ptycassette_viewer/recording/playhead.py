@@ -230,6 +230,10 @@ class PlayheadScreen(TextualScreen[None]):
         self._show_top()
         self.show_position()
 
+    def on_screen_view_moved(self) -> None:
+        """Say which rows are in view."""
+        self._show_top()
+
     def on_timeline_seek(self, message: Timeline.Seek) -> None:
         """Go where the user clicked."""
         self.go_to(message.t_us)
@@ -261,11 +265,13 @@ class PlayheadScreen(TextualScreen[None]):
             parts.append("stored frame")
         parts += self.status_parts()
         if self._said is not None:
-            parts.append(self._said)
+            parts.insert(1, self._said)  # in a narrow window the rest gives way
         self._status.show("  ".join(parts))
 
     def _show_top(self) -> None:
-        self._top.show(top_text(self.session, self.cassette, self.shown))
+        self._top.show(
+            top_text(self.session, self.cassette, self.shown, rows=self.stage.rows_in_view)
+        )
 
     def refresh_progress(self) -> None:
         """Show how far the background work is."""

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import json
 
-from ptycassette import Event, FinalRecord, InputRecord, ServiceEventRecord, visible, visible_bytes
+from ptycassette import (
+    Event,
+    FinalRecord,
+    InputRecord,
+    ServiceEventRecord,
+    printable,
+    visible,
+    visible_bytes,
+)
 
 __all__ = ["Summaries", "summary"]
 
@@ -80,8 +88,8 @@ def service_line(payload: object) -> str:
         kind = payload.get("type") or payload.get("kind") or payload.get("event")
         if isinstance(kind, str):
             rest = {key: value for key, value in payload.items() if value is not kind}
-            return visible(f"{kind} {_json(rest)}", limit=_WIDTH)
-    return visible(_json(payload), limit=_WIDTH)
+            return printable(f"{kind} {_json(rest)}", limit=_WIDTH)
+    return printable(_json(payload), limit=_WIDTH)
 
 
 def _json(value: object) -> str:
