@@ -18,7 +18,7 @@ __all__ = ["CONTEXT_RULES", "looks_like_a_value"]
 _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
-    r"process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
+    r"\.\*.*|process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
     r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
@@ -30,12 +30,20 @@ _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
 _SHORTEST_RANDOM = 8
 _GENERATED = 16
 _TURNS = 0.42
+_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
+_CUT_SHORT = re.compile(r"[a-z]{0,9}(?:[-_][a-z]{1,9}\d{0,2}){0,3}[-_]?(?:\.{2,}|\xe2\x80\xa6)\Z")
+_PLACE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
+_FOLDER = re.compile(r"[a-z]{3,}")
+_IN_FOLDERS = 0.55
+_AFTER = "/,;)'"
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
 
 def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
-    if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
+    if len(text) < 6 or _WORDS.match(text.rstrip(_AFTER)) or not set(text) - set("x*.0-_ "):
+        return False
+    if text.endswith("EXAMPLE") or "EXAMPLEKEY" in text or _CUT_SHORT.match(text) or _place(text):
         return False
     if text.isdigit() or "(" in text or _DOTTED.match(text):
         return False
@@ -52,6 +60,13 @@ def looks_like_a_value(text: str) -> bool:
     )
 
 
+def _place(text: str) -> bool:
+    """Whether it is a path: words between slashes, which Base64 does not make."""
+    if not _PLACE.match(text):
+        return False
+    return sum(len(word) for word in _FOLDER.findall(text)) >= _IN_FOLDERS * len(text)
+
+
 def _turns(text: str) -> bool:
     """Whether capitals stand as in no name: there, each begins a word or the name has few."""
     if len(text) < _SHORTEST_RANDOM:
@@ -65,6 +80,9 @@ _NAMES = (
     r"(?:[_-]?(?i:id|key|value|secret|token|base64|b64|hash)){0,2}\d{0,2}"
 )
 _ASSIGN = r"[\"'\\]{0,3}\s{0,4}(?:=>|:=|=|:)\s{0,4}[\"'\\]{0,3}"
+
+# Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
+_NEXT_NAME = r"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]"
 
 CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(
@@ -90,6 +108,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         ),
         reach=640,
         edge=False,
+        until=_NEXT_NAME,
         accept=looks_like_a_value,
     ),
     Rule(
@@ -98,6 +117,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         anchors=("key=", 'key"=', "pat=", "psk=", "salt="),
         reach=560,
         edge=False,
+        until=_NEXT_NAME,
         accept=looks_like_a_value,
     ),
     Rule(
@@ -198,7 +218,12 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         pattern=r"password\s{1,3}(?P<s>[^\s\"'`,;<>()]{6,256})",
         anchors=("password",),
         placeholder="<password>",
-        accept=lambda text: looks_like_a_value(text) and any(c.isdigit() for c in text),
+        accept=lambda text: (
+            looks_like_a_value(text)
+            and any(c.isdigit() for c in text)
+            and not _VERSION.match(text)
+            and not text.startswith("\\")
+        ),
     ),
     Rule(
         name="command-line-password",

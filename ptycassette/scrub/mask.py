@@ -20,6 +20,7 @@ HEX = "hex"
 ESCAPED = "escaped"
 VOLATILE = "volatile"
 
+_SOFT_HYPHEN = "\u00ad"
 # A character for each (bytes in UTF-8, cells): of as many bytes, of as many cells.
 _SAME = {
     (2, 1): "\u00b7",
@@ -94,4 +95,6 @@ def _character(char: str) -> str:
         return "x" if char >= "!" else char
     if "\ud800" <= char <= "\udfff":
         return char  # a byte that is no text: nothing is painted for it alone
+    if char == _SOFT_HYPHEN:
+        return char  # a cell for wcwidth, and none for terminals
     return _SAME.get((len(char.encode()), wcwidth(char)), char)

@@ -9,7 +9,7 @@ one block of each channel, the values and the patches, never the session.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -101,6 +101,15 @@ class SessionScrubber:
             )
         )
         self._know(identity_values(meta))
+        self._know_argv(meta.argv)
+
+    def _know_argv(self, argv: Sequence[str]) -> None:
+        """Learn from arguments, each also behind the option before it."""
+        behind = (f"{one} {word}" for one, word in pairwise(argv) if one.startswith("-"))
+        for text in (*argv, *behind):
+            for _ in self._searcher.search(canonical(text)):
+                pass
+        self._searcher.adopt()
 
     def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.Scrubber.events``."""

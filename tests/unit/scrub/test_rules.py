@@ -86,6 +86,13 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "private_key: rust_openssl.x448.X448PrivateKey",
         "{self.output_key: output}",
         "authorization = base64.decodebytes(authorization)",
+        "PWD=/usr/src/app OLDPWD=/usr/src SECRETS_DIR=/run/secrets/app",
+        "ANTHROPIC_API_KEY=sk-ant-... OPENAI_API_KEY=sk-... GITHUB_TOKEN=\xe2\x80\xa6",
+        "AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "sed -e 's/password=.*/password=REDACTED/'",
+        "github.com/token/password v1.6.0 h1: password v16.12.3-beta",
+        r"password \ud83c\udf89 ok1",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:
@@ -190,3 +197,13 @@ def test_a_distinctive_token_may_begin_anywhere_in_decoded_text(key: str) -> Non
 
     assert rules.find("xabcd-1") == []
     assert len(rules.find("xabcd-1", loose=True)) == 1
+
+
+def test_a_value_ends_where_an_escape_begins(value: str) -> None:
+    """A key pressed behind a typed assignment is no part of it."""
+    assert set(found(f"export API_KEY={value}\x1b[A")) == {value}
+
+
+def test_an_assignment_ends_where_the_next_one_begins(value: str) -> None:
+    """Rows that are joined, as of a diff, hold two variables and not one long value."""
+    assert set(found(f"-API_KEY={value}+API_KEY={value}")) == {value}
