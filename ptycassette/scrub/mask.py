@@ -35,6 +35,7 @@ _ESCAPES = re.compile(
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx
+_ASCII = dict.fromkeys(range(ord("!"), ord("~") + 1), "x")
 _VOLATILE = str.maketrans(
     {
         **dict.fromkeys("0123456789", "0"),
@@ -84,7 +85,7 @@ def _escape(piece: str) -> str:
 def _characters(text: str) -> str:
     """Plain text."""
     if text.isascii():
-        return "".join("x" if "!" <= char <= "~" else char for char in text)
+        return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
     return "".join(map(_character, chars)).encode("utf-8", "surrogateescape").decode("latin-1")
 

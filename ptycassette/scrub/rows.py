@@ -148,6 +148,13 @@ class ScreenView(View):
 
 def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
     """(position, length, offset) of runs of consecutive offsets."""
+    if (
+        sources
+        and sources[0] >= 0
+        and sources == list(range(sources[0], sources[0] + len(sources)))
+    ):
+        yield at, len(sources), sources[0]
+        return
     start = 0
     for index in range(1, len(sources) + 1):
         if index == len(sources) or sources[index] != sources[index - 1] + 1 or sources[index] < 1:

@@ -112,6 +112,10 @@ class Searcher:
         if hits:
             spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
             for hit, parts in zip(hits, spans, strict=True):
+                if to_source is _same:
+                    stretches = tuple(_over_blanks(parts, text))
+                    yield Match(stretches, TEXT, hit.value.rule, hit.value.placeholder)
+                    continue
                 for group in _alike(_over_blanks(parts, text), form_at):
                     sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                     form = form_at(group[0][0])

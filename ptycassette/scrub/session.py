@@ -380,15 +380,29 @@ class _Found:
         for view in views:
             searched: list[str] = []
             self._searcher.searched = searched if by_rules else None
-            self._search_view(channel, patches, view, by_rules=by_rules)
+            done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
+            self._search_view(channel, patches, view, done, by_rules=by_rules)
             self._searcher.searched = None
             if by_rules and self._adopt():
-                self._search_view(channel, patches, view, by_rules=False)
+                self._search_view(channel, patches, view, done, by_rules=False)
             trail.add(self._number, searched)
 
-    def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
+    def _search_view(
+        self,
+        channel: str,
+        patches: Patches,
+        view: View,
+        done: set[tuple[tuple[tuple[int, int], ...], str]],
+        *,
+        by_rules: bool,
+    ) -> None:
+        """Search one view. ``done`` is what was found in it before, in which form."""
         for match in self._searcher.search(view.text, by_rules=by_rules):
             view.found = True
+            what = match.stretches, match.form
+            if what in done:
+                continue
+            done.add(what)
             if not self._take(view, match, patches, channel):
                 continue
             if not self.tally.explains:
