@@ -217,8 +217,8 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> st
     from ptycassette.pytest_plugin.trace import trace_object, write_trace
 
     runs = [run.evidence() for run in state.runs]
-    trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
     try:
+        trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
         return f"trace: {write_trace(place, trace)}"
     except CassetteError as exc:
         return f"no trace was kept: {exc}"
