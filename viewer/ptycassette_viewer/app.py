@@ -15,6 +15,7 @@ from textual.screen import Screen
 
 from ptycassette import CassetteError, open_cassette
 from ptycassette_viewer.browse import BrowseScreen, is_library
+from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.divergences import Divergence, divergences_of
@@ -42,6 +43,7 @@ class ViewerApp(App[int]):
         report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
         clock: seconds that never go back, for playing.
         now: the wall clock, for the ages of recordings.
+        cache: where what was found out about recordings is kept; None to keep nothing.
     """
 
     TITLE = "ptycassette"
@@ -60,6 +62,7 @@ class ViewerApp(App[int]):
         report: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        cache: Cache | None = None,
     ) -> None:
         super().__init__()
         self._path = path
@@ -71,6 +74,7 @@ class ViewerApp(App[int]):
         self._report = report
         self._clock = clock
         self._now = now
+        self._cache = cache
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """All that the screen has keys for, beside what every Textual app has."""
@@ -153,4 +157,5 @@ class ViewerApp(App[int]):
             after = (lambda _: self.exit(status)) if quit_after else None
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
             return None
-        return Session(CassetteSource(cassette), memory=self._memory, sessions=share)
+        source = CassetteSource(cassette)
+        return Session(source, memory=self._memory, sessions=share, cache=self._cache)

@@ -217,7 +217,7 @@ def test_service_events_open_as_a_tree(path: Path) -> None:
         "deep: 1 entries",
         "list: 2 entries",
         "1: 1 entries",
-        'x: "evil\\\\u001b]0;t\\\\u0007"',
+        'x: "evil\\u001b]0;t\\u0007"',
     ]
 
 

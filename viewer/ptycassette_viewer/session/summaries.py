@@ -47,6 +47,14 @@ class Summaries:
         """The line about event ``seq``, None when there is none."""
         return self._lines.get(seq)
 
+    def state(self) -> dict[int, str]:
+        """All lines."""
+        return self._lines
+
+    def become(self, lines: dict[int, str]) -> None:
+        """Take over the lines of another session on the same recording."""
+        self._lines.update(lines)
+
 
 def summary(event: Event) -> str:
     """An event in at most one line."""
