@@ -135,9 +135,14 @@ def test_a_wait_for_what_never_comes_says_nothing_of_input(tmp_path: Path) -> No
     """When none is left."""
     path = tmp_path / "a.cassette"
     write_cassette(path, Output(0, b"> "), Typed(1, b"hello\r"), Finished(t_us=3, exit=OK))
-    with pytest.raises(SessionError) as caught, use(path) as session:
-        session.submit("hello")
-        session.wait_for_text("never")
+
+    def block() -> None:
+        with use(path) as session:
+            session.submit("hello")
+            session.wait_for_text("never")
+
+    with pytest.raises(SessionError) as caught:
+        block()
 
     assert "the recording goes on" not in str(getattr(caught.value, "__notes__", ""))
 
