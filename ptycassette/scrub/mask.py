@@ -96,6 +96,6 @@ def _character(char: str) -> str:
         return "x" if char >= "!" else char
     if "\ud800" <= char <= "\udfff":
         return char  # a byte that is no text: nothing is painted for it alone
-    if char == _SOFT_HYPHEN:
-        return char  # a cell for wcwidth, and none for terminals
+    if char == _SOFT_HYPHEN or "\u2500" <= char <= "\u257f":
+        return char  # a cell for wcwidth, and none for terminals; a border, which says nothing
     return _SAME.get((len(char.encode()), wcwidth(char)), char)

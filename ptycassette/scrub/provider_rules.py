@@ -149,7 +149,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
     ("twilio-key", "SK", "[0-9a-f]{32}"),
     ("twilio-sid", "AC", "[0-9a-f]{32}"),
-    ("mailgun-key", "key-", "[0-9a-f]{32}"),
+    ("mailgun-key", "key-", "[0-9a-f]{32}(?![0-9a-f])"),
     *(("shopify-token", f"shp{kind}_", f"{_H}{{32}}") for kind in ("at", "ca", "pa", "ss")),
     ("square-token", "sq0atp-", f"{_W}{{22,}}"),
     ("square-secret", "sq0csp-", f"{_W}{{40,}}"),

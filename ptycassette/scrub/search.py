@@ -140,7 +140,8 @@ class Searcher:
         if _BEGINS_MASKED.match(value, found.rule.public) or _PLACEHOLDER.match(value):
             return False
         rest = _MASKED.sub("", value)
-        return rest == value or len(rest) >= _LEFT_OVER
+        # The dashes are those of an END line that is not whole yet.
+        return rest == value or len(squeeze(rest).strip("-")) >= _LEFT_OVER
 
     def _begins_learnt(self, value: str) -> bool:
         """Whether ``value`` is one that is learnt already, and a word that only stood behind it.

@@ -92,6 +92,7 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "sed -e 's/password=.*/password=REDACTED/'",
         "github.com/token/password v1.6.0 h1: password v16.12.3-beta",
+        "cache key: key-f57a191c71e3336de56a6e451ab09481bcf2bbfc",
         r"password \ud83c\udf89 ok1",
     ],
 )
@@ -207,3 +208,47 @@ def test_a_value_ends_where_an_escape_begins(value: str) -> None:
 def test_an_assignment_ends_where_the_next_one_begins(value: str) -> None:
     """Rows that are joined, as of a diff, hold two variables and not one long value."""
     assert set(found(f"-API_KEY={value}+API_KEY={value}")) == {value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Enter API key: {}",
+        "Your API key is: {}",
+        "AWS Secret Access Key [None]: {}",
+        "Secret access key\n{}",
+        "aws configure set aws_secret_access_key {}",
+        "set -gx CORP_TOKEN {}",
+        "ENV CORP_TOKEN {}",
+        "\xe2\x94\x82 API_KEY    \xe2\x94\x82 {} \xe2\x94\x82",
+        "| api_key | {} |",
+        "- name: DB_PASSWORD\n  value: {}",
+        "<password>{}</password>",
+        "sshpass -p {} ssh host",
+        "docker login -u bot -p {} registry.example",
+        "mysql -u root -p{} app",
+        "SSHPASS={}",
+        "ansible_ssh_pass={}",
+        "gpg --passphrase {} -d file",
+        'psk="{}"',
+        '"device_code":"{}"',
+        '"code_verifier": "{}"',
+        "secret_key_base: {}",
+        "client-key-data: {}",
+        '["x", "--token", "{}"]',
+        "TOKEN=[-{}-]",
+        "$ gh auth token\n{}",
+        "$ echo $CORP_TOKEN\n{}",
+        "$ cat ~/.config/corp/token\n{}",
+    ],
+)
+def test_a_value_is_told_by_what_stands_before_it(text: str, value: str) -> None:
+    """In prompts, tables, commands and their output, without any shape of its own."""
+    assert any(value in hit for hit in found(text.format(value)))
+
+
+def test_a_cookie_ends_with_its_string(value: str) -> None:
+    """The backslash that ends a string within a string stays, or the JSON would be none."""
+    cookie = f"sessionid={value}; theme=dark"
+
+    assert cookie in found(rf'"Cookie: {cookie}\",\"n\":1')

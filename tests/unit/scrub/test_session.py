@@ -55,6 +55,16 @@ def test_control_bytes_beside_a_secret_stay(tail: bytes, value: str) -> None:
     assert after == b"export TOKEN=" + b"x" * len(value) + tail
 
 
+def test_the_border_beside_a_key_file_stays(value: str) -> None:
+    """A frame of lines says nothing."""
+    label = "YEK ETAVIRP"[::-1]
+    page = f"-----BEGIN {label}-----│\r\n{value * 2} │ pane\r\n-----END {label}-----│\r\n"
+    (after,) = scrub_chunks([page.encode()], rows=24, cols=80)
+
+    assert value.encode() not in after
+    assert after.count("│".encode()) == page.count("│")
+
+
 def test_a_soft_hyphen_stays_as_it_has_no_cell(value: str) -> None:
     """It stands between the masks, which take as many cells as what they replace."""
     torn = f"export TOKEN={value[:6]}\xad{value[6:]}"
