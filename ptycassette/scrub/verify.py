@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -29,12 +29,13 @@ from ptycassette.model import (
 )
 from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.typed import typed_view
 
-__all__ = ["Verification"]
+__all__ = ["Texts", "Verification"]
 
 _MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]")
 _SEQUENCE = re.compile(
@@ -47,6 +48,10 @@ _AROUND = 3
 _BY_CHANCE = 12
 _MOST_REMEMBERED = 1 << 20
 _MOST_GROUPS = 512
+
+
+class Texts(Noted, frozen=True):
+    """Texts of a cassette that are no event (a frame, the manifest): each is looked at alone."""
 
 
 class _Batch:
@@ -100,6 +105,7 @@ class Verification:
         """The findings; empty when nothing is left."""
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
+        deltas = Deltas()
         for event in source():
             match event:
                 case Output(t_us, data):
@@ -113,6 +119,8 @@ class Verification:
                     self._batch("input", keys, full=True)
                 case Noted(t_us, payload):
                     self._strings("service-events", payload, t_us)
+                    if not isinstance(event, Texts):
+                        self._messages(deltas.add(payload, t_us))
                 case Probed() | Finished():
                     self._strings("final", msgspec.to_builtins(event), event.t_us)
                 case _:
@@ -122,6 +130,7 @@ class Verification:
         self._batch("output", printed, last=True)
         self._batch("screen", shown, last=True)
         self._batch("input", keys, last=True)
+        self._messages(deltas.rest())
         return tuple(self._lines())
 
     def look(self, text: str, channel: str, *, t_us: int = 0) -> None:
@@ -149,6 +158,14 @@ class Verification:
     def _strings(self, channel: str, value: Any, t_us: int) -> None:
         for _, text in strings_of(value):
             self.look(text, channel, t_us=t_us)
+
+    def _messages(self, messages: Iterable[Message]) -> None:
+        """Search what came in several events."""
+        for message in messages:
+            for match in self._searcher.search(message.text()):
+                start, end = match.stretches[0][0], match.stretches[-1][1]
+                if message.several(start, end) and not _by_chance(match):
+                    self._note("service-events", match.rule, message.t_us(start))
 
     def _note(self, channel: str, rule: str, t_us: int) -> None:
         first, number = self._found.get((channel, rule), (t_us, 0))
