@@ -85,7 +85,7 @@ def report_lines(report: StandinReport) -> Iterator[str]:
     if report.killed_by:
         yield f"  ended by signal {visible(report.killed_by)}, which was not recorded"
     for note in report.notes:
-        yield f"  note: {visible(note)}"
+        yield f"  note: {printable(note)}"  # parts of it are escaped already
 
 
 def _counted(number: int, what: str) -> str:

@@ -89,3 +89,10 @@ def test_an_error_of_several_lines_is_told_on_as_many() -> None:
     report = StandinReport(result="failed", cassette="x", error="none\x1b fits\n  hint: record it")
 
     assert list(report_lines(report))[1:] == ["  none\\e fits", "    hint: record it"]
+
+
+def test_what_drifted_is_escaped_once() -> None:
+    """A carriage return in a recording is shown as one, and cannot act."""
+    report = StandinReport(result="drifted", cassette="x", notes=("now: a\\r", "b\r"))
+
+    assert list(report_lines(report))[1:] == ["  note: now: a\\r", "  note: b\\r"]
