@@ -63,11 +63,12 @@ class PlayheadScreen(TextualScreen[None]):
     #stage { width: 1fr; height: 1fr; }
     #panels { width: 45%; min-width: 40; height: 1fr; display: none; border-left: solid $panel; }
     #body.narrow #panels {
-        width: 1fr; height: 50%; min-height: 8; border-left: none; border-top: solid $panel;
+        width: 1fr; height: 55%; min-height: 8; border-left: none; border-top: solid $panel;
     }
     #panels.open { display: block; }
     #status { height: 1; background: $surface; color: $text; }
     Tabs { height: 2; }
+    ContentSwitcher { height: 1fr; }
     """
 
     class Arrived(Message):

@@ -134,6 +134,11 @@ class Session:
         self._fill()
         self._emulate()
 
+    def join(self) -> None:
+        """Wait until the background work is done."""
+        for thread in self._threads:
+            thread.join()
+
     def close(self) -> None:
         """Stop, and close the source. Does nothing the second time."""
         self._closing.set()
