@@ -54,6 +54,11 @@ _MIXING = re.compile("[0-9A-Z]")  # one of these is in what is mixed
 _RANDOM_LENGTH = 16
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
+# Text in the first pane: before a border with something behind it.
+_FIRST_PANE = re.compile(
+    r"[ \u2502\u2503\u2551|]*(?P<text>[!-{}~]+(?: [!-{}~]+)*) *[\u2502\u2503\u2551|] *[!-{}~]"
+)
+_PANES = frozenset("\u2502\u2503\u2551|")
 
 
 class RowCopy(msgspec.Struct, frozen=True):
@@ -316,18 +321,22 @@ def chained(texts: Sequence[str]) -> Iterator[int]:
 def _columns(text: str) -> Collection[tuple[int, int]]:
     """Where in a (right-trimmed) row something stands that the row below may go on with.
 
-    Not what begins with the row.
+    Of what begins with the row only what has something beside it.
     """
     spans = [match.span() for match in _TOKEN.finditer(text, 1)]
     if "  " in text or not text.isascii() or "|" in text:
         spans += [match.span("text") for match in _PANE.finditer(text)]
+        if not _PANES.isdisjoint(text):
+            first = _FIRST_PANE.match(text)
+            spans += [] if first is None else [first.span("text")]
     return dict.fromkeys(spans) if len(spans) > 1 else spans
 
 
 def _goes_on(below: str, start: int, end: int) -> re.Match[str] | None:
     """The word that stands below a stretch and goes on with it."""
     part = _FIRST_WORD.match(below, start, end)
-    if part is None or _INNER.match(below, start - 1) or not _mixed(part.group()):
+    touched = start > 0 and _INNER.match(below, start - 1)
+    if part is None or touched or not _mixed(part.group()):
         return None
     return part
 
@@ -369,7 +378,7 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
         if not _MIXING.search(lines[number + 1].shown):
             continue
         for start, end in _columns(line.shown):
-            if start <= line.left:
+            if start <= line.left and line.text[end : line.end].lstrip()[:1] not in _PANES:
                 continue  # joined as a line already
             ends = reached.setdefault(start, [])
             if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:
