@@ -220,7 +220,9 @@ class _ScrubbedLines:
 
     def _refused(self, refused: OSError) -> None:
         """The disk does not take any more."""
-        whole = f"it holds {len(self._lines)} whole requests; " if self._seekable else ""
+        number = len(self._lines)
+        counted = f"{number} whole request" + ("s" if number != 1 else "")
+        whole = f"it holds {counted}; " if self._seekable else ""
         self._fail(
             f"the request log cannot be written any more: {refused.strerror}",
             hint=f"{whole}the provider went on answering",
