@@ -124,6 +124,18 @@ def test_nothing_is_kept_of_what_is_short_or_was_not_scrubbed(
     assert identity is None
 
 
+def test_nothing_is_kept_of_what_was_not_verified(make: Callable[..., Path], cache: Cache) -> None:
+    """Who leaves before that gets it the next time."""
+
+    class Left(CassetteSource):
+        def verify(self, aside: Callable[[], None]) -> bool | None:
+            return None
+
+    done(make(*EVENTS), cache, Left).close()
+
+    assert kept(cache) == []
+
+
 def test_what_is_damaged_is_told_and_never_kept(make: Callable[..., Path], cache: Cache) -> None:
     """Also when it was whole the last time: the manifest says what is in its files."""
     path = make(*EVENTS)
