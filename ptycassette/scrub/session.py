@@ -33,6 +33,7 @@ from ptycassette.screen import default_emulator
 from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
+from ptycassette.scrub.deltas import Deltas
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValue, KnownValues
@@ -140,8 +141,10 @@ class SessionScrubber:
                     )
                     output += len(event.data)
                 case Typed():
-                    key = self.text(event.key, channel="input") if event.key else event.key
                     data = found.input.apply(event.data, typed)
+                    key = event.key if data == event.data else None
+                    if key is not None:
+                        key = self.text(key, channel="input")
                     yield msgspec.structs.replace(event, data=data, key=key)
                     typed += len(event.data)
                 case Noted():
@@ -248,6 +251,13 @@ class _Channels(NamedTuple):
     cells: OutputCells
     typed: InputChannel
     service: Joined
+    deltas: Deltas
+
+    @classmethod
+    def of(cls, meta: SessionMeta) -> _Channels:
+        """Those of a session."""
+        cells = OutputCells(meta.size)
+        return cls(OutputText(), cells, InputChannel(), Joined(), Deltas())
 
 
 class _Found:
@@ -266,7 +276,7 @@ class _Found:
 
     def look(self, meta: SessionMeta, source: EventSource) -> None:
         """The first pass. What rules find is looked for from there on."""
-        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        channels = _Channels.of(meta)
         self._cells = channels.cells
         for number, event in enumerate(source()):
             self._number = number
@@ -285,7 +295,7 @@ class _Found:
         until = max((-1 if at is None else at for at in (printed, rest)))
         if until < 0:
             return
-        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        channels = _Channels.of(meta)
         for number, event in enumerate(source()):
             if number > until:
                 return
@@ -301,6 +311,7 @@ class _Found:
             return
         for name, patches, views in (
             ("output", self.output, channels.cells.rest()),
+            ("output", self.output, channels.deltas.rest()),
             ("input", self.input, channels.typed.rest()),
             ("service-events", self.service, channels.service.rest()),
         ):
@@ -328,6 +339,8 @@ class _Found:
                 self.search(
                     "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
                 )
+                deltas = channels.deltas.feed(event.data)
+                self.search("output", self.output, deltas, by_rules=by_rules)
             case Resized():
                 self.search(
                     "output", self.output, channels.cells.resize(event.size), by_rules=by_rules

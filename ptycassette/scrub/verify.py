@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -32,6 +32,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
+from ptycassette.scrub.told import KeysTold, LinesTold, Told
 from ptycassette.scrub.typed import typed_view
 
 __all__ = ["Verification"]
@@ -99,16 +100,19 @@ class Verification:
         """The findings; empty when nothing is left."""
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
+        lines, told = LinesTold(), KeysTold()
         for event in source():
             match event:
                 case Output(t_us, data):
                     printed.add(data.decode("latin-1"), t_us)
+                    self._told("output", lines.feed(data, t_us))
                     for text in screen.feed(data):
                         shown.add(text, t_us)
                 case Resized(_, size):
                     screen.resize(size)
                 case Typed(t_us, data):
                     keys.add(data.decode("latin-1"), t_us)
+                    self._told("input", told.feed(data, event.key, t_us))
                     self._batch("input", keys, full=True)
                 case Noted(t_us, payload):
                     self._strings("service-events", payload, t_us)
@@ -121,6 +125,8 @@ class Verification:
         self._batch("output", printed, last=True)
         self._batch("screen", shown, last=True)
         self._batch("input", keys, last=True)
+        self._told("output", lines.rest())
+        self._told("input", told.rest())
         return tuple(self._lines())
 
     def look(self, text: str, channel: str, *, t_us: int = 0) -> None:
@@ -144,6 +150,14 @@ class Verification:
                 self._note(channel, match.rule, batch.time_at(origin(position)))
         if not last:
             batch.keep(_TAIL)
+
+    def _told(self, channel: str, texts: Iterable[Told]) -> None:
+        """Search texts that know when each of their characters was there."""
+        for text, time_at in texts:
+            for match in self._searcher.search(text):
+                if not _by_chance(match):
+                    position = match.stretches[0][0] if match.stretches else 0
+                    self._note(channel, match.rule, time_at(position))
 
     def _strings(self, channel: str, value: Any, t_us: int) -> None:
         for _, text in strings_of(value):
