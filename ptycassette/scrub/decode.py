@@ -49,7 +49,7 @@ _NUMBER = r"(?:3[2-9]|[4-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]|9|10|13)"
 _NUMBERS = rf"\b{_NUMBER}(?:[ \n\r\t,]+{_NUMBER}){{5,}}\b"
 _DIGITS_OF_NUMBER = re.compile("[0-9]+")
 _PARTS = "|".join(
-    rf"{part}(?:[ \n\r\t,]+{part}){{5,}}"
+    rf"{part}(?:,[ \n\r\t]*{part}){{5,}}"
     for part in (rf"{quote}(?:[^{quote}\\\n]|\\[^\n]){{1,8}}{quote}" for quote in "\"'")
 )
 _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
@@ -189,8 +189,7 @@ class Decoder:
             self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
         self._dump_line = Pattern(_BEGINS_DUMP, fast=fast)
-        self._numbers = Pattern(_NUMBERS, fast=fast)
-        self._parts = Pattern(_PARTS, fast=fast)
+        self._lists = Pattern(f"{_NUMBERS}|{_PARTS}", fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
         """Everything in ``text`` that decodes to something readable."""
@@ -202,10 +201,8 @@ class Decoder:
                 yield from _hex(text, start, end)
         if self.dumps(text):
             yield from _dumped(text)
-        for start, end in self._numbers.spans(text):
-            yield from _numbers(text, start, end)
-        for start, end in self._parts.spans(text):
-            yield _parts(text, start, end)
+        for start, end in self._lists.spans(text):
+            yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
 
@@ -285,12 +282,12 @@ def _numbers(text: str, start: int, end: int) -> Iterator[Decoded]:
         yield _Digits(raw.decode("latin-1"), spans=spans, form=NUMBERS)
 
 
-def _parts(text: str, start: int, end: int) -> Decoded:
+def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
     """One list of short strings."""
     places: list[int] = []
     for match in _PART.finditer(text, start, end):
         places += range(*match.span(match.lastgroup or 0))
-    return _Parts("".join([text[at] for at in places]), places=places)
+    yield _Parts("".join([text[at] for at in places]), places=places)
 
 
 def _escaped(text: str) -> Iterator[Decoded]:

@@ -28,6 +28,7 @@ _STRING = re.compile(r'"((?:[^"\\]|\\[\s\S])*+)"(\s*+:)?')
 _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
 _TOO_DEEP = 2048
+_MOST_BROKEN = 8
 
 
 class Deltas:
@@ -83,13 +84,18 @@ class Deltas:
 
 def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:
     """The strings of each object in ``text``: their places, and where they stand."""
-    at = 0
+    at = line_end = broken = 0
     while opens := _OPENS.search(text, at):
         try:
             value, end = _DECODER.raw_decode(text, opens.start())
             strings = _strings(value, text, opens.start(), end)
         except JSONDecodeError as exc:
             at = max(opens.end(), exc.pos)
+            if at >= line_end:
+                line_end, broken = (text.find("\n", at) + 1) or len(text), 0
+            broken += 1
+            if broken > _MOST_BROKEN:  # an error costs time that grows with the text before it
+                at = line_end
         except (ValueError, RecursionError):  # a number of thousands of digits; too deep
             at = opens.end() + _TOO_DEEP
         else:

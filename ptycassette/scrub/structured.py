@@ -26,6 +26,7 @@ _TELLS_APART = (
     *("item_id", "itemId", "call_id", "callId", "message_id", "messageId"),
     *("parent_tool_use_id", "type"),
 )
+_SAYS_NOTHING = (".type", ".uuid")
 _ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
 
 
@@ -105,7 +106,7 @@ class Joined:
 
     def put(self, place: str, text: str, offset: int) -> Iterator[PiecewiseView]:
         """Take one string, which stands at ``offset``."""
-        if text and place:
+        if text and place and not (self._several and place.endswith(_SAYS_NOTHING)):
             string = _String(offset, text, self._number)
             for name in {place, _ID.sub("", place), place.rsplit(".", 1)[-1]}:
                 yield from self._append(name, string)
