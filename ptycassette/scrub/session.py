@@ -33,11 +33,11 @@ from ptycassette.screen import default_emulator
 from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
-from ptycassette.scrub.deltas import Deltas
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, mask
+from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Match, Searcher
@@ -251,13 +251,13 @@ class _Channels(NamedTuple):
     cells: OutputCells
     typed: InputChannel
     service: Joined
-    deltas: Deltas
+    messages: Messages
 
     @classmethod
     def of(cls, meta: SessionMeta) -> _Channels:
         """Those of a session."""
         cells = OutputCells(meta.size)
-        return cls(OutputText(), cells, InputChannel(), Joined(), Deltas())
+        return cls(OutputText(), cells, InputChannel(), Joined(), Messages())
 
 
 class _Found:
@@ -311,7 +311,7 @@ class _Found:
             return
         for name, patches, views in (
             ("output", self.output, channels.cells.rest()),
-            ("output", self.output, channels.deltas.rest()),
+            ("output", self.output, channels.messages.rest()),
             ("input", self.input, channels.typed.rest()),
             ("service-events", self.service, channels.service.rest()),
         ):
@@ -339,8 +339,8 @@ class _Found:
                 self.search(
                     "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
                 )
-                deltas = channels.deltas.feed(event.data)
-                self.search("output", self.output, deltas, by_rules=by_rules)
+                messages = channels.messages.feed(event.data)
+                self.search("output", self.output, messages, by_rules=by_rules)
             case Resized():
                 self.search(
                     "output", self.output, channels.cells.resize(event.size), by_rules=by_rules

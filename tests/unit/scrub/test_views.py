@@ -9,8 +9,8 @@ import pytest
 
 from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
 from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
-from ptycassette.scrub.deltas import Deltas
 from ptycassette.scrub.mask import ESCAPED, NUMBERS, mask
+from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.printed import printed_views
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
@@ -228,7 +228,7 @@ def test_strings_of_json_are_met_in_the_order_in_which_they_are_rewritten() -> N
 
 
 def test_strings_at_one_place_are_joined_over_events() -> None:
-    """Deltas of one message make one text; other messages in between do not disturb it."""
+    """Messages of one message make one text; other messages in between do not disturb it."""
     joined = Joined()
     for index, text in ((0, "se"), (1, "xx"), (0, "cret")):
         list(joined.add({"index": index, "delta": {"text": text}}))
@@ -383,7 +383,7 @@ def test_what_objects_in_lines_say_together_is_one_text() -> None:
         f'event: delta\r\ndata: {{"delta":{{"text":"{text}"}},"index":{number % 2}}}\r\n\r\n'
         for number, text in enumerate(said)
     )
-    channel = Deltas()
+    channel = Messages()
     views = [*channel.feed(raw.encode()), *channel.rest()]
     (view,) = [view for view in views if view.text == "secret\\u0021"]
 
@@ -397,7 +397,7 @@ def test_deltas_are_the_same_however_output_comes(step: int) -> None:
         b'{\r\n  "text": "\x1b[32m%04d\x1b[0m",\r\n  "n": [1]\r\n}\r\nplain words\r\n' % number
         for number in range(4000)
     )
-    channel = Deltas()
+    channel = Messages()
     found = [v for at in range(0, len(raw), step) for v in channel.feed(raw[at : at + step])]
     text = "".join(view.text for view in [*found, *channel.rest()])
 
@@ -418,14 +418,14 @@ def test_deltas_are_the_same_however_output_comes(step: int) -> None:
 )
 def test_what_no_values_say_together_is_no_message(raw: str) -> None:
     """One document, the same again, no strings, and what is no JSON."""
-    channel = Deltas()
+    channel = Messages()
 
     assert [*channel.feed(raw.encode()), *channel.rest()] == []
 
 
 def test_objects_with_a_key_twice_go_by_their_keys() -> None:
     """The decoder would say only the last value of that key."""
-    channel = Deltas()
+    channel = Messages()
     raw = b"".join(b'{"t": "%s", "a": "-", "a": "+"}\n' % part for part in (b"sec", b"ret"))
     views = [*channel.feed(raw), *channel.rest()]
 

@@ -18,7 +18,7 @@ from ptycassette.scrub.printed import PrintedView
 from ptycassette.scrub.structured import Joined, strings_of
 from ptycassette.scrub.views import View
 
-__all__ = ["Deltas"]
+__all__ = ["Messages"]
 
 _KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*+:')
 # Up to the last line that neither goes on nor ends what the one before began.
@@ -31,7 +31,7 @@ _TOO_DEEP = 2048
 _MOST_BROKEN = 8
 
 
-class Deltas:
+class Messages:
     """Output as the messages that its JSON objects say together."""
 
     def __init__(self) -> None:
