@@ -9,6 +9,7 @@ again, until there is enough output; frames and scrub are those of the finaliser
 - seek: 300 random moments, after indexing, and while it is still going on: until
   something is shown (a stored frame where the exact screen takes long), how many of
   those were exact at once, and how long the exact screen of a late moment takes.
+- the same, when the recording was opened before.
 - playback: updates a second of the whole app at 120x40, at 1x, of a recording that
   changes a hundred times a second.
 - memory: the most that a fresh process ever held, with the default setting.
@@ -36,6 +37,7 @@ from benchmarks.measuring import Report, Row, machine, percentile
 from benchmarks.viewer_cassettes import make_cassette, make_large
 from ptycassette import open_cassette
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import CassetteSource, Session
@@ -126,6 +128,33 @@ def seek_rows(path: Path, label: str) -> list[Row]:
     )
     seeks.seeker.close()
     session.close()
+    return rows
+
+
+class _Kept(CassetteSource):
+    """A recording of which something may be kept, although it was not scrubbed."""
+
+    identity = b"of a benchmark"
+
+
+def again_rows(path: Path, label: str, folder: Path) -> list[Row]:
+    """The first and the second time that a recording is opened, with a cache."""
+    rows = []
+    for which in ("first", "second"):
+        start = time.perf_counter()
+        cassette = open_cassette(path, check="manifest", allow_unscrubbed=True)
+        session = Session(_Kept(cassette), cache=Cache(folder))
+        session.start()
+        seeks = Seeks(session)
+        seeks.one(round(session.duration_us * LATE), exact=True)
+        waited = time.perf_counter() - start
+        what = f"exact screen at {LATE:.0%}, opened the {which} time"
+        rows.append(Row(what=what, who=label, value=waited, unit="s"))
+        session.join()
+        seeks.seeker.close()
+        session.close()
+    kept = sum(file.stat().st_size for file in folder.iterdir())
+    rows.append(Row(what="kept of it on disk", who=label, value=kept / 1e6, unit="MB"))
     return rows
 
 
@@ -277,6 +306,7 @@ def measured(folder: Path, *, quick: bool) -> list[Row]:
         rows.append(row("app to first screen", label, asyncio.run(inner_paint(path))))
         if size != 100:
             rows.extend(seek_rows(path, label))
+            rows.extend(again_rows(path, label, folder / f"cache-{size}"))
             rows.extend(held_rows(path, label, 120))
     return rows
 

@@ -85,7 +85,8 @@ def command(
         for outcome in outcomes:
             for line in outcome_lines(outcome):
                 click.echo(line)
-    if any(check.group == "usage" for outcome in outcomes for check in outcome.failures):
+    refusals = [outcome.refusal for outcome in outcomes]
+    if any(refusal is not None and refusal.group == "usage" for refusal in refusals):
         return 2
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 

@@ -54,6 +54,11 @@ def viewer(name: str) -> Callable[..., Any]:
     metavar="REPORT",
     help="Show the divergences in this report of a stand-in, or in a directory of reports.",
 )
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Keep nothing of what is found out about a long recording, and use nothing kept.",
+)
 @click.option("--serve", is_flag=True, help="Show it in a browser; prints the address to open.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where --serve listens.")
 @click.option(
@@ -69,6 +74,7 @@ def command(
     start: float | None,
     memory: int,
     report: str | None,
+    no_cache: bool,
     serve: bool,
     host: str,
     port: int,
@@ -85,6 +91,7 @@ def command(
         arguments = [path, *([other] if other else []), f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
         arguments += [f"--report={report}"] if report is not None else []
+        arguments += ["--no-cache"] if no_cache else []
         arguments += ["--allow-unscrubbed"] if allow_unscrubbed else []
         return int(viewer("serve")(arguments, host=host, port=port))
     show = viewer("view")
@@ -95,5 +102,6 @@ def command(
         allow_unscrubbed=allow_unscrubbed,
         start=start,
         report=report,
+        cache=not no_cache,
     )
     return int(shown)

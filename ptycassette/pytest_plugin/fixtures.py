@@ -203,7 +203,10 @@ def ptycassette_shims(
             options += ["--order", settings.order]
         if settings.lenient:
             options.append("--lenient")
-        records = action_of(settings.mode, exists=False, env=os.environ) == "record"
+        action = action_of(settings.mode, exists=False, env=os.environ)
+        records = action == "record"
+        if action == "live":
+            state.spared.append(shelf)
         pending = PendingRecordings.new(shelf) if records else None
         config = ShimConfig(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,

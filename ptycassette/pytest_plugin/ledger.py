@@ -33,6 +33,7 @@ class Ledger:
         self._config = config
         self._known: set[str] = set()
         self._shelves: set[str] = set()
+        self._spared: set[str] = set()
         self._notes: list[str] = []
         self._stale: dict[str, str] = {}
         self._orphans: list[str] = []
@@ -48,6 +49,11 @@ class Ledger:
         """A test is over."""
         self._known.update(str(path) for path in state.used)
         self._notes += [f"{test}: {note}" for note in state.notes]
+        self._spared.update(str(path) for path in state.spared)
+
+    def spare(self, shelf: Path) -> None:
+        """A test that did not come to its end may use anything on its file's shelf."""
+        self._spared.add(str(shelf))
 
     def stale_of(self, state: TestState) -> list[str]:
         """The used recordings that are not to be trusted any more, and why."""
@@ -68,6 +74,7 @@ class Ledger:
         return {
             "known": sorted(self._known),
             "shelves": sorted(self._shelves),
+            "spared": sorted(self._spared),
             "notes": self._notes,
             "stale": self._stale,
             "partial": self.partial,
@@ -80,6 +87,7 @@ class Ledger:
             return
         self._known.update(dumped["known"])
         self._shelves.update(dumped["shelves"])
+        self._spared.update(dumped["spared"])
         self._notes += dumped["notes"]
         self._stale.update(dumped["stale"])
         self.partial = self.partial or dumped["partial"]
@@ -108,7 +116,13 @@ class Ledger:
             for depth in ("*/manifest.json", "*/*/manifest.json")
             for manifest in shelf.glob(depth)
         }
-        return [str(path) for path in found if _resolved(path) not in known]
+        spared = [Path(_resolved(shelf)) for shelf in self._spared]
+        return [
+            str(path)
+            for path in found
+            if _resolved(path) not in known
+            and not any(path.resolve().is_relative_to(shelf) for shelf in spared)
+        ]
 
     def lines(self) -> list[str]:
         """What is said at the end."""

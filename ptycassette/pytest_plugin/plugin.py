@@ -6,9 +6,11 @@ cassettes pays for the declaration of options alone.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,6 +54,8 @@ __all__ = [
 
 LEDGER = pytest.StashKey[Ledger]()
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
+_PACKAGE = Path(__file__).parent.parent
+_STANDARD_LIBRARY = Path(contextlib.__file__).parent
 _RUNNING = {"ptycassette_session", "ptycassette_shims", "ptycassette_use"}
 
 
@@ -149,6 +153,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep a trace of what failed, and say where; collect what the last lines need."""
+    if not item.config.getoption("fulltrace", False):
+        _leave_our_frames_out(call)
     report = yield
     state = item.stash.get(STATE, None)
     if state is None or call.when == "teardown":
@@ -156,6 +162,8 @@ def pytest_runtest_makereport(
     ledger = item.config.stash[LEDGER]
     if call.when == "setup" and report.failed:
         state.abandon(RuntimeError("the setup failed"))
+    if not report.passed and "ptycassette_shims" in getattr(item, "fixturenames", ()):
+        ledger.spare(directory_of(item))
     if call.when == "call":
         ledger.take(item.nodeid, state)
         when = config_value(item.config, "trace", "on-failure")
@@ -176,6 +184,31 @@ def pytest_runtest_makereport(
     return report
 
 
+def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
+    """Of an error that we raised, show the line of the test that ran into it, and no deeper."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, CassetteError):
+        return
+    frames = []
+    frame: TracebackType | None = call.excinfo.tb
+    while frame is not None:
+        frames.append(frame)
+        frame = frame.tb_next
+    paths = [Path(frame.tb_frame.f_code.co_filename) for frame in frames]
+    while len(paths) > 1 and _is_ours(paths[-1]):
+        paths.pop()
+    if not {"_pytest", "pluggy"} & set(paths[-1].parts):
+        # pytest makes its own list anew from these, so they are what must be cut.
+        frames[len(paths) - 1].tb_next = None
+        call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
+
+
+def _is_ours(path: Path) -> bool:
+    """A file of this package, or of the standard library, which it calls."""
+    if path.is_relative_to(_PACKAGE):
+        return True
+    return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
+
+
 def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
     """Write the trace; where it is, or why there is none: a full disk fails no test."""
     place = Path(
@@ -184,8 +217,8 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> st
     from ptycassette.pytest_plugin.trace import trace_object, write_trace
 
     runs = [run.evidence() for run in state.runs]
-    trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
     try:
+        trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
         return f"trace: {write_trace(place, trace)}"
     except CassetteError as exc:
         return f"no trace was kept: {exc}"

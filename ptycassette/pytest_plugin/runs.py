@@ -115,7 +115,7 @@ class ShimRun:
         __tracebackhide__ = True
         for report in self.reports():
             cassette = self._settled(report)
-            self._state.used.append(cassette)
+            self._note(cassette)
             if report["result"] == "drifted":
                 self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
                 continue
@@ -139,9 +139,15 @@ class ShimRun:
     def abandon(self, exc: BaseException) -> None:
         """Note what was used, and keep nothing that was recorded."""
         del exc
-        self._state.used += [self._settled(report) for report in self.reports()]
+        for report in self.reports():
+            self._note(self._settled(report))
         if self._pending is not None:
             self._pending.drop()
+
+    def _note(self, cassette: Path) -> None:
+        """A cassette was used; a stand-in that found none names the program in its place."""
+        if cassette.is_absolute():
+            self._state.used.append(cassette)
 
     def _settled(self, report: dict[str, Any]) -> Path:
         """The report's cassette, by the name that it has once it is in the library."""

@@ -39,6 +39,7 @@ class TestState:
     Attributes:
         runs: in the order in which they were started.
         used: the cassettes that were played or recorded.
+        spared: libraries of which it is not known what the test uses, as the real programs ran.
         notes: lines for the end of the test run (drift, stale recordings).
     """
 
@@ -47,6 +48,7 @@ class TestState:
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.used: list[Path] = []
+        self.spared: list[Path] = []
         self.notes: list[str] = []
         self._open: list[Run] = []
 

@@ -18,6 +18,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.visible import printable, visible
 from ptycassette.replay.cells import safe_cluster
 from ptycassette.timeline.match_entries import read_entries
@@ -25,27 +26,50 @@ from ptycassette.timeline.match_entries import read_entries
 __all__ = ["trace_object", "write_trace"]
 
 MAX_FRAMES = 300
+_UNSCRUBBED = frozenset({"cassette", "divergences", "notes", "errors"})
+"""What of a run's evidence is of this run, not of a recording: paths, what the driver typed."""
+_IGNORED = b"# What failed tests leave here is not for the repository.\n*\n"
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def trace_object(
     test: str, outcome: str, message: str, runs: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Everything that the three forms show.
+    """Everything that the three forms show, scrubbed: it is sent around, and lies in a work tree.
 
     Args:
         test: the test's id.
         outcome: ``passed`` or ``failed``.
         message: why it failed.
         runs: the evidence of each run; the recordings are added here.
+
+    Raises:
+        UsageError: the configuration of scrubbing is wrong.
     """
+    scrubber = process_scrubber()
+
+    def scrubbed(value: Any) -> Any:
+        return scrubber.value(value, channel="trace")
+
     return {
         "report": "ptycassette-trace",
         "version": 1,
         "test": test,
         "outcome": outcome,
-        "message": message,
-        "runs": [{**run, "recordings": list(_recordings(run))} for run in runs],
+        "message": scrubbed(message),
+        "runs": [
+            {
+                **{
+                    name: scrubbed(value) if name in _UNSCRUBBED else value
+                    for name, value in run.items()
+                },
+                "recordings": [
+                    {**recording, "cassette": scrubbed(recording["cassette"])}
+                    for recording in _recordings(run)
+                ],
+            }
+            for run in runs
+        ],
     }
 
 
@@ -85,8 +109,11 @@ def write_trace(place: Path, trace: dict[str, Any]) -> Path:
     """
     name = _UNSAFE.sub("_", trace["test"]).encode()[-200:].decode("utf-8", "ignore")
     directory = place / name.strip("_.")
+    new = not place.exists()
     with disk_errors("making the directory of the trace", directory):
         directory.mkdir(parents=True, exist_ok=True)
+    if new:
+        write_whole(place / ".gitignore", [_IGNORED])
     page = directory / "trace.html"
     for path, text in (
         (directory / "trace.json", json.dumps(trace, indent=1, ensure_ascii=True)),
@@ -120,7 +147,12 @@ def _recording_lines(recording: dict[str, Any]) -> Iterator[str]:
         yield f"| {entry['t_ms']} | {_code(entry['text'])} |"
     if recording["frames"]:
         yield from ("", "The last screen:")
-        yield from _fenced(visible(row) for row in recording["frames"][-1]["rows"])
+        yield from _fenced(visible(row) for row in _used(recording["frames"][-1]["rows"]))
+
+
+def _used(rows: list[str]) -> list[str]:
+    """The rows down to the last one with something in it."""
+    return rows[: max((number for number, row in enumerate(rows, 1) if row.strip()), default=0)]
 
 
 def _code(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.model import ExitStatus
-from ptycassette.model.visible import visible
+from ptycassette.model.visible import printable, visible
 from ptycassette.replay.divergence import Divergence, divergence_lines, divergence_object
 from ptycassette.replay.standin_decisions import Unplayed
 
@@ -69,19 +69,24 @@ def report_lines(report: StandinReport) -> Iterator[str]:
     yield f"stand-in for {visible(report.cassette)}: {report.result}"
     if report.argv:
         yield f"  started as: {visible(' '.join(report.argv))}"
-    if report.error:
-        yield f"  {visible(report.error)}"
+    if report.error:  # put together from parts that are escaped; its lines are meant
+        yield from (f"  {printable(line)}" for line in report.error.split("\n"))
     for found in report.divergences:
         yield from divergence_lines(found)
     left = report.unplayed
     if left:
         yield (
-            f"  never played: {left.inputs} inputs and {left.outputs} outputs "
-            f"({left.output_bytes} bytes), from seq {left.first_seq} on"
+            f"  never played: {_counted(left.inputs, 'input')} and "
+            f"{_counted(left.outputs, 'output')} ({_counted(left.output_bytes, 'byte')}), "
+            f"from seq {left.first_seq} on"
         )
     if report.early_eof:
         yield "  the driver closed the terminal before everything was written"
     if report.killed_by:
         yield f"  ended by signal {visible(report.killed_by)}, which was not recorded"
     for note in report.notes:
-        yield f"  note: {visible(note)}"
+        yield f"  note: {printable(note)}"  # parts of it are escaped already
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -33,6 +33,18 @@ class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
     normalisers: tuple[str, ...] = ()
 
     @property
+    def refusal(self) -> CheckOutcome | None:
+        """The one check that says why nothing could be checked.
+
+        Its group is ``usage`` (no scenario) or ``error`` (no recording), its name the error's;
+        a scenario may have groups of these names, too.
+        """
+        first = self.checks[0] if len(self.checks) == 1 else None
+        if first is None or first.passed or not first.name.endswith("Error"):
+            return None
+        return first if first.group in {"usage", "error"} else None
+
+    @property
     def passed(self) -> bool:
         """Whether every check passed."""
         return all(check.passed for check in self.checks)
@@ -107,12 +119,18 @@ def _binding(scenario: Scenario, evidence: Evidence) -> Iterator[CheckOutcome]:
 def outcome_lines(outcome: ScenarioOutcome) -> Iterator[str]:
     """The outcome for people, everything from outside made visible."""
     failures = outcome.failures
-    total = len(outcome.checks)
-    state = "passed" if outcome.passed else f"{len(failures)} of {total} failed"
-    yield f"{visible(outcome.scenario)}: {state} ({total} checks)"
+    total = f"{len(outcome.checks)} check{'s' if len(outcome.checks) != 1 else ''}"
+    refusal = outcome.refusal
+    if refusal is not None:
+        yield f"{visible(outcome.scenario)}: cannot be checked"
+        yield from (f"  {printable(line)}" for line in refusal.message.split("\n"))
+        return
+    state = f"passed ({total})" if outcome.passed else f"{len(failures)} of {total} failed"
+    yield f"{visible(outcome.scenario)}: {state}"
     for check in failures:
         where = f"{visible(check.group)}/{visible(check.name)}"
-        yield f"  FAILED {where} at {check.t_ms} ms: {printable(check.message)}"
+        when = "" if check.group == "binding" else f" at {check.t_ms} ms"
+        yield f"  FAILED {where}{when}: {printable(check.message)}"
         for row in check.screen:
             yield f"    | {visible(row)}"
     if outcome.normalisers:

@@ -34,8 +34,11 @@ _BATCH = 32768
 _AROUND = 48
 _BEFORE = 24
 _MOST_REMEMBERED = 1 << 20
+_MOST_KNOWN = 1 << 19
 _PART = 16384
 _BREAK = re.compile(b"\r\n")
+# Where it begins in a text; the number of the line that it is of, where it begins and ends in it.
+_Part = tuple[int, int, int, int]
 
 
 class OutputCells:
@@ -50,6 +53,8 @@ class OutputCells:
         self._held = bytearray()
         self._seen: set[tuple[str, ...]] = set()
         self._seen_length = 0
+        self._known: dict[tuple[tuple[str, bool], ...], list[tuple[str, list[_Part]]]] = {}
+        self._known_length = 0
         self.repeats = False
         self._new()
 
@@ -103,6 +108,7 @@ class OutputCells:
         """The terminal takes another size."""
         self._flush()
         self._trace.resize(size)
+        self._trace.unread()
         if self._length >= _BATCH:
             yield from self._take()
 
@@ -147,7 +153,10 @@ class OutputCells:
         before = rows[first - 1].text(cols) if first else ""
         after = rows[last].text(cols) if last < len(rows) else ""
         joins = [
-            row.wrapped or follows(above, text, self._width(rows, number - 1, above))
+            row.wrapped
+            or follows(
+                above, text, cols if above.isascii() else self._width(rows, number - 1, above)
+            )
             for number, (row, (above, text)) in enumerate(
                 zip(rows[first : last + 1], pairwise((before, *texts, after)), strict=False), first
             )
@@ -209,16 +218,35 @@ class OutputCells:
 
     def _add_joined(self, lines: Sequence[Line]) -> None:
         """Rows, those joined that belong together."""
-        for text, segments in joined_rows(lines):
-            if not text or text.isspace():
-                continue
-            for position, segment in segments:
+        for text, parts in self._joined(lines):
+            for position, number, start, end in parts:
                 self._starts.append(self._length + position)
-                self._segments.append(segment)
+                self._segments.append(Segment(lines[number].row, start, end))
             self._starts.append(self._length + len(text))
             self._segments.append(None)
             self._texts.append(text)
             self._length += len(text) + 1
+
+    def _joined(self, lines: Sequence[Line]) -> list[tuple[str, list[_Part]]]:
+        """What ``joined_rows`` gives, kept for when the same rows are painted again."""
+        key = tuple((line.text, line.row.wrapped) for line in lines)
+        joined = self._known.get(key)
+        if joined is None:
+            numbers = {id(line.row): number for number, line in enumerate(lines)}
+            joined = [
+                (
+                    text,
+                    [(at, numbers[id(part.row)], part.start, part.end) for at, part in segments],
+                )
+                for text, segments in joined_rows(lines)
+                if text and not text.isspace()
+            ]
+            self._known_length += sum(len(text) for text, _ in key)
+            if self._known_length > _MOST_KNOWN:
+                self._known.clear()
+                self._known_length = 0
+            self._known[key] = joined
+        return joined
 
     def _take(self) -> Iterator[ScreenView]:
         """The batch; rows in which nothing was found need not be searched again."""

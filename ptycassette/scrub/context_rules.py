@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
 
 __all__ = ["CONTEXT_RULES", "looks_like_a_value"]
@@ -18,25 +19,38 @@ __all__ = ["CONTEXT_RULES", "looks_like_a_value"]
 _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
-    r"process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
+    r"\.\*.*|process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%.*|"
     r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,}]*\Z")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
 _CAMEL_CASE = re.compile(r"(?:[A-Z]{2,5}|[a-z]*)(?:[A-Z][a-z]{2,})+[\]):;,}]*\Z")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
 _SHORTEST_RANDOM = 8
 _GENERATED = 16
 _TURNS = 0.42
+_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
+_CUT_SHORT = re.compile(r"[a-z]{0,9}(?:[-_][a-z]{1,9}\d{0,2}){0,3}[-_]?(?:\.{2,}|\xe2\x80\xa6)\Z")
+_PLACE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_IN_WORDS = 0.5
+_FOLDER = re.compile(r"[a-z]{3,}")
+_IN_FOLDERS = 0.55
+_AFTER = "/,;)'"
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
 
 def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
-    if len(text) < 6 or _WORDS.match(text) or not set(text) - set("x*.0-_ "):
+    if len(text) < 6 or _WORDS.match(text.rstrip(_AFTER)) or not set(text) - set("x*.0-_ "):
         return False
-    if text.isdigit() or "(" in text or _COLOUR.match(text) or _DOTTED.match(text):
+    if text.endswith("EXAMPLE") or "EXAMPLEKEY" in text or _CUT_SHORT.match(text) or _place(text):
+        return False
+    if text.isdigit() or "(" in text or _DOTTED.match(text):
+        return False
+    if _COLOUR.match(text) or _NUMBER.match(text):
         return False
     has_digit = any(char.isdigit() for char in text)
     mixed = text != text.lower() and text != text.upper() and not text.istitle()
@@ -49,6 +63,21 @@ def looks_like_a_value(text: str) -> bool:
     )
 
 
+def looks_generated(text: str) -> bool:
+    """Whether ``text`` has letters of both kinds and digits, and hardly any words."""
+    if not is_random(text) or _place(text) or text.islower() or text.isupper():
+        return False
+    in_words = sum(len(word) for word in _WORD.findall(text))
+    return sum(char.isdigit() for char in text) > 1 and in_words < _IN_WORDS * len(text)
+
+
+def _place(text: str) -> bool:
+    """Whether it is a path: words between slashes, which Base64 does not make."""
+    if not _PLACE.match(text):
+        return False
+    return sum(len(word) for word in _FOLDER.findall(text)) >= _IN_FOLDERS * len(text)
+
+
 def _turns(text: str) -> bool:
     """Whether capitals stand as in no name: there, each begins a word or the name has few."""
     if len(text) < _SHORTEST_RANDOM:
@@ -57,11 +86,19 @@ def _turns(text: str) -> bool:
 
 
 _NAMES = (
-    r"(?i:passwords?|passwd|pwd|passphrase|secret|token|[_-]key|api_?key|accesskey|privatekey|"
-    r"secretkey|accountkey|sessionkey|credentials?|auth|cookie)"
-    r"(?:[_-]?(?i:id|key|value|secret|token|base64|b64|hash)){0,2}\d{0,2}"
+    r"(?i:passwords?|passwd|pwd|passphrase|[_-]pass|sshpass|secret|token|[_-]key|api[_ ]?key|"
+    r"accesskey|access key|privatekey|secretkey|accountkey|sessionkey|credentials?|auth|cookie|psk|"
+    r"device_code|code_verifier)"
+    r"(?:[_-]?(?i:id|key|value|secret|token|base64|base|b64|hash|data)){0,2}\d{0,2}"
 )
-_ASSIGN = r"[\"'\\]{0,3}\s{0,4}(?:=>|:=|=|:)\s{0,4}[\"'\\]{0,3}"
+_ASSIGN = (
+    r"[\"'\\]{0,3}(?:\sis|\s\[[^\]\r\n]{0,40}\])?\s{0,4}(?:=>|:=|=|:)\s{0,4}"
+    r"[\"'\\]{0,3}(?:\[-|\{\+)?"  # and what git shows of a changed word
+)
+_GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
+
+# Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
+_NEXT_NAME = r"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]"
 
 CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(
@@ -74,9 +111,11 @@ CONTEXT_RULES: tuple[Rule, ...] = (
             "secret",
             "token",
             "apikey",
+            "api key",
             "_key",
             "-key",
             "accesskey",
+            "access key",
             "privatekey",
             "secretkey",
             "accountkey",
@@ -84,9 +123,16 @@ CONTEXT_RULES: tuple[Rule, ...] = (
             "credential",
             "auth",
             "cookie",
+            "psk",
+            "_pass",
+            "-pass",
+            "sshpass",
+            "device_code",
+            "code_verifier",
         ),
-        reach=640,
+        reach=700,
         edge=False,
+        until=_NEXT_NAME,
         accept=looks_like_a_value,
     ),
     Rule(
@@ -95,7 +141,53 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         anchors=("key=", 'key"=', "pat=", "psk=", "salt="),
         reach=560,
         edge=False,
+        until=_NEXT_NAME,
         accept=looks_like_a_value,
+    ),
+    Rule(  # in a table, on the next row, as an argument
+        name="named-value",
+        pattern=r"(?i:[_-]key|token|secret|passwords?|passwd|api[_ ]?key|access key)[\"']?"
+        rf"\s{{0,30}}(?:\||:|\xe2\x94\x82)?\s{{1,30}}[\"']?(?P<s>{_GENERATED_TEXT})",
+        anchors=("_key", "-key", "token", "secret", "passw", "apikey", "api key", "access key"),
+        reach=600,
+        edge=False,
+        accept=looks_generated,
+    ),
+    Rule(
+        name="kubernetes-variable",
+        pattern=r"name:\s{0,4}[\"']?\w{0,64}(?:PASSWORD|PASSWD|TOKEN|SECRET|KEY)[\"']?\s{1,80}"
+        r"value:\s{0,4}[\"']?(?P<s>[^\s\"'`,;<>]{6,512})",
+        anchors=("name:",),
+        reach=700,
+        edge=False,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="xml-secret",
+        pattern=r"<(?i:password|passwd|token|secret|api-?key|access-?token|client-?secret)>"
+        r"(?P<s>[^<\s]{6,512})</",
+        anchors=("<passw", "<token", "<secret", "<api", "<access", "<client"),
+        edge=False,
+        reach=560,
+        accept=looks_like_a_value,
+    ),
+    Rule(
+        name="password-argument",
+        pattern=r"(?:sshpass|docker login[^\r\n]{0,120}|mysql[^\r\n]{0,120})\s-p\s?[\"']?"
+        r"(?P<s>[^\s\"'`]{6,256})",
+        anchors=("sshpass", "docker login", "mysql"),
+        edge=False,
+        accept=lambda text: looks_like_a_value(text) and any(c.isdigit() for c in text),
+    ),
+    Rule(  # what a command prints that is there to print a secret
+        name="printed-secret",
+        pattern=r"(?:auth token|print-(?:access|identity)-token|op read [^\r\n]{1,100}|"
+        r"pass show[^\r\n]{1,80}|echo \$\w{0,40}(?:TOKEN|KEY|SECRET|PASSWORD)\w{0,20}|"
+        rf"cat [^\r\n]{{0,80}}(?:token|secret)s?)[\"']?\s{{1,6}}(?P<s>{_GENERATED_TEXT})",
+        anchors=("auth token", "print-", "op read", "pass show", "echo $", "cat "),
+        reach=700,
+        edge=False,
+        accept=looks_generated,
     ),
     Rule(
         name="bearer",
@@ -146,7 +238,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="cookie-header",
-        pattern=r"(?i:(?:set-)?cookie)\s{0,2}:\s{0,2}(?P<s>[A-Za-z0-9_.-]{1,64}=[^\r\n\"']{8,2048})",
+        pattern=r"(?i:(?:set-)?cookie)\s{0,2}:\s{0,2}(?P<s>[A-Za-z0-9_.-]{1,64}=[^\r\n\"'\\|]{8,2048})",
         anchors=("cookie",),
         reach=2200,
         edge=False,
@@ -195,11 +287,16 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         pattern=r"password\s{1,3}(?P<s>[^\s\"'`,;<>()]{6,256})",
         anchors=("password",),
         placeholder="<password>",
-        accept=lambda text: looks_like_a_value(text) and any(c.isdigit() for c in text),
+        accept=lambda text: (
+            looks_like_a_value(text)
+            and any(c.isdigit() for c in text)
+            and not _VERSION.match(text)
+            and not text.startswith("\\")
+        ),
     ),
     Rule(
         name="command-line-password",
-        pattern=r"--(?:password|token|api-key|secret|auth-token|access-token|pass)(?:=|\s{1,2})[\"']?"
+        pattern=r"--(?:password|passphrase|token|api-key|secret|auth-token|access-token|pass)(?:=|\s{1,2}|[\"'],\s{0,2})[\"']?"
         r"(?P<s>[^\s\"'`]{6,512})",
         anchors=(
             "--password",
@@ -216,7 +313,10 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="curl-user",
-        pattern=r"(?:-u|--user)(?:=|\s{0,2})[\"']?[A-Za-z0-9_.@+-]{1,128}:(?P<s>[^\s\"'`:][^\s\"'`]{3,255})",
+        # What is an option's own name (--user-agent:, --base-url:) and URLs are no users.
+        pattern=r"(?:(?<![A-Za-z0-9_-])-u(?:=|\s{0,2})|-u\s{1,2}|"
+        r"--user(?:=|\s{1,2}|(?!s?[:=_]|name|agent|data|id)))"
+        r"[\"']?[A-Za-z0-9_.@+][A-Za-z0-9_.@+-]{0,127}:(?!//)(?P<s>[^\s\"'`:][^\s\"'`]{3,255})",
         anchors=("-u", "--user"),
         edge=False,
         placeholder="<password>",

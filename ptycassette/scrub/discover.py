@@ -41,6 +41,10 @@ _PUBLIC_NAME = re.compile(
 _MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
 _PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_FIRST_FOLDER = re.compile(r"/?[a-z]{3,10}/")
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_IN_WORDS = 0.55
 _HOSTS = ("HOSTNAME", "HOST", "COMPUTERNAME", "NAME")
 _USERS = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
 _MAILS = ("EMAIL", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "DEBEMAIL")
@@ -115,12 +119,22 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
     if rule is not None:
         pieces = True if rule.public else None
         yield KnownValue(value, rule.name, rule.placeholder, rule.public, pieces=pieces)
-    elif secret_name(name) and not _PATHLIKE.match(value) and not value.isdigit():
+    elif secret_name(name) and not _is_path(value) and not value.isdigit():
         yield from _lines(value, "environment", "<secret>")
     elif _MODEL_NAME.search(name):
         return  # claude-sonnet-4-5 looks random, and is on every screen of the CLI that it names
-    elif is_random(value) and not _PATHLIKE.match(value) and " " not in value and len(value) >= 16:
+    elif is_random(value) and not _is_path(value) and " " not in value and len(value) >= 16:
         yield KnownValue(value, "environment", "<secret>")
+
+
+def _is_path(value: str) -> bool:
+    """Whether ``value`` names a place. Base64 has slashes too, and no words between them."""
+    if not _PATHLIKE.match(value):
+        return False
+    if not _BASE64.fullmatch(value):
+        return True
+    words = sum(len(word) for word in _WORD.findall(value))
+    return words >= _IN_WORDS * len(value) or bool(_FIRST_FOLDER.match(value))
 
 
 def _shape(value: str, rules: RuleSet) -> Rule | None:

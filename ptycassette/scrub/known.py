@@ -156,26 +156,28 @@ class KnownValues:
         if self._squeezed_finder is None:
             # The longest first, so that positions and numbers order hits as they are wanted.
             self._squeezed_keys = tuple(sorted(self._windows, key=len, reverse=True))
+            self._squeezed_lengths = tuple(map(len, self._squeezed_keys))
             self._squeezed_finder = literal_finder(self._squeezed_keys, fast=self._fast)
         hits: list[Hit] = []
+        lengths = self._squeezed_lengths
+        floor = 0
         for at_window, index in self._squeezed_finder.find(text):
-            start = at_window
-            window = self._squeezed_keys[index]
-            end = start + len(window)
-            if hits and end <= hits[-1].end:
+            end = at_window + lengths[index]
+            if end <= floor:
                 continue
-            value, whole, at = self._windows[window]
+            start = at_window
+            value, whole, at = self._windows[self._squeezed_keys[index]]
             while (
                 end < len(text)
                 and at + (end - start) < len(whole)
                 and (text[end] == whole[at + end - start])
             ):
                 end += 1
-            floor = hits[-1].end if hits else 0
             while start > floor and at > 0 and text[start - 1] == whole[at - 1]:
                 start -= 1
                 at -= 1
             hits.append(Hit(max(start, floor), end, value))
+            floor = end
         return hits
 
     def in_plain(self, text: str) -> list[Hit]:

@@ -39,7 +39,9 @@ class _AhoCorasick:
         self._automaton = automaton
 
     def find(self, text: str) -> list[tuple[int, int]]:
-        return sorted((end - back, index) for end, (back, index) in self._automaton.iter(text))
+        found = [(end - back, index) for end, (back, index) in self._automaton.iter(text)]
+        found.sort()
+        return found
 
 
 class _PlainPython:

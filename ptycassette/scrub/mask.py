@@ -22,6 +22,7 @@ ESCAPED = "escaped"
 NUMBERS = "numbers"
 VOLATILE = "volatile"
 
+_SOFT_HYPHEN = "\u00ad"
 # A character for each (bytes in UTF-8, cells): of as many bytes, of as many cells.
 _SAME = {
     (2, 1): "\u00b7",
@@ -44,6 +45,7 @@ _NUMBERED = {"u": "\\u0078", "x": "\\x78"}
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx
+_ASCII = dict.fromkeys(range(ord("!"), ord("~") + 1), "x")
 _VOLATILE = str.maketrans(
     {
         **dict.fromkeys("0123456789", "0"),
@@ -111,7 +113,7 @@ def _escape(match: re.Match[str]) -> str:
 def _characters(text: str) -> str:
     """Plain text."""
     if text.isascii():
-        return "".join("x" if "!" <= char <= "~" else char for char in text)
+        return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
     return "".join(map(_character, chars)).encode("utf-8", "surrogateescape").decode("latin-1")
 
@@ -122,4 +124,6 @@ def _character(char: str) -> str:
         return "x" if char >= "!" else char
     if "\ud800" <= char <= "\udfff":
         return char  # a byte that is no text: nothing is painted for it alone
+    if char == _SOFT_HYPHEN or "\u2500" <= char <= "\u257f":
+        return char  # a cell for wcwidth, and none for terminals; a border, which says nothing
     return _SAME.get((len(char.encode()), wcwidth(char)), char)

@@ -15,26 +15,30 @@ from ptycassette.scrub.views import PiecewiseView, View
 
 __all__ = ["PrintedView", "printed_views"]
 
-# ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E.
-_MOVING = r"\x1b\[[\x20-\x3f]*[A-LPSTXZ`a-gr-uhl@]"
+# ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
+# of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
+_CSI = r"(?:\x1b\[|\xc2\x9b)"
+_INSIDE = r"[\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]"
+_MOVING = rf"{_CSI}[\x20-\x3f]*[A-LPSTXZ`a-gr-uhl@]|\x1b[DEMc]"
 _COLOUR = r"\x1b\[[0-9;:]*m"
 _REST = (
-    r"\x1b\[[\x20-\x3f]*[\x40-\x7e]"  # the rest of CSI: SGR, modes, reports
-    r"|\x1b[\x20-\x2f]+[\x30-\x7e]"  # charsets
-    r"|\x1b[78=>\\]"  # save, restore, keypad modes, string terminator
+    rf"{_CSI}(?:[\x20-\x3f]|{_INSIDE})*[\x40-\x7e]?"  # the rest of CSI: SGR, modes, and torn ones
+    r"|\x1b[\x20-\x2f]+[\x30-\x7e]?"  # charsets
+    r"|\x1b[0-OQ-WYZ\\`-~]"  # save, restore, keypad modes, string terminator
     r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
 )
-# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is part of it.
-_BODY = r"[^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\)?"
-_HEAD = r"(?:\x1bP[0-?]*[ -/]*[@-~]|\x1b[\]PX^_])"
+# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
+_BODY = r"[^\x07\x1b\x18\x1a]*"
+_END = r"(?:\x07|\x1b\\)?"
+_HEAD = r"(?:\x1bP(?:[0-?]*[ -/]*[@-~])?|\x1b[\]X^_])"
 _STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
-_TOKEN = re.compile(rf"{_STEER}|{_HEAD}{_BODY}|(?P<quiet>{_REST}|\x1b)")
+_TOKEN = re.compile(rf"{_STEER}|{_HEAD}{_BODY}{_END}|(?P<quiet>{_REST}|\x1b)")
 
 # The same in three steps without a look at each token. The mark, which steers nothing and
 # ends a string, keeps apart what stood before and behind a colour.
 _MARK = "\x18"
 _COLOURS = re.compile(_COLOUR)
-_BREAKING = re.compile(rf"{_STEER}|{_HEAD}{_BODY}")
+_BREAKING = re.compile(rf"{_STEER}|{_HEAD}{_BODY}{_END}")
 _SILENT = re.compile(rf"{_REST}|\x1b")
 _STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
 

@@ -94,7 +94,6 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
             "glffct-",
         )
     ),
-    *(("aws-access-key-id", prefix, "[A-Z2-7]{16}") for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")),
     ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{40,}={0,2}"),
     ("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=_-]{30,}"),
     *(
@@ -119,6 +118,8 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("huggingface-token", "api_org_", f"{_A}{{30,}}"),
     ("npm-token", "npm_", f"{_A}{{30,}}"),
     ("pypi-token", "pypi-AgE", f"{_W}{{30,}}"),
+    ("crates-token", "cio", f"{_A}{{32}}"),
+    ("elevenlabs-key", "sk_", f"{_H}{{48}}"),
     ("groq-key", "gsk_", f"{_A}{{40,}}"),
     ("xai-key", "xai-", f"{_W}{{40,}}"),
     ("perplexity-key", "pplx-", f"{_A}{{32,}}"),
@@ -148,7 +149,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
     ("twilio-key", "SK", "[0-9a-f]{32}"),
     ("twilio-sid", "AC", "[0-9a-f]{32}"),
-    ("mailgun-key", "key-", "[0-9a-f]{32}"),
+    ("mailgun-key", "key-", "[0-9a-f]{32}(?![0-9a-f])"),
     *(("shopify-token", f"shp{kind}_", f"{_H}{{32}}") for kind in ("at", "ca", "pa", "ss")),
     ("square-token", "sq0atp-", f"{_W}{{22,}}"),
     ("square-secret", "sq0csp-", f"{_W}{{40,}}"),
@@ -222,6 +223,17 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
 )
 
 _UNANCHORED_PREFIX = (
+    *(
+        Rule(  # the documentation's own ends in EXAMPLE
+            name="aws-access-key-id",
+            pattern=f"{prefix}[A-Z2-7]{{16}}",
+            anchors=(prefix.lower(),),
+            placeholder="<aws-access-key-id>",
+            public=4,
+            accept=lambda text: not text.endswith("EXAMPLE"),
+        )
+        for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")
+    ),
     Rule(  # of two forms, one of them with dots; "highs_bindings.cpython-311..." is none
         name="github-token",
         pattern="ghs_[A-Za-z0-9._-]{30,}",

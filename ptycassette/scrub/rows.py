@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
@@ -40,18 +40,25 @@ _BORDERS = frozenset(
 )
 _EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _INNER = re.compile(rf"[^\s{_BORDER}]")
-_LAST_WORD = re.compile(r"[!-~]+\Z")
+_NEAR_MARGIN = 8
+_LONG = _NEAR_MARGIN + 1
+_LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
-_NEAR_MARGIN = 8
 _BORDER_MARGIN = 3
 _MOST_CHAINED = 24
 _MOST_ALONE = 3
 _MOST_BEGUN = 3
 _FULL = 32
+_MIXING = re.compile("[0-9A-Z]")  # one of these is in what is mixed
 _RANDOM_LENGTH = 16
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
+# Text in the first pane: before a border with something behind it.
+_FIRST_PANE = re.compile(
+    r"[ \u2502\u2503\u2551|]*(?P<text>[!-{}~]+(?: [!-{}~]+)*) *[\u2502\u2503\u2551|] *[!-{}~]"
+)
+_PANES = frozenset("\u2502\u2503\u2551|")
 
 
 class RowCopy(msgspec.Struct, frozen=True):
@@ -69,6 +76,8 @@ class RowCopy(msgspec.Struct, frozen=True):
     def sources(self) -> list[int]:
         """For each canonical character of the row its offset in the output, or -1."""
         if isinstance(self.chars, str):
+            if tuple not in set(map(type, self.origins)):
+                return [-1 if origin is None else origin for origin in self.origins]  # type: ignore[misc]
             return [
                 origin if isinstance(origin, int) else origin[0] if origin else -1
                 for origin in self.origins
@@ -144,6 +153,13 @@ class ScreenView(View):
 
 def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
     """(position, length, offset) of runs of consecutive offsets."""
+    if (
+        sources
+        and sources[0] >= 0
+        and sources == list(range(sources[0], sources[0] + len(sources)))
+    ):
+        yield at, len(sources), sources[0]
+        return
     start = 0
     for index in range(1, len(sources) + 1):
         if index == len(sources) or sources[index] != sources[index - 1] + 1 or sources[index] < 1:
@@ -160,14 +176,16 @@ class Line:
         text: all of its text, as wide as the screen.
     """
 
-    __slots__ = ("end", "left", "margin", "row", "text")
+    __slots__ = ("end", "left", "margin", "row", "shown", "text")
 
     def __init__(self, row: Traced, text: str) -> None:
         self.row = row
         self.text = text
         self.margin = len(text)
-        self.left = len(text) - len(text.lstrip(_EDGE))
-        shown = text.rstrip()
+        self.left = 0
+        if not "!" <= text[:1] <= "~" or text[0] in _BORDERS:
+            self.left = len(text) - len(text.lstrip(_EDGE))
+        self.shown = shown = text.rstrip()
         if shown and shown[-1] in _BORDERS:
             self.margin = len(shown) - 2
             shown = shown[:-1].rstrip()
@@ -179,7 +197,7 @@ def line_of(row: RowCopy) -> Line:
     return Line(row, "".join(row.chars).replace(BLANK, " "))
 
 
-def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment]]]]:
     """Logical lines of consecutive rows: (canonical text, positions and segments)."""
     builder = _Builder()
     for number, line in enumerate(lines):
@@ -215,7 +233,7 @@ def _glued(before: Line, line: Line) -> bool:
     return " " in shown or len(shown) < _FULL
 
 
-def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Segment | None]]]:
+def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Segment]]]:
     """A row that may begin a line of its own, and what it may be continued by."""
     builder = _Builder()
     builder.add(lines[number], lines[number].left, lines[number].end)
@@ -235,7 +253,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._segments: list[tuple[int, Segment | None]] = []
+        self._segments: list[tuple[int, Segment]] = []
         self._length = 0
 
     def add(self, line: Line, start: int, end: int) -> None:
@@ -249,7 +267,7 @@ class _Builder:
         self._parts.append(text)
         self._length += len(text)
 
-    def take(self) -> tuple[str, list[tuple[int, Segment | None]]]:
+    def take(self) -> tuple[str, list[tuple[int, Segment]]]:
         """What was put together, and begin anew."""
         result = "".join(self._parts), self._segments
         self._parts, self._segments, self._length = [], [], 0
@@ -291,38 +309,51 @@ def _extent(text: str) -> tuple[int, int]:
 def chained(texts: Sequence[str]) -> Iterator[int]:
     """Numbers of the rows with a token that may go on in the same columns of the row below."""
     for number, (text, below) in enumerate(pairwise(texts)):
-        if below and any(_goes_on(below, start, end) for start, end in _columns(text, 1)):
-            yield number
+        if not _MIXING.search(below):
+            continue
+        for start, end in _columns(text):
+            if _goes_on(below, start, end):
+                yield number
+                break
 
 
-def _columns(text: str, first: int) -> Iterator[tuple[int, int]]:
-    """Where in a row, from ``first`` on, something stands that the row below may go on with."""
-    for match in _TOKEN.finditer(text, first):
-        yield match.span()
+@lru_cache(maxsize=2048)
+def _columns(text: str) -> Collection[tuple[int, int]]:
+    """Where in a (right-trimmed) row something stands that the row below may go on with.
+
+    Of what begins with the row only what has something beside it.
+    """
+    spans = [match.span() for match in _TOKEN.finditer(text, 1)]
     if "  " in text or not text.isascii() or "|" in text:
-        for match in _PANE.finditer(text, first - 1):
-            yield match.span("text")
+        spans += [match.span("text") for match in _PANE.finditer(text)]
+        if not _PANES.isdisjoint(text):
+            first = _FIRST_PANE.match(text)
+            spans += [] if first is None else [first.span("text")]
+    return dict.fromkeys(spans) if len(spans) > 1 else spans
 
 
 def _goes_on(below: str, start: int, end: int) -> re.Match[str] | None:
     """The word that stands below a stretch and goes on with it."""
     part = _FIRST_WORD.match(below, start, end)
-    if part is None or _INNER.match(below, start - 1) or not _mixed(part.group()):
+    touched = start > 0 and _INNER.match(below, start - 1)
+    if part is None or touched or not _mixed(part.group()):
         return None
     return part
 
 
 def continues(before: Line, line: Line) -> bool:
     """Whether a program seems to have broken a token between these rows."""
-    if before.end <= before.left or line.end <= line.left:
+    end, left = before.end, line.left
+    if end <= before.left or line.end <= left:
         return False
-    last = _LAST_WORD.search(before.text, before.left, before.end)
-    first = _FIRST_WORD.match(line.text, line.left, line.end)
-    if last is None or first is None:
+    if not ("!" <= before.text[end - 1] <= "~" and "!" <= line.text[left] <= "~"):
         return False
-    if before.end >= before.margin - 1 or before.end >= len(before.text) - _NEAR_MARGIN:
+    if end >= before.margin - 1 or end >= len(before.text) - _NEAR_MARGIN:
         return True
-    return before.end >= line.end and len(last.group()) > _NEAR_MARGIN and _mixed(first.group())
+    if end < line.end or not _LONG_WORD.match(before.text, max(before.left, end - _LONG), end):
+        return False
+    first = _FIRST_WORD.match(line.text, left, line.end)
+    return first is not None and _mixed(first.group())
 
 
 def _mixed(word: str) -> bool:
@@ -340,12 +371,14 @@ def _mixed(word: str) -> bool:
     )
 
 
-def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment | None]]]]:
+def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment]]]]:
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
-        for start, end in dict.fromkeys(_columns(line.text, 1)):
-            if start <= line.left:
+        if not _MIXING.search(lines[number + 1].shown):
+            continue
+        for start, end in _columns(line.shown):
+            if start <= line.left and line.text[end : line.end].lstrip()[:1] not in _PANES:
                 continue  # joined as a line already
             ends = reached.setdefault(start, [])
             if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:

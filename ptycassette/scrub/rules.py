@@ -40,6 +40,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         edge: letters, digits and ``_`` may not touch the match on the left.
         learn: a match is a value to remove wherever it, or a piece of it, occurs.
         public: how much of the match's beginning is no secret.
+        until: a pattern that ends what would be scrubbed, where rows were joined.
         accept: a last look at what would be scrubbed; False lets it stand.
     """
 
@@ -53,6 +54,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     edge: bool = True
     learn: bool = True
     public: int = 0
+    until: str = ""
     accept: Callable[[str], bool] | None = None
 
 
@@ -102,10 +104,7 @@ class _Anchored:
         edge = rule.edge and not (loose and rule.public >= _LONG_PREFIX)
         if edge and _touches(text, match.start()):
             return None
-        start, end = match.span(self._group)
-        if end <= start or (rule.accept and not rule.accept(text[start:end])):
-            return None
-        return Found(start, end, rule)
+        return _value(rule, text, *match.span(self._group))
 
 
 class _Everywhere:
@@ -119,12 +118,22 @@ class _Everywhere:
     def find(self, text: str) -> list[Found]:
         """All matches."""
         rule = self.rule
-        return [
-            Found(start, end, rule)
+        found = [
+            _value(rule, text, start, end)
             for first, start, end in self._pattern.matches(text, group=self._group)
             if not (rule.edge and _touches(text, first))
-            and not (rule.accept and not rule.accept(text[start:end]))
         ]
+        return [hit for hit in found if hit is not None]
+
+
+def _value(rule: Rule, text: str, start: int, end: int) -> Found | None:
+    """What a match takes. No value goes on behind ESC: there a key or a sequence begins."""
+    over = re.search(f"\x1b|{rule.until}" if rule.until else "\x1b", text[start:end])
+    if over is not None:
+        end = start + over.start()
+    if end <= start or (rule.accept and not rule.accept(text[start:end])):
+        return None
+    return Found(start, end, rule)
 
 
 def _touches(text: str, start: int) -> bool:

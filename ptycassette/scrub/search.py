@@ -112,6 +112,10 @@ class Searcher:
         if hits:
             spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
             for hit, parts in zip(hits, spans, strict=True):
+                if to_source is _same:
+                    stretches = tuple(_over_blanks(parts, text))
+                    yield Match(stretches, TEXT, hit.value.rule, hit.value.placeholder)
+                    continue
                 for group in _alike(_over_blanks(parts, text), form_at):
                     sources = tuple(chain.from_iterable(to_source(*part) for part in group))
                     form = form_at(group[0][0])
@@ -136,7 +140,8 @@ class Searcher:
         if _BEGINS_MASKED.match(value, found.rule.public) or _PLACEHOLDER.match(value):
             return False
         rest = _MASKED.sub("", value)
-        return rest == value or len(rest) >= _LEFT_OVER
+        # The dashes are those of an END line that is not whole yet.
+        return rest == value or len(squeeze(rest).strip("-")) >= _LEFT_OVER
 
     def _begins_learnt(self, value: str) -> bool:
         """Whether ``value`` is one that is learnt already, and a word that only stood behind it.

@@ -9,7 +9,7 @@ one block of each channel, the values and the patches, never the session.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -102,6 +102,15 @@ class SessionScrubber:
             )
         )
         self._know(identity_values(meta))
+        self._know_argv(meta.argv)
+
+    def _know_argv(self, argv: Sequence[str]) -> None:
+        """Learn from arguments, each also behind the option before it."""
+        behind = (f"{one} {word}" for one, word in pairwise(argv) if one.startswith("-"))
+        for text in (*argv, *behind):
+            for _ in self._searcher.search(canonical(text)):
+                pass
+        self._searcher.adopt()
 
     def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.Scrubber.events``."""
@@ -292,7 +301,7 @@ class _Found:
         has anything to tell.
         """
         printed, rest = self._printed.again(), self._trail.again()
-        until = max((-1 if at is None else at for at in (printed, rest)))
+        until = max(-1 if at is None else at for at in (printed, rest))
         if until < 0:
             return
         channels = _Channels.of(meta)
@@ -384,16 +393,34 @@ class _Found:
         for view in views:
             searched: list[str] = []
             self._searcher.searched = searched if by_rules else None
-            self._search_view(channel, patches, view, by_rules=by_rules)
+            done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
+            self._search_view(channel, patches, view, done, by_rules=by_rules)
             self._searcher.searched = None
             if by_rules and self._adopt():
-                self._search_view(channel, patches, view, by_rules=False)
+                self._search_view(channel, patches, view, done, by_rules=False)
             trail.add(self._number, searched)
 
-    def _search_view(self, channel: str, patches: Patches, view: View, *, by_rules: bool) -> None:
+    def _search_view(
+        self,
+        channel: str,
+        patches: Patches,
+        view: View,
+        done: set[tuple[tuple[tuple[int, int], ...], str]],
+        *,
+        by_rules: bool,
+    ) -> None:
+        """Search one view. ``done`` is what was found in it before, in which form."""
         for match in self._searcher.search(view.text, by_rules=by_rules):
             view.found = True
-            if self._take(view, match, patches, channel):
+            what = match.stretches, match.form
+            if what in done:
+                continue
+            done.add(what)
+            if not self._take(view, match, patches, channel):
+                continue
+            if not self.tally.explains:
+                self.tally.count(channel, match.rule)
+            else:
                 start, end = match.stretches[0]
                 self.tally.count(
                     channel,

@@ -34,6 +34,11 @@ class Tally:
         self.channels: dict[str, dict[str, int]] = {}
         self.replacements: list[Replacement] = []
 
+    @property
+    def explains(self) -> bool:
+        """Whether there is room to say where the next hit is."""
+        return len(self.replacements) < _MOST_EXPLAINED
+
     def count(
         self,
         channel: str,
@@ -44,7 +49,7 @@ class Tally:
         length: int | None = None,
     ) -> None:
         """One more hit."""
-        if len(self.replacements) < _MOST_EXPLAINED:
+        if self.explains:
             self.replacements.append(Replacement(channel, rule, form, offset, length))
         rules = self.channels.setdefault(channel, {})
         rules[rule] = rules.get(rule, 0) + 1

@@ -57,7 +57,14 @@ class _Starts(Sequence[int]):
 
     def __getitem__(self, index: int | slice) -> int | Sequence[int]:
         if isinstance(index, slice):
-            return self._several(index.start, index.stop)
+            start, stop = index.start, index.stop
+            run = bisect_right(self._firsts, start)
+            if (not run or start >= self._ends[run - 1]) and (
+                run == len(self._firsts) or stop <= self._firsts[run]
+            ):
+                first = self._base + start + self._shifts[run]
+                return range(first, first + stop - start)
+            return self._several(start, stop)
         run = bisect_right(self._firsts, index)
         if run and index < self._ends[run - 1]:
             inside = self._text[self._firsts[run - 1] : index]
@@ -206,7 +213,7 @@ class _Terminal(TracedTerminal):
         row = buf.rows[buf.y]
         if end <= cols and row.chars[x] and (end == len(row.chars) or row.chars[end]):
             # What nearly all text is: it fits in the row and cuts no wide character.
-            if row.view is None:
+            if row.view is None and self._last != (row, x):
                 self._look(total)
             row.chars[x:end] = data
             row.styles[x:end] = [self.pen.style] * total
@@ -399,6 +406,13 @@ class FastTrace(TracedEmulator):
         offset = self._tracing.offset
         self.terminal.skip(data, offset)
         self.go_to(offset + len(data))
+
+    def unread(self) -> None:
+        """Count nothing on the screens as read: rows have other neighbours now."""
+        terminal = self.terminal
+        for buf in (terminal.main, terminal.alt):
+            for row in buf.rows if buf is not None else ():
+                row.view = None
 
     def read(self) -> None:
         """Count everything on screen as read."""

@@ -29,13 +29,14 @@ from ptycassette.model import (
 )
 from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.told import KeysTold, LinesTold, Told
 from ptycassette.scrub.typed import typed_view
 
-__all__ = ["Verification"]
+__all__ = ["Texts", "Verification"]
 
 _MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]")
 _SEQUENCE = re.compile(
@@ -47,6 +48,11 @@ _TAIL = 2048
 _AROUND = 3
 _BY_CHANCE = 12
 _MOST_REMEMBERED = 1 << 20
+_MOST_GROUPS = 512
+
+
+class Texts(Noted, frozen=True):
+    """Texts of a cassette that are no event (a frame, the manifest): each is looked at alone."""
 
 
 class _Batch:
@@ -100,7 +106,7 @@ class Verification:
         """The findings; empty when nothing is left."""
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
-        lines, told = LinesTold(), KeysTold()
+        lines, told, deltas = LinesTold(), KeysTold(), Deltas()
         for event in source():
             match event:
                 case Output(t_us, data):
@@ -108,14 +114,16 @@ class Verification:
                     self._told("output", lines.feed(data, t_us))
                     for text in screen.feed(data):
                         shown.add(text, t_us)
-                case Resized(_, size):
-                    screen.resize(size)
+                case Resized(t_us, size):
+                    shown.add(screen.resize(size), t_us)
                 case Typed(t_us, data):
                     keys.add(data.decode("latin-1"), t_us)
                     self._told("input", told.feed(data, event.key, t_us))
                     self._batch("input", keys, full=True)
                 case Noted(t_us, payload):
                     self._strings("service-events", payload, t_us)
+                    if not isinstance(event, Texts):
+                        self._messages(deltas.add(payload, t_us))
                 case Probed() | Finished():
                     self._strings("final", msgspec.to_builtins(event), event.t_us)
                 case _:
@@ -127,6 +135,7 @@ class Verification:
         self._batch("input", keys, last=True)
         self._told("output", lines.rest())
         self._told("input", told.rest())
+        self._messages(deltas.rest())
         return tuple(self._lines())
 
     def look(self, text: str, channel: str, *, t_us: int = 0) -> None:
@@ -162,6 +171,14 @@ class Verification:
     def _strings(self, channel: str, value: Any, t_us: int) -> None:
         for _, text in strings_of(value):
             self.look(text, channel, t_us=t_us)
+
+    def _messages(self, messages: Iterable[Message]) -> None:
+        """Search what came in several events."""
+        for message in messages:
+            for match in self._searcher.search(message.text()):
+                start, end = match.stretches[0][0], match.stretches[-1][1]
+                if message.several(start, end) and not _by_chance(match):
+                    self._note("service-events", match.rule, message.t_us(start))
 
     def _note(self, channel: str, rule: str, t_us: int) -> None:
         first, number = self._found.get((channel, rule), (t_us, 0))
@@ -222,6 +239,7 @@ class _Shown:
         self._rows: Sequence[str] = ()
         self._seen: set[tuple[str, ...]] = set()
         self._seen_length = 0
+        self._groups: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def feed(self, data: bytes) -> Iterator[str]:
         """Rows that changed after every few hundred bytes, and their neighbours."""
@@ -232,11 +250,13 @@ class _Shown:
             if text:
                 yield text
 
-    def resize(self, size: Size) -> None:
-        """The terminal takes another size."""
+    def resize(self, size: Size) -> str:
+        """The terminal takes another size: rows part, come together and come back."""
         self._screen.resize(size)
         self._cols = size.cols
+        self._groups.clear()
         self._rows = self._read()
+        return self._changed((), self._rows)
 
     def _read(self) -> Sequence[str]:
         if isinstance(self._screen, PyteEmulator):
@@ -244,14 +264,19 @@ class _Shown:
         return self._screen.snapshot().rows
 
     def _changed(self, before: Sequence[str], after: Sequence[str]) -> str:
+        came = _scrolled(before, after)
+        stood = before[came:]
         differ = [
             number
             for number, row in enumerate(after)
-            if number >= len(before) or before[number] != row
+            if number >= len(stood) or stood[number] != row
         ]
         if not differ:
             return ""
-        rows = tuple(after[max(0, differ[0] - _AROUND) : differ[-1] + 1 + _AROUND])
+        first, last = max(0, differ[0] - _AROUND), differ[-1]
+        while came and first and follows(after[first - 1], after[first], self._cols):
+            first -= 1
+        rows = tuple(after[first : last + 1 + _AROUND])
         if rows in self._seen:
             return ""
         self._seen_length += sum(map(len, rows))
@@ -268,11 +293,26 @@ class _Shown:
             if number < len(rows) and follows(rows[number - 1], rows[number], self._cols):
                 continue
             if number - first > 1:
-                lines = [
-                    line_of(RowCopy(row.ljust(self._cols), (), wrapped=False))
-                    for row in rows[first:number]
-                ]
-                for text, segments in joined_rows(lines):
-                    if len(segments) > 1:
-                        yield text
+                yield from self._group(tuple(rows[first:number]))
             first = number
+
+    def _group(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The texts that rows give when they are joined; most groups stay for some pictures."""
+        texts = self._groups.get(rows)
+        if texts is None:
+            lines = [line_of(RowCopy(row.ljust(self._cols), (), wrapped=False)) for row in rows]
+            texts = tuple(text for text, segments in joined_rows(lines) if len(segments) > 1)
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            self._groups[rows] = texts
+        return texts
+
+
+def _scrolled(before: Sequence[str], after: Sequence[str]) -> int:
+    """By how many rows the top of the screen seems to have moved up; 0 when it did not."""
+    if before[:1] == after[:1]:
+        return 0
+    for came in range(1, min(len(before), len(after)) - 1):
+        if before[came] == after[0] and before[came + 1] == after[1]:
+            return came
+    return 0

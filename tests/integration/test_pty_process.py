@@ -370,6 +370,63 @@ def test_a_killed_supervisor_leaves_nobody_either(mark: str) -> None:
         assert gone(mark, 2)
 
 
+EARLY = """
+import contextlib, os, signal, socket
+from ptycassette.host.pty import supervisor
+
+mine, theirs = socket.socketpair()
+reading, writing = os.pipe()
+program = os.fork()
+if not program:
+    os.read(reading, 1)
+    os._exit(7)
+made = os.pipe
+
+def meanwhile():
+    os.write(writing, b"x")
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, program, os.WEXITED | os.WNOWAIT)
+    return made()
+
+os.pipe = meanwhile  # between being deaf and listening
+signal.signal(signal.SIGCHLD, signal.SIG_%s)
+supervisor.main([str(number) for number in (theirs.detach(), program, os.getppid(), 100)])
+mine.setblocking(False)
+with contextlib.suppress(BlockingIOError):
+    print(mine.recv(100).decode())
+"""
+
+
+def test_a_program_that_ends_while_its_supervisor_gets_ready_is_seen() -> None:
+    """Its status is told: at no moment is the system asked to forget it."""
+    words = [sys.executable, "-c", EARLY % "DFL"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.stdout == f"X {7 << 8}\n\n"
+
+
+def test_a_supervisor_that_was_not_told_how_its_program_ended_ends_too() -> None:
+    """Nobody is left, so there is nothing to wait for; the recorder calls it lost."""
+    words = [sys.executable, "-c", EARLY % "IGN"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_recorder_that_ignores_its_children_learns_how_programs_end() -> None:
+    """As under a supervisor of services that set SIGCHLD to be ignored."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with spawn(["sh", "-c", "exit 7"], size=SIZE) as child:
+            read_all(child)
+            status = child.wait(timeout_s=30)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    assert status is not None
+    assert status.code == 7
+
+
 def test_the_supervisor_works_inside_of_the_fork_too(
     mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from ptycassette.errors import (
     DivergenceError,
     NotFoundError,
     RefusedError,
+    SessionError,
     UsageError,
     WaitTimeoutError,
 )
@@ -114,6 +115,38 @@ def test_waiting_for_what_never_comes_takes_no_time(cassette: Path) -> None:
         session.wait_for_text("nonsense", timeout_s=3600)
 
 
+@pytest.mark.parametrize(("masked", "told"), [(False, "hello<enter>"), (True, "what was typed")])
+def test_a_wait_that_comes_before_its_input_says_which(
+    tmp_path: Path, masked: bool, told: str
+) -> None:
+    """The recording does not go on without it; the result counts what is left."""
+    path = tmp_path / "a.cassette"
+    typed = Typed(1, b"hello\r", masked=masked)
+    write_cassette(path, typed, Output(2, b"> "), Finished(t_us=3, exit=OK))
+    using = use(path)
+    with pytest.raises(WaitTimeoutError) as caught, using as session:
+        session.wait_for_text("> ")
+
+    assert f"the recording goes on when input 1 comes: {told}" in str(caught.value.__notes__)
+    assert (using.result.unplayed.inputs, using.result.unplayed.outputs) == (1, 1)
+
+
+def test_a_wait_for_what_never_comes_says_nothing_of_input(tmp_path: Path) -> None:
+    """When none is left."""
+    path = tmp_path / "a.cassette"
+    write_cassette(path, Output(0, b"> "), Typed(1, b"hello\r"), Finished(t_us=3, exit=OK))
+
+    def block() -> None:
+        with use(path) as session:
+            session.submit("hello")
+            session.wait_for_text("never")
+
+    with pytest.raises(SessionError) as caught:
+        block()
+
+    assert "the recording goes on" not in str(getattr(caught.value, "__notes__", ""))
+
+
 def test_what_is_shown_for_a_moment_can_be_waited_for(tmp_path: Path) -> None:
     """As in a live session: recorded time is kept."""
     path = tmp_path / "spinner.cassette"
@@ -169,6 +202,14 @@ def test_rerecord_reports_drift_and_changes_nothing(cassette: Path) -> None:
 
     assert using.result.drift
     assert (cassette / "manifest.json").read_bytes() == before
+
+
+def test_an_error_of_a_rerecording_names_nothing_that_is_gone(cassette: Path) -> None:
+    """The recording that was made aside is removed, its diagnostic too."""
+    with pytest.raises(KeyError) as caught, use(cassette, CAT, mode="rerecord"):
+        raise KeyError("x")
+
+    assert "diagnostic" not in str(getattr(caught.value, "__notes__", ""))
 
 
 def test_the_recorded_program_is_run_when_none_is_named(cassette: Path) -> None:

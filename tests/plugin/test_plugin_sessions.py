@@ -74,6 +74,25 @@ def test_other_input_fails_the_test_with_expected_and_got(
     result.stdout.fnmatch_lines(["*expected: hello<enter>*", "*got: *", "*trace: *trace.html*"])
 
 
+def test_a_divergence_is_shown_at_the_line_of_the_test(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """Not at ours, unless all frames are asked for."""
+    source = f"""
+        from ptycassette import use
+        def test_it():
+            with use({str(recorded)!r}) as session:
+                session.wait_for_text("> ")
+                session.submit("bye")
+    """
+    result = run(pytester, source)
+    whole = run(pytester, source, "--full-trace")
+
+    result.stdout.fnmatch_lines(['>*session.submit("bye")', "test_one.py:5: DivergenceError"])
+    result.stdout.no_fnmatch_line("*replay_pty.py*")
+    whole.stdout.fnmatch_lines(["*replay_pty.py*"])
+
+
 def test_what_was_never_played_fails_a_test_that_passed(
     pytester: pytest.Pytester, recorded: Path
 ) -> None:
@@ -258,7 +277,7 @@ def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path)
     assert not (pytester.path / ".ptycassette-traces").exists()
 
     run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-dir=kept")
-    (place,) = (pytester.path / "kept").iterdir()
+    place = pytester.path / "kept" / "test_one.py_test_it"
     page = (place / "trace.html").read_text()
     trace = json.loads((place / "trace.json").read_text())
 
@@ -268,6 +287,47 @@ def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path)
     failing = PASSING.replace('submit("hello")', 'submit("bye")')
     run(pytester, failing, "--ptycassette-trace=never")
     assert not (pytester.path / ".ptycassette-traces").exists()
+
+
+def test_traces_hold_no_secret_and_are_not_committed_by_accident(
+    pytester: pytest.Pytester, recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a driver typed is scrubbed in all three forms; a directory of ours ignores itself."""
+    value = "zx9kq7lm3pw8" + "rt5vb2nc6hd4"
+    monkeypatch.setenv("AGENT_TOKEN", value)
+    source = """
+        import os
+        def test_it(ptycassette_session):
+            ptycassette_session.wait_for_text("> ")
+            ptycassette_session.submit("use " + os.environ["AGENT_TOKEN"])
+    """
+    result = run(pytester, source)
+    place = pytester.path / ".ptycassette-traces"
+    texts = [path.read_text() for path in sorted((place / "test_one.py_test_it").iterdir())]
+
+    result.stdout.fnmatch_lines([f"*got: *{value}*"])
+    assert [text.count(value) for text in texts] == [0, 0, 0]
+    assert "- got: `use <" in texts[2]
+    assert (place / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+def test_a_directory_of_others_keeps_what_it_has(pytester: pytest.Pytester, recorded: Path) -> None:
+    """It may well be meant for the repository."""
+    (pytester.path / "mine").mkdir()
+    run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-dir=mine")
+
+    assert [path.name for path in (pytester.path / "mine").iterdir()] == ["test_one.py_test_it"]
+
+
+def test_wrong_settings_of_scrubbing_cost_the_trace_and_not_the_run(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """It says why there is none."""
+    (pytester.path / "ptycassette.toml").write_text("[scrub]\nnonsense = 1\n")
+    result = run(pytester, PASSING.replace('submit("hello")', 'submit("bye")'))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["no trace was kept: *nonsense*"])
 
 
 def test_the_cassette_and_a_clock_are_fixtures(pytester: pytest.Pytester, recorded: Path) -> None:

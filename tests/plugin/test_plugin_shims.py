@@ -233,3 +233,44 @@ def test_a_session_that_diverged_is_shown_when_the_test_fails_otherwise(
 
     otherwise.stdout.fnmatch_lines(["*-- ptycassette --*", "*expected: hello<enter>"])
     assert itself.stdout.str().count("expected: hello<enter>") == 1
+
+
+UNKNOWN = """
+    import pytest
+    def test_it(ptycassette_shims{more}):
+        {first}
+        ptycassette_shims("agent", library="agents")
+        drive("one")
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "words"),
+    [
+        ("raise KeyError", "", []),
+        ("ptycassette_shims('agent', library='agents'); raise KeyError", "", []),
+        ("pytest.skip()", "", []),
+        ("pass", ", missing", []),
+        ("pass", "", ["--ptycassette-mode=live"]),
+    ],
+)
+def test_cassettes_of_shims_that_never_chose_are_no_orphans(
+    first: str, more: str, words: list[str], pytester: pytest.Pytester
+) -> None:
+    """Nobody knows what the test would have used: it did not come so far, or ran the program."""
+    for name in ("agents", "others"):
+        write_cassette(pytester.path / "cassettes" / name / "x.cassette", Output(0, b"x"))
+    result = run(pytester, UNKNOWN.format(first=first, more=more), *words)
+
+    result.stdout.no_fnmatch_line("orphan: *agents*")
+
+
+def test_a_stand_in_without_a_cassette_makes_no_orphans_elsewhere(
+    pytester: pytest.Pytester,
+) -> None:
+    """What lies about in the current directory is none of the test's; the error is readable."""
+    write_cassette(pytester.path / "mine.cassette", Output(0, b"x"))
+    result = run(pytester, UNKNOWN.format(first="pass", more=""))
+
+    result.stdout.no_fnmatch_line("orphan: *")
+    result.stdout.fnmatch_lines(["*no cassette was recorded as agent one", "    hint: record it*"])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette import Cassette, CassetteError, visible
+from ptycassette import Cassette, CassetteError, printable
 
 __all__ = ["Annotations", "LiveNotes", "Note", "sidecar"]
 
@@ -60,7 +60,7 @@ class Annotations:
     @property
     def kept_where(self) -> str:
         """In words, for whoever writes a note."""
-        return f"kept in {visible(self.path.name, limit=80)}, not in the cassette"
+        return f"kept in {printable(self.path.name, limit=80)}, not in the cassette"
 
     def _read(self) -> tuple[Note, ...]:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from textual.screen import Screen
 
 from ptycassette import CassetteError, open_cassette
 from ptycassette_viewer.browse import BrowseScreen, is_library
+from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.divergences import Divergence, divergences_of
@@ -23,6 +25,9 @@ from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
 
 __all__ = ["ViewerApp"]
+
+_NOT_OURS = ("app.", "screen.copy_text")
+"""Actions that every Textual app has."""
 
 
 class ViewerApp(App[int]):
@@ -37,13 +42,15 @@ class ViewerApp(App[int]):
         start_us: where to start, in the recording that was asked for.
         report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
         clock: seconds that never go back, for playing.
+        now: the wall clock, for the ages of recordings.
+        cache: where what was found out about recordings is kept; None to keep nothing.
     """
 
     TITLE = "ptycassette"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False)]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the command line may say
         self,
         path: Path,
         *,
@@ -54,6 +61,8 @@ class ViewerApp(App[int]):
         start_us: int | None = None,
         report: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        cache: Cache | None = None,
     ) -> None:
         super().__init__()
         self._path = path
@@ -64,12 +73,20 @@ class ViewerApp(App[int]):
         self._start_us = start_us
         self._report = report
         self._clock = clock
+        self._now = now
+        self._cache = cache
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """All that the screen has keys for, beside what every Textual app has."""
-        yield from super().get_system_commands(screen)
+        known = set()
+        for command in super().get_system_commands(screen):
+            known.add(command.title)
+            yield command
         for _, binding, enabled, _ in screen.active_bindings.values():
-            if enabled and binding.description and not binding.action.startswith("app."):
+            if enabled and binding.description and not binding.action.startswith(_NOT_OURS):
+                if binding.description in known:
+                    continue  # the first of several keys, or what every app has
+                known.add(binding.description)
                 act = partial(screen.run_action, binding.action)
                 yield SystemCommand(binding.description, f"key: {binding.key}", act)
 
@@ -80,7 +97,7 @@ class ViewerApp(App[int]):
         elif self._other is not None:
             self.compare(self._path, self._other)
         elif is_library(self._path):
-            self.push_screen(BrowseScreen(self._path, self.open))
+            self.push_screen(BrowseScreen(self._path, self.open, now=self._now))
         else:
             self.open(self._path, quit_after=True)
 
@@ -140,4 +157,5 @@ class ViewerApp(App[int]):
             after = (lambda _: self.exit(status)) if quit_after else None
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
             return None
-        return Session(CassetteSource(cassette), memory=self._memory, sessions=share)
+        source = CassetteSource(cassette)
+        return Session(source, memory=self._memory, sessions=share, cache=self._cache)

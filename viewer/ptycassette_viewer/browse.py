@@ -142,7 +142,7 @@ class BrowseScreen(TextualScreen[None]):
         path: Path,
         choose: Callable[[Path], None],
         *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime],
     ) -> None:
         super().__init__()
         self._path = path
@@ -175,13 +175,13 @@ class BrowseScreen(TextualScreen[None]):
         self.app.call_from_thread(self._say, "enter opens")
 
     def _say(self, what: str) -> None:
-        where = visible(str(self._path), limit=60)
+        where = printable(str(self._path), limit=60)
         self.query_one("#where", Static).update(f"{where}: {len(self.found)} cassettes, {what}")
 
     def _add(self, entry: Entry) -> None:
         self.found.append(entry)
         table = self.query_one(DataTable)
-        name = Text(visible(entry.name, limit=60))
+        name = Text(printable(entry.name, limit=60))
         if entry.problem is not None:
             table.add_row(name, Text(printable(entry.problem, limit=60), style="italic red"))
             return

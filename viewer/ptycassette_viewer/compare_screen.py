@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.screen import Screen as TextualScreen
 from textual.widgets import Footer, Static
 
-from ptycassette import CassetteError, visible
+from ptycassette import CassetteError, printable
 from ptycassette_viewer.comparing import differing_cells, matching_time
 from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen
 from ptycassette_viewer.differences import differences
@@ -41,7 +41,7 @@ _HELP = (
     ("left right", "5 seconds back, forward"),
     (", .", "one event of the first recording back, forward"),
     ("E e", "last, next exchange"),
-    ("D d", "last, next difference: where a row begins to differ"),
+    ("D d", "last, next place where a row begins to differ"),
     ("home end", "start, end"),
     ("+ -", "faster, slower"),
     ("s", "same time, or same exchange"),
@@ -106,10 +106,10 @@ class CompareScreen(TextualScreen[None]):
     class Compared(Message):
         """Where differences begin, as far as both were played."""
 
-        def __init__(self, number: int, times_us: list[int], share: float) -> None:
+        def __init__(self, number: int, begun: dict[int, int], share: float) -> None:
             super().__init__()
             self.number = number
-            self.times_us = times_us
+            self.begun = begun
             self.share = share
 
     def __init__(
@@ -126,6 +126,7 @@ class CompareScreen(TextualScreen[None]):
         self._last_tick = clock()
         self._problem_told = False
         self.differences_us: list[int] = []
+        self._rows: list[int] = []
         self.compared = 0.0
         self._number = 0
         self._said: str | None = None
@@ -149,7 +150,7 @@ class CompareScreen(TextualScreen[None]):
             for which, session in enumerate(self.sessions):
                 with Vertical():
                     yield Static(
-                        visible(session.source.name, limit=60), classes="name", markup=False
+                        printable(session.source.name, limit=60), classes="name", markup=False
                     )
                     yield ScreenView(id=f"stage-{which}", follows=False)
         first = self.sessions[0]
@@ -235,7 +236,7 @@ class CompareScreen(TextualScreen[None]):
     def _compare(self) -> None:
         """Look for differences in a thread; a search that is going on ends."""
         self._number += 1
-        self.differences_us, self.compared = [], 0.0
+        self.differences_us, self._rows, self.compared = [], [], 0.0
         self.query_one(Timeline).set_extra("difference", ())
         number, by_exchange = self._number, self.by_exchange
         self.run_worker(
@@ -257,15 +258,15 @@ class CompareScreen(TextualScreen[None]):
         while not all(session.indexed.wait(_WAIT_S) for session in self.sessions):
             if stop():
                 return
-        portion: list[int] = []
+        portion: dict[int, int] = {}
         told = time.monotonic()
         try:
             for t_us, begun in differences(first, second, by_exchange=by_exchange, stop=stop):
-                portion.extend(begun)
+                portion.update(begun)
                 if time.monotonic() - told >= _REPORT_S:
                     share = t_us / max(1, self.duration_us)
                     self.post_message(self.Compared(number, portion, share))
-                    portion, told = [], time.monotonic()
+                    portion, told = {}, time.monotonic()
         except (CassetteError, OSError, ValueError):
             self.log("the comparison ended early")  # whoever indexes says why
         self.post_message(self.Compared(number, portion, 1.0))
@@ -274,7 +275,8 @@ class CompareScreen(TextualScreen[None]):
         """Mark where differences begin."""
         if message.number != self._number:
             return
-        self.differences_us.extend(message.times_us)
+        self.differences_us.extend(message.begun)
+        self._rows.extend(message.begun.values())
         self.compared = message.share
         self.query_one(Timeline).set_extra("difference", self.differences_us)
         self._show_status()
@@ -286,6 +288,8 @@ class CompareScreen(TextualScreen[None]):
         if 0 <= place < len(times):
             self.playback.playing = False
             self.go_to(times[place])
+            for view in self.query(ScreenView):
+                view.show_row(self._rows[place])
         else:
             self._said = "there is none" if self.compared >= 1 else "none is known yet"
             self._show_status()
@@ -299,21 +303,18 @@ class CompareScreen(TextualScreen[None]):
     def _show_status(self) -> None:
         self.query_one(Timeline).position_us = self.playback.t_us
         cells = sum(map(len, self.differing.values()))
-        rows = len(self.differing)
         other = self.shown[1]
+        beside = clock_text(other.t_us if other else 0)
         state = "\u25b6" if self.playback.playing else "\u2016"
         found = len(self.differences_us)
         known = "" if self.compared >= 1 else f", {self.compared:.0%} compared"
         parts = [
-            f"{state} {clock_text(self.playback.t_us)}",
-            f"beside {clock_text(other.t_us if other else 0)}",
+            f"{state} {clock_text(self.playback.t_us)} beside {beside}",
             f"{self.playback.speed:g}x",
-            "same exchange" if self.by_exchange else "same time",
-            f"{cells} cells in {rows} rows differ" if cells else "the same screen",
-            f"{found} difference{'' if found == 1 else 's'}{known}",
+            "by exchange" if self.by_exchange else "by time",
+            f"{cells} cells differ" if cells else "the same screen",
+            self._said or f"{found} difference{'' if found == 1 else 's'}{known}",
         ]
-        if self._said is not None:
-            parts.append(self._said)
         if any(shown is not None and not shown.exact for shown in self.shown):
             parts.append("stored frame")
         self._status.show("  ".join(parts))

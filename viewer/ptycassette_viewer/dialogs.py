@@ -90,7 +90,7 @@ class AskDialog(ModalScreen[str | None]):
         with Vertical():
             yield Label(self._question, markup=False)
             yield Input(value=self._value, id="answer")
-            yield Label(Text(self._hint, style="dim"))
+            yield Static(Text(self._hint, style="dim"), id="hint")
 
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Answer."""

@@ -27,8 +27,10 @@ def differences(
     *,
     by_exchange: bool,
     stop: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[int, list[int]]]:
+) -> Iterator[tuple[int, dict[int, int]]]:
     """How far the comparison is, and the moments known by now at which differences begin.
+
+    Each moment with the first of the rows that begin to differ.
 
     Args:
         first: indexed; whose time is counted, in microseconds.
@@ -58,15 +60,19 @@ class _Lasting:
         self.rows: frozenset[int] = frozenset()
         self._since: dict[int, int] = {}
 
-    def at(self, t_us: int, rows: frozenset[int]) -> list[int]:
+    def at(self, t_us: int, rows: frozenset[int]) -> dict[int, int]:
         """The beginnings of what was different until now, and long enough, and is not told yet."""
-        begun = {since for since in self._since.values() if t_us - since >= BLINK_US}
+        begun = {
+            since: row
+            for row, since in sorted(self._since.items(), reverse=True)
+            if t_us - since >= BLINK_US
+        }
         self._since = {
             row: since for row, since in self._since.items() if row in rows and since not in begun
         }
         self._since.update(dict.fromkeys(rows - self.rows, t_us))
         self.rows = rows
-        return sorted(begun)
+        return dict(sorted(begun.items()))
 
 
 def _move(head: Head, session: Session, t_us: int, stop: Callable[[], bool]) -> bool:

@@ -229,6 +229,7 @@ def _private(parameters: str, final: str) -> str:
         ("<", "u"): "pop a keyboard protocol",
         ("=", "u"): "set the keyboard protocol",
         (">", "m"): "XTMODKEYS: how modified keys are sent",
+        ("?", "m"): "XTQMODKEYS: ask how modified keys are sent",
         ("?", "$p"): "DECRQM: ask for a mode",
         ("?", "n"): "DSR: ask for a private status",
     }
@@ -236,7 +237,7 @@ def _private(parameters: str, final: str) -> str:
 
 
 def _mode(parameters: str, *, on: bool) -> str:
-    word = "set" if on else "reset"
+    word = "on" if on else "off"
     if not parameters.startswith("?"):
         return f"{'SM' if on else 'RM'}: {word}: mode {parameters}"
     names = [_MODES.get(number, f"mode {number}") for number in parameters[1:].split(";")]
@@ -274,10 +275,10 @@ def _color(base: str, code: str, codes: Iterator[str]) -> str:
     return f"{what} colour"
 
 
-def hex_lines(data: bytes, *, start: int = 0) -> Iterator[str]:
-    """``data`` as lines of sixteen bytes: offset, hex, printable ASCII."""
-    for at in range(0, len(data), 16):
-        part = data[at : at + 16]
+def hex_lines(data: bytes, *, start: int = 0, per_line: int = 16) -> Iterator[str]:
+    """``data`` as lines of so many bytes: offset, hex, printable ASCII."""
+    for at in range(0, len(data), per_line):
+        part = data[at : at + per_line]
         numbers = " ".join(f"{byte:02x}" for byte in part)
         text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in part)
-        yield f"{start + at:08x}  {numbers:<47}  {text}"
+        yield f"{start + at:08x}  {numbers:<{3 * per_line - 1}}  {text}"

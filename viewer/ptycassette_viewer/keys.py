@@ -52,9 +52,7 @@ def moment(text: str) -> tuple[Literal["seq", "us"], int]:
         return "seq", int(text[1:])
     match = _MOMENT.fullmatch(text)
     if match is None:
-        raise ValueError(
-            f"\u201c{text}\u201d is neither a time (12.5, 250ms, 1:02) nor an event (#120)"
-        )
+        raise ValueError(f"no time (12.5, 250ms, 1:02) and no event (#120): {text}")
     hours, minutes, seconds, unit = match.groups()
     if unit == "ms":
         return "us", round(float(seconds) * 1000)

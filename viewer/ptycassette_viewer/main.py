@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
 from ptycassette import CassetteError
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.cache import user_cache
 
 __all__ = ["main", "serve", "view", "watch"]
 
@@ -20,6 +22,7 @@ def view(
     allow_unscrubbed: bool = False,
     start: float | None = None,
     report: str | None = None,
+    cache: bool = True,
 ) -> int:
     """Show a cassette, or the cassettes of a directory, until the user quits.
 
@@ -30,6 +33,7 @@ def view(
         allow_unscrubbed: also open what was recorded without scrubbing.
         start: seconds into the recording to start at.
         report: of stand-ins, a file or a directory, whose divergences are shown.
+        cache: keep what is found out about long recordings, so that the next time is quick.
 
     Returns:
         The exit status.
@@ -41,6 +45,7 @@ def view(
         allow_unscrubbed=allow_unscrubbed,
         start_us=None if start is None else round(start * 1_000_000),
         report=None if report is None else Path(report),
+        cache=user_cache(os.environ) if cache else None,
     )
     status = app.run()
     return status or app.return_code or 0

@@ -60,7 +60,8 @@ class RecordingScreen(Moving, Paneling, Finding, Noting):
         Binding("k", "scroll(0,-4)", "Scroll up", show=False),
         Binding("j", "scroll(0,4)", "Scroll down", show=False),
         Binding("question_mark", "help", "Help", key_display="?"),
-        Binding("q,escape", "leave", "Quit"),
+        Binding("escape", "give_up", "Forget the search, or leave", show=False),
+        Binding("q", "leave", "Quit"),
     ]
 
     def action_help(self) -> None:

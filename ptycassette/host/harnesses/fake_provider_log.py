@@ -25,12 +25,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.host.recording.options import is_allowed_name
-from ptycassette.host.scrubbing.setup import session_scrubber
-from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Exchange
-from ptycassette.scrub.session import SessionScrubber
 
 __all__ = ["RequestLog"]
 
@@ -123,7 +120,9 @@ class _ScrubbedLines:
         self._path = path.absolute()
         self._tell = tell
         self._failure: StorageError | None = None
-        self._scrubber = _scrubber(known)
+        self._scrubber = process_scrubber(
+            known=[value for value in known if len(value.strip()) >= _SHORTEST]
+        )
         self._learnt: set[str] = set()
         self._lines: list[tuple[int, int]] = []
         """Offset and length of each line that is ours."""
@@ -221,7 +220,9 @@ class _ScrubbedLines:
 
     def _refused(self, refused: OSError) -> None:
         """The disk does not take any more."""
-        whole = f"it holds {len(self._lines)} whole requests; " if self._seekable else ""
+        number = len(self._lines)
+        counted = f"{number} whole request" + ("s" if number != 1 else "")
+        whole = f"it holds {counted}; " if self._seekable else ""
         self._fail(
             f"the request log cannot be written any more: {refused.strerror}",
             hint=f"{whole}the provider went on answering",
@@ -247,26 +248,6 @@ def _opened(path: Path) -> tuple[int, bool]:
         raise StorageError(
             f"the request log cannot be written: {failed.strerror}", where=str(path)
         ) from failed
-
-
-def _scrubber(known: Iterable[str]) -> SessionScrubber:
-    """A scrubber that knows this machine and this process."""
-    scrubber = session_scrubber(known=[value for value in known if len(value.strip()) >= _SHORTEST])
-    meta = SessionMeta(
-        id="fake-provider",
-        argv=(),
-        size=Size(24, 80),
-        recorded_at="",
-        harness=Harness(name="fake-provider"),
-        env_allowlist=tuple(sorted(filter(is_allowed_name, os.environ))),
-        environment=dict(os.environ),
-        home=os.environ.get("HOME", ""),
-        cwd=str(Path.cwd()),
-    )
-    # A session without events: the scrubber learns what its head tells.
-    for _ in scrubber.events(meta, lambda: iter(())):
-        pass
-    return scrubber
 
 
 def _is_json(line: bytes) -> bool:

@@ -225,6 +225,8 @@ def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
 def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
     """In the forked process: divide into the supervisor and the program."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # giving up the terminal sends it
+    # Where the recorder ignores it, the system would forget how the program ended (wait(2)).
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCNOTTY)
     if _PRCTL is not None:
         _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -163,8 +163,12 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
             self._wait(None if self._deadline is None else _TICK_MS)
 
     def _watch_signals(self) -> int:
-        """Ignore what would end us; SIGCHLD and SIGTERM wake the loop."""
-        for number in signal.valid_signals() - _UNTOUCHED:
+        """Ignore what would end us; SIGCHLD and SIGTERM wake the loop.
+
+        SIGCHLD is ignored at no moment: the system forgets a child that ends just then, and
+        how it ended (wait(2)).
+        """
+        for number in signal.valid_signals() - _UNTOUCHED - {signal.SIGCHLD}:
             with suppress(OSError, ValueError):  # libc keeps some for its threads
                 signal.signal(number, signal.SIG_IGN)
         reading, writing = os.pipe()
@@ -259,6 +263,8 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
+                # Nobody is left, so the program is over, even if somebody else was told how.
+                self._ended = True
                 return
             if pid == 0:
                 return

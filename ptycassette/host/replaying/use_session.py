@@ -30,10 +30,12 @@ from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.options import DEFAULT_SIZE
 from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
+from ptycassette.model.visible import visible
 from ptycassette.replay.divergence import Divergence, divergence_error
 from ptycassette.replay.drift import Drift, Side, drift, semantic_drift
 from ptycassette.replay.standin_decisions import StandinOptions, Unplayed
 from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
 __all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of", "side_of"]
@@ -114,8 +116,8 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                 recording.close()
                 shown.refuse_nothing(plan.path)
         case "rerecord":
-            with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
-                new = Path(place) / "new.cassette"
+            with _place_aside() as place:
+                new = place / "new.cassette"
                 with record(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
@@ -146,8 +148,8 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                 await recording.close()
                 shown.refuse_nothing(plan.path)
         case "rerecord":
-            with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
-                new = Path(place) / "new.cassette"
+            with _place_aside() as place:
+                new = place / "new.cassette"
                 async with arecord(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
@@ -157,6 +159,18 @@ def side_of(path: Path) -> Side:
     """One recording, to be compared with another."""
     with open_cassette(path) as cassette:
         return Side(cassette.manifest, list(cassette.events()))
+
+
+@contextmanager
+def _place_aside() -> Iterator[Path]:
+    """A directory for a recording that is only compared. Nothing stays, so no error may name it."""
+    with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
+        try:
+            yield Path(place)
+        except BaseException as exc:
+            notes = getattr(exc, "__notes__", [])
+            notes[:] = [note for note in notes if place not in note]
+            raise
 
 
 def _compare(result: UseResult, old: Path, new: Path) -> None:
@@ -198,6 +212,7 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
 def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -> Iterator[None]:
     """Fill ``result``, and raise what diverged when the block is left."""
     engine = pty.engine
+    left: Unplayed | None = None
     try:
         yield
         if not plan.allow_unplayed:
@@ -207,13 +222,23 @@ def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -
     except SessionError as exc:
         if engine.diverged and not plan.lenient:
             raise divergence_error(engine.divergences[0], where=str(cassette.path)) from exc
+        left = engine.unplayed()
+        _say_what_is_awaited(exc, left, cassette)
         raise
     finally:
         result.divergences = tuple(engine.divergences)
         result.notes = tuple(engine.notes)
-        result.unplayed = engine.unplayed()
+        result.unplayed = engine.unplayed() if left is None else left
     if engine.diverged and not plan.lenient:
         raise divergence_error(engine.divergences[0], where=str(cassette.path))
+
+
+def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) -> None:
+    """A wait for what comes after input that was not sent cannot come to an end; say so."""
+    for entry in read_entries(cassette.inputs()):
+        if entry.seq <= left.first_seq <= entry.last_seq:
+            shown = "what was typed unseen" if entry.masked else visible(entry.shown)
+            exc.add_note(f"the recording goes on when input {entry.number} comes: {shown}")
 
 
 # -- recording -----------------------------------------------------------------------

@@ -44,6 +44,7 @@ from ptycassette.model.visible import visible
 from ptycassette.record.frames import frame_of
 from ptycassette.screen import PyteEmulator, default_emulator
 from ptycassette.scrub.session import SessionScrubber
+from ptycassette.scrub.verify import Texts
 
 __all__ = ["cassette_session", "find_left", "scrub_cassette"]
 
@@ -217,7 +218,7 @@ class _Rewrite:
             if isinstance(event.record, FrameRecord):
                 frame = self._frame(event.record)
                 writer.add(frame)
-                yield Noted(event.t_us, {"title": frame.title, "rows": "\n".join(frame.text)})
+                yield Texts(event.t_us, {"title": frame.title, "rows": "\n".join(frame.text)})
                 continue
             journal = next(scrubbed)
             while isinstance(journal, Probed):
@@ -230,7 +231,7 @@ class _Rewrite:
             record, data = self._record(event, journal)
             writer.add(record, data)
         manifest = self.manifest
-        yield Noted(0, msgspec.to_builtins([manifest.command.argv, manifest.harness]))
+        yield Texts(0, msgspec.to_builtins([manifest.command.argv, manifest.harness]))
 
     def _record(self, event: Event, journal: JournalEvent) -> tuple[Any, bytes]:
         """The record of one scrubbed event."""
@@ -349,9 +350,9 @@ def _everything(cassette: Cassette, source: EventSource) -> Iterator[JournalEven
         manifest.pop(digest, None)
     manifest["harness"].pop("binary_path_digest_sha256", None)
     (manifest.get("optional") or {}).pop("artifacts", None)
-    yield Noted(0, {"manifest": manifest, "path": cassette.path.name})
+    yield Texts(0, {"manifest": manifest, "path": cassette.path.name})
     for frame in cassette.frames():
-        yield Noted(
+        yield Texts(
             frame.t_us if frame.t_us is not None else frame.t_ms * 1000,
             {"title": frame.title, "rows": "\n".join(frame.text), "cells": frame.cells},
         )

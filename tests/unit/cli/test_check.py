@@ -61,6 +61,29 @@ def test_what_does_not_hold_is_shown(scenario: Path, capsys: pytest.CaptureFixtu
     assert "| ready" in out
 
 
+def test_a_file_that_is_no_scenario_says_so_and_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In lines that are there to be read."""
+    (tmp_path / "b.scenario.yaml").write_text("name: b\nfoo: 1\n")
+
+    assert main(["check", str(tmp_path)]) == 2
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first.endswith("b.scenario.yaml: cannot be checked")
+    assert "no scenario: Object contains unknown field `foo`" in second
+    assert third == "    hint: ptycassette check --schema prints the JSON Schema"
+
+
+def test_a_group_may_be_called_usage(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What does not hold in it is no wrong usage."""
+    scenario.write_text(
+        scenario.read_text().replace("text: ready", "text: steady").replace("  screen:", "  usage:")
+    )
+
+    assert main(["check", str(scenario)]) == 1
+    assert "1 of 4 checks failed" in capsys.readouterr().out
+
+
 def test_another_recording_does_not_meet_the_pins(
     scenario: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

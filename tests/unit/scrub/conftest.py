@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import random
+import string
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -42,3 +44,9 @@ def meta() -> SessionMeta:
 def key() -> str:
     """A synthetic API key of a known shape."""
     return "".join(["sk", "-", "ant", "-api03-", "Zq7Lm2Xc9Vb4Nn8Kd3Fg6Hj1Wp5Rt0Ys" * 2, "AA"])
+
+
+@pytest.fixture
+def value() -> str:
+    """A synthetic secret without any shape."""
+    return "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=24))

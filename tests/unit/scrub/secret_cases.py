@@ -107,6 +107,8 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
     "huggingface": _prefixed("h", "f_", alphabet=string.ascii_letters, count=34),
     "npm": _prefixed("np", "m_", count=36),
     "pypi": _prefixed("py", "pi-", "AgEIcHlwaS5vcmc", alphabet=URLSAFE, count=120),
+    "crates": _prefixed("c", "io", count=32),
+    "elevenlabs": _prefixed("s", "k_", alphabet=HEX, count=48),
     "groq": _prefixed("gs", "k_", count=52),
     "xai": _prefixed("xa", "i-", count=80),
     "perplexity": _prefixed("pp", "lx-", count=48),

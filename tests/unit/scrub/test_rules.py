@@ -69,6 +69,11 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "added @types/node@20.1.3",
         "image@sha256 icon@2x.png",
         "curl -u Some::Module",
+        "--user-input-color:#00cc00--verify-ssl:True1",
+        "--user-agent:Mozilla/5.0 --username:bob12345 --user_data:x9y8z7w6",
+        "--check-url:/v1/models2 and follow-up:item12345",
+        "sqlmap -u https://host1.corp.io/page?id=1",
+        "input_cost_per_token: 2.5e-06, token: 1.25E+10,",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
         "scipy/_highs_bindings.cpython-311-x86_64-linux-gnu.so",
         "ghs_bindings.cpython-311-x86_64-linux-gnu.so",
@@ -81,6 +86,14 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "private_key: rust_openssl.x448.X448PrivateKey",
         "{self.output_key: output}",
         "authorization = base64.decodebytes(authorization)",
+        "PWD=/usr/src/app OLDPWD=/usr/src SECRETS_DIR=/run/secrets/app",
+        "ANTHROPIC_API_KEY=sk-ant-... OPENAI_API_KEY=sk-... GITHUB_TOKEN=\xe2\x80\xa6",
+        "AKIAIOSFODNN7EXAMPLE",
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "sed -e 's/password=.*/password=REDACTED/'",
+        "github.com/token/password v1.6.0 h1: password v16.12.3-beta",
+        "cache key: key-f57a191c71e3336de56a6e451ab09481bcf2bbfc",
+        r"password \ud83c\udf89 ok1",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:
@@ -136,6 +149,25 @@ def test_a_private_key_goes_line_by_line() -> None:
     assert any(body in one for one in found(text))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -u bob:{}",
+        "curl -ubob:{} https://x.corp.io",
+        'curl -u "bob:{}"',
+        "curl --user bob.smith@corp.io:{}",
+        "curl --user=bob:{}",
+        "curl --userdeploy:{}",  # two rows of a screen, joined
+        "curl-u deploy:{}",
+    ],
+)
+def test_a_password_of_curl_is_found(command: str) -> None:
+    """Its user option takes the password behind a colon, with or without a blank."""
+    secret = "Tr0ub4dor" + "Zx9Qm2"
+
+    assert secret in found(command.format(secret))
+
+
 def test_an_edge_keeps_words_apart() -> None:
     """A rule with an edge does not begin inside of a word."""
     rules = RuleSet([Rule(name="r", pattern="ab[0-9]+", anchors=("ab",))])
@@ -166,3 +198,57 @@ def test_a_distinctive_token_may_begin_anywhere_in_decoded_text(key: str) -> Non
 
     assert rules.find("xabcd-1") == []
     assert len(rules.find("xabcd-1", loose=True)) == 1
+
+
+def test_a_value_ends_where_an_escape_begins(value: str) -> None:
+    """A key pressed behind a typed assignment is no part of it."""
+    assert set(found(f"export API_KEY={value}\x1b[A")) == {value}
+
+
+def test_an_assignment_ends_where_the_next_one_begins(value: str) -> None:
+    """Rows that are joined, as of a diff, hold two variables and not one long value."""
+    assert set(found(f"-API_KEY={value}+API_KEY={value}")) == {value}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Enter API key: {}",
+        "Your API key is: {}",
+        "AWS Secret Access Key [None]: {}",
+        "Secret access key\n{}",
+        "aws configure set aws_secret_access_key {}",
+        "set -gx CORP_TOKEN {}",
+        "ENV CORP_TOKEN {}",
+        "\xe2\x94\x82 API_KEY    \xe2\x94\x82 {} \xe2\x94\x82",
+        "| api_key | {} |",
+        "- name: DB_PASSWORD\n  value: {}",
+        "<password>{}</password>",
+        "sshpass -p {} ssh host",
+        "docker login -u bot -p {} registry.example",
+        "mysql -u root -p{} app",
+        "SSHPASS={}",
+        "ansible_ssh_pass={}",
+        "gpg --passphrase {} -d file",
+        'psk="{}"',
+        '"device_code":"{}"',
+        '"code_verifier": "{}"',
+        "secret_key_base: {}",
+        "client-key-data: {}",
+        '["x", "--token", "{}"]',
+        "TOKEN=[-{}-]",
+        "$ gh auth token\n{}",
+        "$ echo $CORP_TOKEN\n{}",
+        "$ cat ~/.config/corp/token\n{}",
+    ],
+)
+def test_a_value_is_told_by_what_stands_before_it(text: str, value: str) -> None:
+    """In prompts, tables, commands and their output, without any shape of its own."""
+    assert any(value in hit for hit in found(text.format(value)))
+
+
+def test_a_cookie_ends_with_its_string(value: str) -> None:
+    """The backslash that ends a string within a string stays, or the JSON would be none."""
+    cookie = f"sessionid={value}; theme=dark"
+
+    assert cookie in found(rf'"Cookie: {cookie}\",\"n\":1')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ptycassette.model import Size
@@ -9,6 +11,7 @@ from ptycassette.screen import TracedEmulator
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.rows import Line, RowCopy, continues, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
+from ptycassette.testing import scrub_chunks
 
 STREAMS = [
     b"plain text\r\nand more",
@@ -205,3 +208,27 @@ def test_a_picture_in_which_nothing_was_found_is_searched_once() -> None:
 def test_a_picture_is_searched_again_when_more_is_known() -> None:
     """What was nothing may be something now."""
     assert characters() < characters(forget=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "width", "after"),
+    [("", 39, "│foo bar"), ("│ ", 37, "│ foo bar │"), ("  ", 22, "| foo bar")],
+)
+def test_a_token_wrapped_in_the_left_pane_is_found(
+    key: str, before: str, width: int, after: str
+) -> None:
+    """What stands in the pane beside it keeps its rows from running up to the margin."""
+    text = f"the value is {key}"
+    rows = [text[at : at + width - 3] for at in range(0, len(text), width - 3)]
+    page = "\r\n".join(f"{before}{row.ljust(width)}{after}" for row in rows).encode()
+    (scrubbed,) = scrub_chunks([page], rows=24, cols=80)
+
+    assert re.sub(rb"[^A-Za-z0-9]|foo bar", b"", scrubbed).strip(b"x") == b"thevalueis"
+
+
+def test_a_row_of_a_box_is_no_pane() -> None:
+    """Its words and those below them are no token together."""
+    page = "│ aws_instance.token: created after 33s [i │\r\n│ d=i-a619edd8bf7201317]{:21}│\r\n"
+    page = page.format("")
+
+    assert scrub_chunks([page.encode()], rows=24, cols=80) == [page.encode()]

@@ -34,6 +34,61 @@ def scrub(meta: SessionMeta, events: list[JournalEvent], **options: Any) -> list
     return list(default_scrubber(**options).events(meta, lambda: iter(events)))
 
 
+def test_what_follows_an_option_is_known(meta: SessionMeta, value: str) -> None:
+    """A value without a shape is told by the argument before it, and goes from the screen too."""
+    scrubber = default_scrubber()
+    head = msgspec.structs.replace(meta, argv=("agent", "--api-key", value, "--model", "gpt-9"))
+    (after,) = scrubber.events(head, lambda: iter([Output(0, f"using {value}".encode())]))
+
+    assert isinstance(after, Output)
+    assert after.data == b"using " + b"x" * len(value)
+    assert [scrubber.text(word, channel="argv") for word in head.argv] == [
+        "agent", "--api-key", "<secret>", "--model", "gpt-9",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tail", [b"\x1bc", b"\x1bM", b"\x1b\\", b"\x1b[3", b"\xc2\x9b31m"])
+def test_control_bytes_beside_a_secret_stay(tail: bytes, value: str) -> None:
+    """Only what is printed changes."""
+    (after,) = scrub_chunks([b"export TOKEN=" + value.encode() + tail], rows=24, cols=80)
+
+    assert after == b"export TOKEN=" + b"x" * len(value) + tail
+
+
+def test_the_border_beside_a_key_file_stays(value: str) -> None:
+    """A frame of lines says nothing."""
+    label = "YEK ETAVIRP"[::-1]
+    page = f"-----BEGIN {label}-----│\r\n{value * 2} │ pane\r\n-----END {label}-----│\r\n"
+    (after,) = scrub_chunks([page.encode()], rows=24, cols=80)
+
+    assert value.encode() not in after
+    assert after.count("│".encode()) == page.count("│")
+
+
+def test_a_soft_hyphen_stays_as_it_has_no_cell(value: str) -> None:
+    """It stands between the masks, which take as many cells as what they replace."""
+    torn = f"export TOKEN={value[:6]}\xad{value[6:]}"
+
+    assert scrub_chunks([torn.encode()], rows=24, cols=80) == [
+        f"export TOKEN={'x' * 6}\xad{'x' * 18}".encode()
+    ]
+
+
+@pytest.mark.parametrize("slashes", [(0, 9), (5, 12), (3, 21)])
+def test_base64_with_slashes_is_no_path(
+    meta: SessionMeta, value: str, slashes: tuple[int, int]
+) -> None:
+    """A secret key of AWS is known from the environment, whatever slashes are in it."""
+    first, second = slashes
+    value = f"{value[:first]}/{value[first:second]}/{value[second:]}"
+    head = msgspec.structs.replace(
+        meta, environment={"AWS_SECRET_ACCESS_KEY": value, "APP_KEY_FILE_AT": "/home/app/keys/one"}
+    )
+    (after,) = scrub(head, [Output(0, f"{value} /home/app/keys/one".encode())])
+
+    assert after == Output(0, b"x" * len(value) + b" /home/app/keys/one")
+
+
 def test_a_token_goes_wherever_it_stands(meta: SessionMeta, key: str) -> None:
     """Found by its shape in one channel, it is removed from all."""
     events: list[JournalEvent] = [

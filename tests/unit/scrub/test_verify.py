@@ -73,6 +73,19 @@ def test_a_scrubbed_case_passes(cases: ModuleType, meta: SessionMeta, form: str)
     assert scrubber.verify(meta, lambda: iter(after)) == ()
 
 
+@pytest.mark.parametrize("rows", [1, 3, 8])
+def test_a_key_file_that_comes_byte_by_byte_passes(meta: SessionMeta, rows: int) -> None:
+    """Half of its END line on the screen is no secret: it must not keep anybody from publishing."""
+    body = "\r\n".join("MIIEvQ" + "Zq7Lm2Xc9Vb4Nn8K" * 3 + "d3Fg6Hj1Wp" for _ in range(rows))
+    label = "YEK ETAVIRP"[::-1]
+    page = f"-----BEGIN {label}-----\r\n{body}\r\n-----END {label}-----\r\n".encode()
+    scrubber = default_scrubber()
+    events = [Output(at, page[at : at + 1]) for at in range(len(page))]
+    after = list(scrubber.events(meta, lambda: iter(events)))
+
+    assert scrubber.verify(meta, lambda: iter(after)) == ()
+
+
 def test_a_finding_says_channel_time_and_rule(meta: SessionMeta, key: str) -> None:
     """And how often."""
     findings = default_scrubber().verify(

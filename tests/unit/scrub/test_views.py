@@ -114,12 +114,27 @@ def test_the_print_stream_has_no_colours() -> None:
     assert strings.text == ""
 
 
+@pytest.mark.parametrize(
+    "control",
+    [
+        "\x1bc", "\x1bM", "\x1bD", "\x1bE", "\x1bH", "\x1b7", "\x1b#8", "\x1b(B", "\x1b\\",
+        "\x1bn", "\x1b~", "\x1b[3", "\x1b[3\x00m", "\x1b[?25l", "\xc2\x9b31m", "\x1b",
+        "\x1bP\x01body\x1b\\", "\x1b]0;t\x07",
+    ],
+)  # fmt: skip
+def test_no_part_of_a_control_function_is_printed_text(control: str) -> None:
+    """What steers a terminal is never searched, and so never masked."""
+    printed, _ = printed_views("a" + control, base=0)
+
+    assert printed.text.strip() == "a"
+
+
 def test_strings_are_searched_by_themselves() -> None:
     """Titles, links and clipboards are no printed text."""
     printed, strings = printed_views("a\x1b]0;title\x07b\x1bP1$rbody\x1b\\c", base=0)
 
     assert printed.text == "a\nb\nc"
-    assert strings.text == "0;title\x07\nbody\x1b\\\n"
+    assert strings.text == "0;title\nbody\n"
     assert list(strings.pieces(2, 7)) == [(2, 5, 5)]
 
 

@@ -175,8 +175,8 @@ def test_differences_are_marked_and_told(
 
     asyncio.run(run())
 
-    assert "same time" in told[0]
-    assert "same exchange" in told[1]
+    assert "by time" in told[0]
+    assert "by exchange" in told[1]
     assert "differ" in told[0]
 
 
@@ -188,6 +188,30 @@ async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
             return
         await asyncio.sleep(0.005)
     raise AssertionError("never compared")
+
+
+def test_a_difference_is_brought_into_view(make: Callable[..., Path]) -> None:
+    """On both sides, where the window is too low for all rows."""
+    start = Output(0, b"$ ")
+    first = make(start, Output(S, b"\x1b[20;1Hone\x1b[H"), name="a")
+    second = make(start, Output(S, b"\x1b[20;1Htwo\x1b[H"), name="b")
+    shown: list[str] = []
+
+    async def run() -> None:
+        app = ViewerApp(first, other=second)
+        async with app.run_test(size=(80, 24)) as pilot:
+            screen = pilot.app.screen
+            assert isinstance(screen, CompareScreen)
+            await compared(pilot, screen)
+            await pilot.press("d")
+            await compared(pilot, screen)
+            await pilot.pause()
+            lines = app.screen._compositor.render_strips()
+            shown.extend("".join(part.text for part in line).strip() for line in lines)
+
+    asyncio.run(run())
+
+    assert [line for line in shown if line in {"one", "two"}] == ["one", "two"]
 
 
 def test_keys_lead_from_difference_to_difference(pair: tuple[Path, Path]) -> None:

@@ -305,6 +305,22 @@ def test_q_quits(path: Path) -> None:
     assert app.return_code == 0
 
 
+def test_q_quits_while_a_search_is_shown(path: Path) -> None:
+    """Escape forgets the search first; q does not wait for that."""
+    apps: list[bool] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "slash", *"walnuts", "enter")
+        await press(pilot, "escape", "slash", *"walnuts", "enter")
+        apps.append(pilot.app.is_running and recording(pilot).stage.pattern is not None)
+        await pilot.press("q")
+
+    app = drive(path, scenario)
+
+    assert apps == [True]
+    assert app.return_code == 0
+
+
 def test_searching_goes_from_hit_to_hit(path: Path) -> None:
     """/ finds text in output; n and N go round; escape forgets it."""
     seqs: list[int] = []
@@ -444,6 +460,8 @@ def test_the_command_palette_has_what_keys_do(path: Path) -> None:
     async def scenario(pilot: Pilot[Any]) -> None:
         screen = recording(pilot)
         commands = {item.title: item for item in pilot.app.get_system_commands(screen)}
+        names = [item.title for item in pilot.app.get_system_commands(screen)]
+        assert len(names) == len(set(names))
         assert {"Play", "Next input", "Search", "Mark", "Export", "Theme"} <= set(commands)
         await commands["Next input"].callback()
         await settled(pilot)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
 
 from ptycassette import Size
-from ptycassette.model import JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.model import Harness, JournalEvent, Noted, Output, Resized, Signalled, Typed
+from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.compare_screen import CompareScreen
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import press, settled
@@ -39,8 +44,12 @@ EVENTS: tuple[JournalEvent, ...] = (
 )
 
 
-@pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+themes = pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
+sizes = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+
+
+@themes
+@sizes
 @pytest.mark.parametrize("keys", ["9", "7 p", "5 p tab tab", "question_mark"])
 def test_the_main_screen(
     snap_compare: Any, make: Callable[..., Path], size: tuple[int, int], theme: str, keys: str
@@ -60,3 +69,88 @@ def test_the_main_screen(
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@pytest.fixture
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of four: of a day, of a year, without a date, and one that cannot be opened."""
+    monkeypatch.chdir(tmp_path)  # so that the pictures show a short path, the same everywhere
+    home = Path("recordings")
+    made = {
+        "agent/login": ("agent", "2.1.0", "2026-01-02T00:00:00Z", 64),
+        "agent/question": ("agent", "2.1.0", "2025-01-02T00:00:00Z", 4_096),
+        "nightly": ("other", None, "", 1_250_000),
+        "\u6f22\u5b57 [bold]\\e": ("agent", "agent 1.0", "2026-01-02T23:00:00Z", 3),
+    }
+    for name, (program, version, recorded_at, size) in made.items():
+        manifest = manifest_of()
+        manifest = msgspec.structs.replace(
+            manifest,
+            harness=Harness(name=program, binary_version=version),
+            provenance=msgspec.structs.replace(manifest.provenance, recorded_at=recorded_at),
+        )
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        write_cassette(home / name, Output(size * 10_000, b"x" * size), manifest=manifest)
+    (home / "nightly" / "final.json").unlink()
+    return home
+
+
+@themes
+@sizes
+def test_the_list_of_cassettes(
+    snap_compare: Any, recordings: Path, size: tuple[int, int], theme: str
+) -> None:
+    """Harness, length, size, age and scrub status of each, and why one cannot be opened."""
+    app = ViewerApp(recordings, now=lambda: datetime(2026, 1, 3, tzinfo=UTC))
+    app.animation_level = "none"
+
+    async def before(pilot: Pilot[Any]) -> None:
+        app.theme = theme
+        await app.workers.wait_for_complete()
+        await pilot.press("down")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@themes
+@sizes
+@pytest.mark.parametrize("keys", ["d full_stop full_stop full_stop", "question_mark"])
+def test_two_recordings(
+    snap_compare: Any, make: Callable[..., Path], size: tuple[int, int], theme: str, keys: str
+) -> None:
+    """At the first difference, and the help. The answer is another, and so is its colour."""
+    old = [item for item in EVENTS if isinstance(item, Output | Typed)]
+    new = [
+        msgspec.structs.replace(
+            item, data=item.data.replace(b"line 3", b"line three").replace(b"[34m", b"[1m")
+        )
+        for item in old
+    ]
+    app = ViewerApp(make(*old, name="old"), other=make(*new, name="new"))
+    app.animation_level = "none"
+
+    async def before(pilot: Pilot[Any]) -> None:
+        app.theme = theme
+        screen = app.screen
+        assert isinstance(screen, CompareScreen)
+        await compared(pilot, screen)
+        for key in keys.split():
+            await pilot.press(key)
+            await compared(pilot, screen)
+        screen.refresh_progress()
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
+    """Until both were played to their ends, and what was asked for is shown."""
+    for _ in range(2_000):
+        await pilot.pause()
+        exact = all(shown is not None and shown.exact for shown in screen.shown)
+        if screen.compared >= 1 and exact and all(seeker.idle for seeker in screen.seekers):
+            await pilot.pause()
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("never compared")

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.containers import VerticalScroll
 from textual.pilot import Pilot
+from textual.scroll_view import ScrollView
 from textual.widgets import ContentSwitcher, Static, Tree
 
 from ptycassette import Size
@@ -189,6 +191,25 @@ def test_bytes_are_explained_in_words(path: Path) -> None:
     assert texts[1] == "no output yet"
 
 
+@pytest.mark.parametrize(("size", "per_line"), [((80, 24), 13), ((130, 35), 8), ((200, 40), 13)])
+def test_lines_of_hex_fit_into_the_panel(path: Path, size: tuple[int, int], per_line: int) -> None:
+    """All thirteen bytes where there is room, also when the window changes its size."""
+    found: list[tuple[int, bool]] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "full_stop", "p", "tab", "tab")
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        body = recording(pilot).query_one("#bytes-text", Static)
+        lines = [line for line in str(body.render()).splitlines() if line.startswith("0000")]
+        fits = max(map(len, lines)) <= body.content_size.width
+        found.append((len(lines[0].split("  ")[1].split()), fits))
+
+    drive(path, scenario, size=(100, 30))
+
+    assert found == [(per_line, True)]
+
+
 def test_service_events_open_as_a_tree(path: Path) -> None:
     """Down to the values, made visible."""
     labels: list[str] = []
@@ -217,7 +238,7 @@ def test_service_events_open_as_a_tree(path: Path) -> None:
         "deep: 1 entries",
         "list: 2 entries",
         "1: 1 entries",
-        'x: "evil\\\\u001b]0;t\\\\u0007"',
+        'x: "evil\\u001b]0;t\\u0007"',
     ]
 
 
@@ -273,3 +294,22 @@ def test_a_list_that_opens_shows_the_event_at_the_playhead(
     drive(path, scenario, size=size)
 
     assert [line for line in lines if line.split()[1] == "100"]
+
+
+@pytest.mark.parametrize("size", [(150, 30), (80, 24)])
+def test_no_panel_reaches_out_of_its_place(path: Path, size: tuple[int, int]) -> None:
+    """The last rows and the scrollbars of each are in sight."""
+    ends: dict[str, tuple[int, int]] = {}
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "p")
+        place = recording(pilot).query_one("#panels").content_region
+        while (name := recording(pilot).query_one(ContentSwitcher).current or "") not in ends:
+            inner = recording(pilot).query(f"#{name} *").results(ScrollView | VerticalScroll)
+            ends[name] = (max(widget.region.bottom for widget in inner), place.bottom)
+            await press(pilot, "tab")
+
+    drive(path, scenario, size=size)
+
+    assert len(ends) == 9
+    assert [name for name, (last, border) in ends.items() if last > border] == []

@@ -94,7 +94,7 @@ def test_every_panel_is_readable_in_80x24(path: Path, name: str) -> None:
     [
         ("", ["made", "78x20", "\u201ca title\u201d", "verified", "Quit"]),
         ("question_mark", ["Keys", "play, pause", "escape closes this"]),
-        ("slash", ["Search in screens", "/regex/"]),
+        ("slash", ["Search in screens", "/regex/", "as written"]),
         ("g", ["Go to", "an event (#120)"]),
         ("m", ["Note", "made.notes.json"]),
         ("x", ["Write this screen to", ".svg"]),
@@ -170,6 +170,46 @@ def test_two_recordings_are_readable_in_80x24(path: Path) -> None:
     assert text.count("walnuts") == 2
     assert "0 differences" in lines[-2]
     assert "Help" in lines[-1]
+
+
+def test_what_matters_comes_first_in_80_columns(make: Callable[..., Path]) -> None:
+    """What was said and whether all is verified give way to nothing, not even to long titles."""
+    path = make(Output(0, b"\x1b]0;" + b"a long title " * 10 + b"\x07$ "), Output(9 * S, b"end"))
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        while recording(pilot).session.progress.verified is None:
+            await pilot.pause(0.02)
+        await press(pilot, "plus", "plus", "i", "g", *"elsewhere", "enter")
+        recording(pilot).refresh_progress()
+        await pilot.pause()
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario)
+
+    assert "verified" in lines[0]
+    assert "no time (12.5, 250ms, 1:02) and no event (#120): elsewhe\u2026" in lines[-2]
+
+
+def test_a_recording_as_wide_as_the_window_is_seen_to_its_last_column(
+    make: Callable[..., Path],
+) -> None:
+    """No bar hides it, also where rows are out of view; which are in view is said."""
+    path = make(Output(0, b"\x1b[1;80H#\x1b[23;1H"), size=Size(24, 80))
+    lines: list[str] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "end")
+        lines.append(text_of(pilot.app)[0])
+        await press(pilot, *"kkkk")
+        lines.extend(text_of(pilot.app))
+
+    drive(path, scenario)
+
+    assert "80x24 rows 7-24" in lines[0]
+    assert "80x24 rows 1-18" in lines[1]
+    assert lines[2] == " " * 79 + "#"
+    assert lines[19].strip() == ""
 
 
 DRAWN = " \u00b7" + "".join(map(chr, range(0x2500, 0x25A0)))

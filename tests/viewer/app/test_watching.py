@@ -242,7 +242,7 @@ def test_markers_on_a_live_recording_are_kept_in_memory(
             screen = await until(pilot, "hello")
             await pilot.press("m")
             await pilot.pause()
-            seen.append(str(pilot.app.screen.query("AskDialog Label").last(Static).render()))
+            seen.append(str(pilot.app.screen.query_one("#hint", Static).render()))
             await pilot.press(*"here", "enter", "home", "apostrophe")
             await pilot.pause()
             seen.append(screen.playback.seq)

@@ -14,6 +14,7 @@ from ptycassette_viewer.session import Session
 __all__ = ["BytesPanel"]
 
 _SHOWN_BYTES = 4_096
+_WIDE_COLS = 80
 
 
 class BytesPanel(Panel):
@@ -24,7 +25,8 @@ class BytesPanel(Panel):
     def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._session = session
-        self._shown = -1
+        self._seq = 0
+        self._shown = (-1, 0)
 
     def compose(self) -> ComposeResult:
         """A title and the text."""
@@ -34,10 +36,12 @@ class BytesPanel(Panel):
 
     def show(self, seq: int) -> None:
         """Show the last output event at or before ``seq``."""
+        self._seq = seq
         found = self._session.index.before(seq + 1, "output")
-        if found == self._shown:
+        per_line = 16 if self.size.width >= _WIDE_COLS else 8
+        if (found or 0, per_line) == self._shown:
             return
-        self._shown = found or 0
+        self._shown = (found or 0, per_line)
         title = self.query_one(".panel-title", Static)
         body = self.query_one("#bytes-text", Static)
         if found is None:
@@ -49,10 +53,15 @@ class BytesPanel(Panel):
         data = bytes_of(self._session, found, _SHOWN_BYTES)
         cut = "" if length == len(data) else f", the first {len(data)} shown"
         title.update(f"output {found}: {length} bytes from {start}{cut}")
-        body.update(_bytes_text(data, start))
+        body.update(_bytes_text(data, start, per_line))
+
+    def on_resize(self) -> None:
+        """Lines of hex are as long as there is room."""
+        if self._shown[0] >= 0:
+            self.show(self._seq)
 
 
-def _bytes_text(data: bytes, start: int) -> Text:
+def _bytes_text(data: bytes, start: int, per_line: int) -> Text:
     text = Text()
     for piece in explain(data):
         text.append(f"{start + piece.offset:>8} ", style="dim")
@@ -61,6 +70,6 @@ def _bytes_text(data: bytes, start: int) -> Text:
             text.append(f"  {piece.meaning}", style="italic")
         text.append("\n")
     text.append("\n")
-    for line in hex_lines(data, start=start):
+    for line in hex_lines(data, start=start, per_line=per_line):
         text.append(line + "\n", style="dim")
     return text

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static, Tree
 from textual.widgets.tree import TreeNode
 
-from ptycassette import CassetteError, ServiceEventRecord, visible
+from ptycassette import CassetteError, ServiceEventRecord, printable, visible
 from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import Session
@@ -121,4 +121,6 @@ def _grow(node: TreeNode[Any], value: object) -> None:
         if isinstance(item, dict | list) and item:
             node.add(Text(f"{name}: {len(item)} entries"), data=("part", item))
         else:
-            node.add_leaf(Text(f"{name}: {visible(json.dumps(item, ensure_ascii=False))}"))
+            node.add_leaf(
+                Text(f"{name}: {printable(json.dumps(item, ensure_ascii=False), limit=2_000)}")
+            )

@@ -151,11 +151,16 @@ class Finding(PlayheadScreen):
         self.timeline.set_extra("search hit", ())
         self.show_position()
 
-    def action_leave(self) -> None:
-        """Forget the search; without one go back to where this was opened from, or quit."""
+    def action_give_up(self) -> None:
+        """Forget the search; without one, leave."""
         if self.stage.pattern is not None:
             self._forget_search()
-        elif len(self.app.screen_stack) > 2:
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Go back to where this was opened from, or quit."""
+        if len(self.app.screen_stack) > 2:
             self.dismiss()
         else:
             self.app.exit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptycassette import CassetteError, render_text, visible
+from ptycassette import CassetteError, printable, render_text, visible
 from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
 from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
 from ptycassette_viewer.exports import write_export
@@ -107,7 +107,7 @@ class Noting(PlayheadScreen):
         except CassetteError as problem:
             self.app.push_screen(ErrorDialog(problem))
             return
-        self.say(f"written: {visible(str(path), limit=60)}")
+        self.say(f"written: {printable(str(path), limit=60)}")
 
     def action_copy(self) -> None:
         """Copy the text on screen to the clipboard."""

@@ -63,11 +63,12 @@ class PlayheadScreen(TextualScreen[None]):
     #stage { width: 1fr; height: 1fr; }
     #panels { width: 45%; min-width: 40; height: 1fr; display: none; border-left: solid $panel; }
     #body.narrow #panels {
-        width: 1fr; height: 50%; min-height: 8; border-left: none; border-top: solid $panel;
+        width: 1fr; height: 55%; min-height: 8; border-left: none; border-top: solid $panel;
     }
     #panels.open { display: block; }
     #status { height: 1; background: $surface; color: $text; }
     Tabs { height: 2; }
+    ContentSwitcher { height: 1fr; }
     """
 
     class Arrived(Message):
@@ -230,6 +231,10 @@ class PlayheadScreen(TextualScreen[None]):
         self._show_top()
         self.show_position()
 
+    def on_screen_view_moved(self) -> None:
+        """Say which rows are in view."""
+        self._show_top()
+
     def on_timeline_seek(self, message: Timeline.Seek) -> None:
         """Go where the user clicked."""
         self.go_to(message.t_us)
@@ -261,11 +266,13 @@ class PlayheadScreen(TextualScreen[None]):
             parts.append("stored frame")
         parts += self.status_parts()
         if self._said is not None:
-            parts.append(self._said)
+            parts.insert(1, self._said)  # in a narrow window the rest gives way
         self._status.show("  ".join(parts))
 
     def _show_top(self) -> None:
-        self._top.show(top_text(self.session, self.cassette, self.shown))
+        self._top.show(
+            top_text(self.session, self.cassette, self.shown, rows=self.stage.rows_in_view)
+        )
 
     def refresh_progress(self) -> None:
         """Show how far the background work is."""

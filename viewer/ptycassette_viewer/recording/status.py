@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptycassette import Cassette, visible
+from ptycassette import Cassette, printable, visible
 from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
@@ -26,26 +26,36 @@ def playing_text(playback: Playback, session: Session, *, live: bool) -> list[st
     return parts
 
 
-def top_text(session: Session, cassette: Cassette | None, shown: Shown | None) -> str:
-    """Which recording, what its terminal is like now, and how far the background work is."""
-    parts = [visible(session.source.name, limit=60)]
-    if cassette is not None:
-        harness = cassette.manifest.harness
-        parts.append(visible(harness_text(harness.name, harness.binary_version), limit=40))
-    if shown is not None:
-        screen = shown.screen
-        parts.append(f"{screen.size.cols}x{screen.size.rows}")
-        if screen.alt_screen:
-            parts.append("alternate screen")
-        title = screen.title.strip()
-        if title:
-            parts.append(f"\u201c{visible(title, limit=60)}\u201d")
+def top_text(
+    session: Session,
+    cassette: Cassette | None,
+    shown: Shown | None,
+    *,
+    rows: tuple[int, int] | None = None,
+) -> str:
+    """Which recording, what its terminal is like now, and how far the background work is.
+
+    ``rows`` are those in view, when it is not all of them.
+    """
+    parts = [printable(session.source.name, limit=60)]
     progress = session.progress
     background = _background(progress, live=session.source.live)
     if background:
         parts.append(background)
     if progress.problem is not None:
         parts.append("DAMAGED")
+    if cassette is not None:
+        harness = cassette.manifest.harness
+        parts.append(visible(harness_text(harness.name, harness.binary_version), limit=40))
+    if shown is not None:
+        screen = shown.screen
+        view = "" if rows is None else f" rows {rows[0]}-{rows[1]}"
+        parts.append(f"{screen.size.cols}x{screen.size.rows}{view}")
+        if screen.alt_screen:
+            parts.append("alternate screen")
+        title = screen.title.strip()
+        if title:
+            parts.append(f"\u201c{visible(title, limit=60)}\u201d")
     return " \u2502 ".join(parts)
 
 

@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import threading
 import zlib
+from array import array
 from bisect import bisect_right
+from typing import Self
+
+import msgspec
 
 from ptycassette import PyteEmulator, load_emulator, save_emulator
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "CheckpointsState"]
+
+
+class CheckpointsState(msgspec.Struct, frozen=True, array_like=True):
+    """Where states lie, and the states."""
+
+    seqs: bytes
+    states: list[bytes]
+    every_s: float
 
 
 class Checkpoints:
@@ -60,3 +72,32 @@ class Checkpoints:
                 return None
             found, state = self._seqs[place - 1], self._states[place - 1]
         return found, load_emulator(zlib.decompress(state))
+
+    def state(self) -> CheckpointsState:
+        """All of it."""
+        with self._lock:
+            return CheckpointsState(
+                array("L", self._seqs).tobytes(), list(self._states), self.every_s
+            )
+
+    @classmethod
+    def of(cls, state: CheckpointsState) -> Self:
+        """Those of a state.
+
+        Raises:
+            ValueError: it is none.
+        """
+        self = cls(max_bytes=0, every_s=state.every_s)
+        seqs = array("L")
+        seqs.frombytes(state.seqs)
+        if len(seqs) != len(state.states) or list(seqs) != sorted(set(seqs)):
+            raise ValueError("not the state of checkpoints")
+        self._seqs, self._states = list(seqs), state.states
+        self.bytes = sum(map(len, state.states))
+        return self
+
+    def become(self, other: Checkpoints) -> None:
+        """Take over what others have; these have nothing yet."""
+        with self._lock:
+            self._seqs, self._states = other._seqs, other._states
+            self.bytes, self.every_s = other.bytes, other.every_s

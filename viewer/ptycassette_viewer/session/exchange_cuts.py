@@ -7,13 +7,23 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from typing import Self
+
+import msgspec
 
 from ptycassette import Event, ExchangeCutter
 from ptycassette_viewer.session.index import Kind
 
-__all__ = ["ExchangeCuts"]
+__all__ = ["CutsState", "ExchangeCuts"]
 
 _TYPED: frozenset[Kind] = frozenset({"input", "resize", "signal"})
+
+
+class CutsState(msgspec.Struct, frozen=True, array_like=True):
+    """Cuts as bytes: the array of this machine."""
+
+    starts: bytes
+    opens_with_input: bool
 
 
 class ExchangeCuts:
@@ -40,3 +50,24 @@ class ExchangeCuts:
     def place_of(self, seq: int) -> int:
         """The place of the exchange in which ``seq`` lies; -1 in front of all."""
         return bisect_right(self.starts, seq) - 1
+
+    def state(self) -> CutsState:
+        """All of it, once no event follows."""
+        return CutsState(self.starts.tobytes(), self._opens_with_input)
+
+    @classmethod
+    def of(cls, state: CutsState) -> Self:
+        """The cuts of a state.
+
+        Raises:
+            ValueError: it is none.
+        """
+        self = cls()
+        self.starts.frombytes(state.starts)
+        self._opens_with_input = state.opens_with_input
+        return self
+
+    def become(self, other: ExchangeCuts) -> None:
+        """Take over what others know; these know nothing yet."""
+        self._opens_with_input = other._opens_with_input
+        self.starts.extend(other.starts)

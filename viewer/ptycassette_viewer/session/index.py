@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from typing import Literal, get_args
+from itertools import islice
+from operator import le
+from typing import Literal, Self, get_args
+
+import msgspec
 
 from ptycassette import CassetteError, Event, InputRecord, OutputRecord, Size
 
-__all__ = ["BYTES_PER_EVENT", "KINDS", "EventIndex", "Kind"]
+__all__ = ["BYTES_PER_EVENT", "KINDS", "EventIndex", "IndexState", "Kind"]
 
 Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "service-event", "final"]
 """``answer`` is what the terminal itself said to a query; ``input`` is what anybody else typed."""
@@ -21,6 +25,15 @@ Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "servic
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 BYTES_PER_EVENT = 28
+
+
+class IndexState(msgspec.Struct, frozen=True, array_like=True):
+    """An index as bytes: the arrays of this machine."""
+
+    times: bytes
+    kinds: bytes
+    ends: bytes
+    sizes: tuple[bytes, bytes, bytes]
 
 
 class EventIndex:
@@ -155,6 +168,65 @@ class EventIndex:
     def resizes_until(self, seq: int) -> int:
         """How many resizes there are up to ``seq``."""
         return bisect_right(self._sizes[0], seq) - 1
+
+    def state(self) -> IndexState:
+        """All of it."""
+        seqs, rows, cols = self._sizes
+        return IndexState(
+            self._times.tobytes(),
+            self._kinds.tobytes(),
+            self._ends.tobytes(),
+            (seqs.tobytes(), rows.tobytes(), cols.tobytes()),
+        )
+
+    @classmethod
+    def of(cls, state: IndexState) -> Self:
+        """An index of a state.
+
+        Raises:
+            ValueError: its parts do not belong together.
+        """
+        self = cls(Size(1, 1))
+        for part in self._sizes:
+            part.pop()
+        for part, data in zip(self._sizes, state.sizes, strict=True):
+            part.frombytes(data)
+        self._times.frombytes(state.times)
+        self._kinds.frombytes(state.kinds)
+        self._ends.frombytes(state.ends)
+        count = len(self._times)
+        seqs, rows, cols = self._sizes
+        whole = (
+            count == len(self._kinds) == len(self._ends)
+            and max(self._kinds, default=0) < len(KINDS)
+            and _rises(self._times)
+            and _rises(self._ends)
+            and _rises(seqs)
+            and 0 < len(seqs) == len(rows) == len(cols)
+            and seqs[0] == 0
+            and min(*rows, *cols) > 0
+        )
+        if not whole:
+            raise ValueError("not the state of an index")
+        for place, code in enumerate(self._kinds):
+            self._of_kind[KINDS[code]].append(place + 1)
+        self.count = count
+        return self
+
+    def become(self, other: EventIndex) -> None:
+        """Take over what another index knows; this one knows nothing yet."""
+        for ours, theirs in zip(self._sizes, other._sizes, strict=True):
+            ours.extend(theirs[1:])
+        self._times.extend(other._times)
+        self._kinds.extend(other._kinds)
+        self._ends.extend(other._ends)
+        for kind, seqs in other._of_kind.items():
+            self._of_kind[kind].extend(seqs)
+        self.count = other.count
+
+
+def _rises(numbers: array[int]) -> bool:
+    return (not numbers or numbers[0] >= 0) and all(map(le, numbers, islice(numbers, 1, None)))
 
 
 def kind_of(event: Event) -> Kind:

@@ -41,6 +41,7 @@ class LiveSource:
     """
 
     live = True
+    identity = None
     duration_us = 0
 
     def __init__(self, path: Path) -> None:

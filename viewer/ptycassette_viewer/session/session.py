@@ -11,18 +11,23 @@ everything that grows is held to its part.
 
 from __future__ import annotations
 
+import hashlib
+import sys
 import threading
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import msgspec
 
-from ptycassette import CassetteError
+from ptycassette import CassetteError, __version__, default_emulator
+from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import SLICE_BYTES, Head
 from ptycassette_viewer.session.index import BYTES_PER_EVENT, EventIndex
+from ptycassette_viewer.session.remembered import Known, recall, remembered
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
 from ptycassette_viewer.session.told import Told
@@ -61,6 +66,7 @@ class Session:
         source: taken over, and closed with the session.
         memory: bytes that the process may take; what is below the least that works is raised.
         sessions: how many sessions there are in the process.
+        cache: where what was found out is kept for the next time; None to keep nothing.
         on_change: called from the background threads when there is news.
     """
 
@@ -70,6 +76,7 @@ class Session:
         *,
         memory: int = DEFAULT_MEMORY,
         sessions: int = 1,
+        cache: Cache | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.source = source
@@ -81,6 +88,9 @@ class Session:
         self.checkpoints = Checkpoints(max_bytes=share * 3 // 16)
         self.summaries = Summaries(share // 8)
         self.told = Told(share // 16)
+        self._cache = cache
+        self._key = _key(source, share) if cache is not None else None
+        self._recalled = False
         self.problem: CassetteError | None = None
         self.indexed = threading.Event()
         self.emulated = threading.Event()
@@ -124,6 +134,11 @@ class Session:
         self._fill()
         self._emulate()
 
+    def join(self) -> None:
+        """Wait until the background work is done."""
+        for thread in self._threads:
+            thread.join()
+
     def close(self) -> None:
         """Stop, and close the source. Does nothing the second time."""
         self._closing.set()
@@ -153,8 +168,34 @@ class Session:
         while self._waiting and not self._closing.is_set():
             time.sleep(_ASIDE_S)
 
+    def _known(self) -> Known:
+        return Known(
+            index=self.index,
+            exchanges=self.exchanges,
+            checkpoints=self.checkpoints,
+            summaries=self.summaries,
+            told=self.told,
+        )
+
+    def _recall(self) -> bool:
+        """Take what was found out the last time; every byte is verified all the same."""
+        if self._cache is None or self._key is None:
+            return False
+        data = self._cache.get(self._key)
+        self._recalled = data is not None and recall(data, self._known())
+        return self._recalled
+
+    def _remember(self) -> None:
+        """Keep what was found out, if it is whole and every byte is what the manifest says."""
+        if self._cache is None or self._key is None or self._recalled or self.problem is not None:
+            return
+        if self._verified and self.index.output_bytes >= self._cache.worth_bytes:
+            self._cache.put(self._key, remembered(self._known()))
+
     def _fill(self) -> None:
         try:
+            if self._recall():
+                return
             for event in self.source.events():
                 kind = self.index.add(event)
                 self.exchanges.add(event, kind)
@@ -177,6 +218,14 @@ class Session:
         """Keep states along the whole of the output."""
         if not self.source.live:
             self._until(self.indexed)
+        if not self._recalled:
+            self._play()
+        self.emulated.set()
+        self.on_change()
+        self._verify()
+        self._remember()
+
+    def _play(self) -> None:
         nothing_kept = Checkpoints(max_bytes=0)
         head = Head(self.source, self.index, nothing_kept, listener=self.told.add)
         spent = 0.0
@@ -204,9 +253,6 @@ class Session:
                 self.checkpoints.keep(head.seq, head.emulator)
                 spent = 0.0
             self._emulated_bytes = self.index.output_end(head.seq)
-        self.emulated.set()
-        self.on_change()
-        self._verify()
 
     def _next_stop(self, seq: int) -> int:
         """The next event behind which a state may be kept: some kilobytes on, or one event."""
@@ -241,3 +287,13 @@ class Session:
         except (OSError, ValueError):  # closed while it was being read
             return
         self.on_change()
+
+
+def _key(source: Source, share: int) -> str | None:
+    """The name of all that can be known of a recording, by this program, in so much memory."""
+    if source.identity is None:
+        return None
+    emulator = default_emulator(source.size).identity
+    machine = sys.byteorder, array("L").itemsize
+    parts = (__version__, emulator.name, emulator.version, share, machine)
+    return hashlib.sha256(source.identity + repr(parts).encode()).hexdigest()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
+
+import msgspec
 
 from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size
 
@@ -20,6 +23,14 @@ class Source(Protocol):
     @property
     def duration_us(self) -> int:
         """How long it is, as far as is known without reading the events."""
+        ...
+
+    @property
+    def identity(self) -> bytes | None:
+        """What says which recording this is, to the last byte; None when nothing does.
+
+        Also None for what must leave no traces.
+        """
         ...
 
     def events(self) -> Iterator[Event]:
@@ -83,6 +94,14 @@ class CassetteSource:
         """When the final event happens."""
         final = self.cassette.final
         return final.t_us if final.t_us is not None else final.t_ms * 1000
+
+    @property
+    def identity(self) -> bytes | None:
+        """The manifest's digest, where it pins every file; not of what was never scrubbed."""
+        cassette = self.cassette
+        if not cassette.pinned or cassette.scrub_report.status == "unscrubbed":
+            return None
+        return hashlib.sha256(msgspec.json.encode(cassette.document, order="sorted")).digest()
 
     def events(self) -> Iterator[Event]:
         """The events in order."""

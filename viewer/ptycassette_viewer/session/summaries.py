@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import json
 
-from ptycassette import Event, FinalRecord, InputRecord, ServiceEventRecord, visible, visible_bytes
+from ptycassette import (
+    Event,
+    FinalRecord,
+    InputRecord,
+    ServiceEventRecord,
+    printable,
+    visible,
+    visible_bytes,
+)
 
 __all__ = ["Summaries", "summary"]
 
@@ -38,6 +46,14 @@ class Summaries:
     def get(self, seq: int) -> str | None:
         """The line about event ``seq``, None when there is none."""
         return self._lines.get(seq)
+
+    def state(self) -> dict[int, str]:
+        """All lines."""
+        return self._lines
+
+    def become(self, lines: dict[int, str]) -> None:
+        """Take over the lines of another session on the same recording."""
+        self._lines.update(lines)
 
 
 def summary(event: Event) -> str:
@@ -80,8 +96,8 @@ def service_line(payload: object) -> str:
         kind = payload.get("type") or payload.get("kind") or payload.get("event")
         if isinstance(kind, str):
             rest = {key: value for key, value in payload.items() if value is not kind}
-            return visible(f"{kind} {_json(rest)}", limit=_WIDTH)
-    return visible(_json(payload), limit=_WIDTH)
+            return printable(f"{kind} {_json(rest)}", limit=_WIDTH)
+    return printable(_json(payload), limit=_WIDTH)
 
 
 def _json(value: object) -> str:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
+from typing import Self
+
+import msgspec
 
 from ptycassette import visible
 
-__all__ = ["ROUTINE", "Told", "ToldLines", "signal_text"]
+__all__ = ["ROUTINE", "Told", "ToldLines", "ToldState", "signal_text"]
 
 ROUTINE = frozenset({"icon", "mode", "query", "synchronized"})
 """Names of signals that say nothing to people. An icon's name comes with the title."""
@@ -25,6 +28,15 @@ _ENTRY_BYTES = 16
 def signal_text(name: str, data: Mapping[str, str]) -> str:
     """A signal in one line, as the program sent it: not safe to show."""
     return name + "".join(f"  {key}={value}" for key, value in data.items())
+
+
+class ToldState(msgspec.Struct, frozen=True, array_like=True):
+    """Lines, each once; for both kinds, the events and the numbers of the lines."""
+
+    lines: list[str]
+    telling: tuple[bytes, bytes]
+    routine: tuple[bytes, bytes]
+    dropped: int
 
 
 class ToldLines:
@@ -45,6 +57,31 @@ class ToldLines:
     def line(self, number: int) -> str:
         """Line ``number``."""
         return self._lines[number]
+
+    def numbered(self, numbers: dict[str, int]) -> tuple[bytes, bytes]:
+        """The events, and the numbers of the lines, which are given here."""
+        places = array("L", [numbers.setdefault(line, len(numbers)) for line in self._lines])
+        return self.seqs.tobytes(), places.tobytes()
+
+    @classmethod
+    def of(cls, state: tuple[bytes, bytes], lines: list[str]) -> Self:
+        """Those of a state.
+
+        Raises:
+            ValueError: it is none.
+        """
+        self, places = cls(), array("L")
+        self.seqs.frombytes(state[0])
+        places.frombytes(state[1])
+        if len(places) != len(self.seqs) or max(places, default=-1) >= len(lines):
+            raise ValueError("not the state of lines")
+        self._lines = [lines[place] for place in places]
+        return self
+
+    def become(self, other: ToldLines) -> None:
+        """Take over what others know; these know nothing yet."""
+        self._lines.extend(other._lines)
+        self.seqs.extend(other.seqs)
 
     def between(self, first: int, last: int) -> int:
         """How many belong to the events ``first..last``, both included."""
@@ -83,3 +120,28 @@ class Told:
         self._left -= cost
         self._known.setdefault(key, line)
         (self.routine if name in ROUTINE else self.telling).add(seq, line)
+
+    def state(self) -> ToldState:
+        """All of it."""
+        numbers: dict[str, int] = {}
+        telling, routine = (lines.numbered(numbers) for lines in (self.telling, self.routine))
+        return ToldState(list(numbers), telling, routine, self.dropped)
+
+    @classmethod
+    def of(cls, state: ToldState) -> Self:
+        """That of a state.
+
+        Raises:
+            ValueError: it is none.
+        """
+        self = cls(0)
+        self.telling = ToldLines.of(state.telling, state.lines)
+        self.routine = ToldLines.of(state.routine, state.lines)
+        self.dropped = state.dropped
+        return self
+
+    def become(self, other: Told) -> None:
+        """Take over what another knows; this one knows nothing yet."""
+        self.dropped = other.dropped
+        self.telling.become(other.telling)
+        self.routine.become(other.routine)

@@ -9,7 +9,11 @@ __all__ = ["Line"]
 
 
 class Line(Static):
-    """A line; its size never depends on its text."""
+    """A line; its size never depends on its text. What does not fit is cut, with an ellipsis."""
+
+    DEFAULT_CSS = """
+    Line { text-wrap: nowrap; text-overflow: ellipsis; }
+    """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes, markup=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.geometry import Size as TextualSize
+from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -35,6 +36,9 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     pattern: reactive[Pattern | None] = reactive(None)
     different: reactive[dict[int, frozenset[int]]] = reactive(dict)
 
+    class Moved(Message):
+        """Other rows are in view."""
+
     def __init__(
         self,
         *,
@@ -53,6 +57,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         size = TextualSize(after.size.cols, after.size.rows)
         if self.virtual_size != size:
             self.virtual_size = size
+            self._fit()
         self._follow()
         if before is None or before.size != after.size:
             self._painted.clear()
@@ -62,6 +67,33 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         if before.cursor != after.cursor:
             changed |= {before.cursor.row, after.cursor.row}
         self.refresh_rows(changed)
+
+    def _fit(self) -> None:
+        """No bar for a recording as wide as the window: it would hide the last column."""
+        screen = self.screen_shown
+        tight = screen is not None and screen.size.cols == self.size.width
+        if self.styles.scrollbar_size_vertical != (0 if tight else 1):
+            self.styles.scrollbar_size_vertical = 0 if tight else 1
+
+    @property
+    def rows_in_view(self) -> tuple[int, int] | None:
+        """The first and the last row, counted from 1; None when all are in view."""
+        screen, height = self.screen_shown, self.scrollable_content_region.height
+        if screen is None or not 0 < height < screen.size.rows:
+            return None
+        top = self.scroll_offset.y
+        return top + 1, min(screen.size.rows, top + height)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say so."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Moved())
+
+    def show_row(self, row: int) -> None:
+        """Bring a row into view, unless it is."""
+        top, height = self.scroll_offset.y, self.scrollable_content_region.height
+        if height and not top <= row < top + height:
+            self._scroll_rows(max(0, row - height // 2))
 
     def scroll_by(self, cols: int, rows: int) -> None:
         """Scroll, and stay there."""
@@ -79,7 +111,9 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     def on_resize(self) -> None:
         """Keep the cursor in view."""
         self._painted.clear()
+        self._fit()
         self.call_after_refresh(self._follow)
+        self.post_message(self.Moved())
 
     def _follow(self) -> None:
         screen = self.screen_shown

@@ -258,7 +258,7 @@ def test_a_full_disk_ends_the_log_and_is_told(path: Path, full: Callable[[int, i
     assert caught.value.message == (
         "the request log cannot be written any more: No space left on device"
     )
-    assert str(caught.value.hint) == "it holds 1 whole requests; the provider went on answering"
+    assert str(caught.value.hint) == "it holds 1 whole request; the provider went on answering"
     assert len(log.entries) == 3
 
 

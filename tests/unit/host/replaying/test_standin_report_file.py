@@ -78,7 +78,21 @@ def test_people_read_all_of_it() -> None:
 
     for part in (
         "started as: claude \\e[2J", "went\\x07wrong", "timing at seq 1", "note: a note",
-        "never played: 1 inputs and 2 outputs (3 bytes), from seq 4 on", "ended by signal term",
+        "never played: 1 input and 2 outputs (3 bytes), from seq 4 on", "ended by signal term",
         "closed the terminal before everything was written",
     ):  # fmt: skip
         assert part in text
+
+
+def test_an_error_of_several_lines_is_told_on_as_many() -> None:
+    """With its hint on a line of its own, and nothing in it that acts on a terminal."""
+    report = StandinReport(result="failed", cassette="x", error="none\x1b fits\n  hint: record it")
+
+    assert list(report_lines(report))[1:] == ["  none\\e fits", "    hint: record it"]
+
+
+def test_what_drifted_is_escaped_once() -> None:
+    """A carriage return in a recording is shown as one, and cannot act."""
+    report = StandinReport(result="drifted", cassette="x", notes=("now: a\\r", "b\r"))
+
+    assert list(report_lines(report))[1:] == ["  note: now: a\\r", "  note: b\\r"]

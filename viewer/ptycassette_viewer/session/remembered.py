@@ -1,0 +1,66 @@
+"""All that reading and playing a recording found out, as bytes, and back.
+
+MessagePack through msgspec, no pickle. What is taken back is checked as a whole before
+anything is touched, so that a session either knows everything or starts from nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette_viewer.session.checkpoints import Checkpoints, CheckpointsState
+from ptycassette_viewer.session.exchange_cuts import CutsState, ExchangeCuts
+from ptycassette_viewer.session.index import EventIndex, IndexState
+from ptycassette_viewer.session.summaries import Summaries
+from ptycassette_viewer.session.told import Told, ToldState
+
+__all__ = ["Known", "recall", "remembered"]
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session knows. Every part grows in place."""
+
+    index: EventIndex
+    exchanges: ExchangeCuts
+    checkpoints: Checkpoints
+    summaries: Summaries
+    told: Told
+
+
+class _State(msgspec.Struct, frozen=True, kw_only=True):
+    index: IndexState
+    exchanges: CutsState
+    checkpoints: CheckpointsState
+    summaries: dict[int, str]
+    told: ToldState
+
+
+def remembered(known: Known) -> bytes:
+    """Everything, to be kept."""
+    return msgspec.msgpack.encode(
+        _State(
+            index=known.index.state(),
+            exchanges=known.exchanges.state(),
+            checkpoints=known.checkpoints.state(),
+            summaries=known.summaries.state(),
+            told=known.told.state(),
+        )
+    )
+
+
+def recall(data: bytes, known: Known) -> bool:
+    """Take everything back into parts that know nothing yet; False when it is not whole."""
+    try:
+        state = msgspec.msgpack.decode(data, type=_State)
+        index = EventIndex.of(state.index)
+        exchanges = ExchangeCuts.of(state.exchanges)
+        checkpoints = Checkpoints.of(state.checkpoints)
+        told = Told.of(state.told)
+    except (msgspec.MsgspecError, ValueError):
+        return False
+    known.exchanges.become(exchanges)
+    known.checkpoints.become(checkpoints)
+    known.summaries.become(state.summaries)
+    known.index.become(index)
+    known.told.become(told)  # behind the index: its events must be known
+    return True
