@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import html
 import importlib.util
 import json
 import random
@@ -90,8 +91,12 @@ def readings(text: str, depth: int = 2) -> Iterator[str]:
     if not depth:
         return
     yield from readings(unquote(text), depth - 1) if "%" in text else ()
+    yield from listed(text)
+    if "&#" in text:
+        yield from readings(html.unescape(text), depth - 1)
     if "\\" in text:
-        plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), text)
+        plain = re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda m: chr(int(m[1], 16)), text)
+        plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), plain)
         plain = re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), plain)
         yield from readings(re.sub(r"\\(.)", r"\1", plain), depth - 1)
     for run in re.findall(r"[A-Za-z0-9+/_-]{12,}", text):
@@ -104,6 +109,41 @@ def readings(text: str, depth: int = 2) -> Iterator[str]:
             digits = run.replace(" ", "")[skip:]
             raw = bytes.fromhex(digits[: len(digits) // 2 * 2])
             yield from readings(raw.decode("latin-1"), depth - 1)
+
+
+def listed(text: str) -> Iterator[str]:
+    """What lists of numbers and of characters say."""
+    for run in re.findall(r"(?:\d{1,3}[\s,]+){6,}\d{1,3}", text):
+        yield "".join(chr(int(number)) for number in re.findall(r"\d+", run))
+    for run in re.findall(r'(?:"(?:[^"\\]|\\.)"[\s,]+){6,}', text):
+        yield "".join(part[-1] for part in re.findall(r'"((?:[^"\\]|\\.))"', run))
+
+
+def said(raw: bytes) -> Iterator[str]:
+    """What the strings of each key of JSON say together, and of those of one index."""
+    text = raw.decode("utf-8", "replace")
+    strings = re.findall(r'"(\w+)":\s*(?:(\d+)|"((?:[^"\\]|\\.)*)")', text)
+    joined: dict[tuple[str, str], str] = {}
+    index = ""
+    for key, number, value in strings:
+        if key == "index":
+            index = number
+        for name in ((key, ""), (key, f"[{index}]")):
+            joined[name] = joined.get(name, "") + value
+    yield from joined.values()
+
+
+def spelt(raw: bytes) -> Iterator[str]:
+    """What each field of key sequences spells, pressed and released keys apart."""
+    fields: dict[tuple[bool, int], str] = {}
+    for keys, event, text in re.findall(rb"\x1b\[([\d:]+)(?:;\d*:?(\d*)(?:;([\d:]*))?)?u", raw):
+        for number, code in enumerate((*keys.split(b":"), *(b"" for _ in range(5)))[:5]):
+            if code:
+                at = (event == b"3", number)
+                fields[at] = fields.get(at, "") + chr(int(code))
+        for code in filter(None, text.split(b":")):
+            fields[False, 9] = fields.get((False, 9), "") + chr(int(code))
+    yield from fields.values()
 
 
 def needles(case: Any) -> set[str]:
@@ -133,9 +173,13 @@ def leak(case: Any, scrubbed: list[Any]) -> str:  # noqa: PLR0911 - one for each
         return "payload" if any(found(AWAY.sub("", r)) for t in both for r in readings(t)) else ""
     raw = b"".join(event.data for event in scrubbed if not isinstance(event, Resized))
     if case.channel == "input":
+        small = [needle.lower() for needle in wanted]
+        if any(needle in text.lower() for text in spelt(raw) for needle in small):
+            return "fields of keys"
         keys = re.sub(rb"\x1b\[(\d+)[:;\d]*u", lambda m: bytes([int(m[1]) & 127]), raw)
         return "keys" if found(raw.decode("latin-1")) or found(keys.decode("latin-1")) else ""
-    if found(raw.decode("utf-8", "replace")):
+    messages = (reading for text in said(raw) for reading in readings(text, 1))
+    if found(raw.decode("utf-8", "replace")) or any(found(AWAY.sub("", m)) for m in messages):
         return "bytes"
     if found(AWAY.sub("", SEQUENCES.sub(b"", raw).decode("utf-8", "replace"))):
         return "print stream"

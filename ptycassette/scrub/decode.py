@@ -1,4 +1,4 @@
-r"""Views of text decoded: base64 at every alignment, hexadecimal, percent, ``\u``, ``\x``, JSON.
+r"""Views of text decoded: base64 at every alignment, hexadecimal, percent, ``\u``, HTML, JSON.
 
 A decoded stretch is read only when it holds a run of printable characters: a
 secret does, most of what merely looks like base64 does not.
@@ -7,12 +7,15 @@ secret does, most of what merely looks like base64 does not.
 from __future__ import annotations
 
 import re
+import sys
 from abc import ABC, abstractmethod
 from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
-from ptycassette.scrub.mask import BASE64, ESCAPED, HEX
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.views import PiecewiseView
 
@@ -28,6 +31,8 @@ _HEX_HINT = re.compile(r"[2-7][0-9A-Fa-f](?:[0-9A-Fa-f]?[ :,]{0,2}(?:0[xX])?[2-7
 _PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
+    r"|\\u\{([0-9A-Fa-f]{1,6})\}|&\#[xX]([0-9A-Fa-f]{1,6});|&\#([0-9]{1,7});"
+    r"|&(amp|lt|gt|quot|apos);"
 )
 _BEGINS_DUMP = r"(?m)^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}[0-9A-Fa-f]{2}"
 _DUMP_LINE = re.compile(
@@ -38,6 +43,17 @@ _DUMP_LINE = re.compile(
 _DUMP_COLUMN = 80
 _DUMP_CHARACTERS = re.compile(r" {1,60}\|?([^\r\n|]{1,32})")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+# Lists as programs print them: bytes as numbers, and texts in parts of a few characters.
+_NUMBER = r"(?:3[2-9]|[4-9][0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5]|9|10|13)"
+_NUMBERS = rf"\b{_NUMBER}(?:[ \n\r\t,]+{_NUMBER}){{5,}}\b"
+_DIGITS_OF_NUMBER = re.compile("[0-9]+")
+_PARTS = "|".join(
+    rf"{part}(?:,[ \n\r\t]*{part}){{5,}}"
+    for part in (rf"{quote}(?:[^{quote}\\\n]|\\[^\n]){{1,8}}{quote}" for quote in "\"'")
+)
+_PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
+_FIRST_OF_SEVERAL_BYTES = 0x80
 _AROUND = 400
 _APART = 4
 _MOST_DIGITS = 1 << 20
@@ -104,9 +120,11 @@ class _Base64(Decoded):
         return f"{BASE64}{start * 8 // 6 % 4}"
 
 
-class _Hex(Decoded):
-    def __init__(self, text: str, *, spans: list[tuple[int, int]]) -> None:
-        super().__init__(text, form=HEX)
+class _Digits(Decoded):
+    """Bytes as digits, each of which stands in a place of its own."""
+
+    def __init__(self, text: str, *, spans: list[tuple[int, int]], form: str = HEX) -> None:
+        super().__init__(text, form=form)
         self._spans = spans
 
     def source(self, start: int, end: int) -> tuple[int, int]:
@@ -121,6 +139,25 @@ class _Hex(Decoded):
             else:
                 stretches[-1] = (stretches[-1][0], last)
         return tuple(stretches)
+
+
+class _Parts(Decoded):
+    """The strings of a list as one."""
+
+    def __init__(self, text: str, *, places: list[int]) -> None:
+        super().__init__(text, form=TEXT)
+        self._places = places
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        return self._places[start], self._places[end - 1] + 1
+
+    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """Quotes and commas are none of them."""
+        places = self._places[start:end]
+        cuts = [0, *(at for at in range(1, len(places)) if places[at] != places[at - 1] + 1)]
+        return tuple(
+            (places[first], places[last - 1] + 1) for first, last in pairwise([*cuts, len(places)])
+        )
 
 
 class _Escaped(Decoded):
@@ -152,6 +189,7 @@ class Decoder:
             self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
         self._dump_line = Pattern(_BEGINS_DUMP, fast=fast)
+        self._lists = Pattern(f"{_NUMBERS}|{_PARTS}", fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
         """Everything in ``text`` that decodes to something readable."""
@@ -163,7 +201,9 @@ class Decoder:
                 yield from _hex(text, start, end)
         if self.dumps(text):
             yield from _dumped(text)
-        if "\\" in text or "%" in text:
+        for start, end in self._lists.spans(text):
+            yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
+        if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
 
     def dumps(self, text: str) -> bool:
@@ -196,7 +236,7 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
             digits.append(match[1])
         raw = bytes.fromhex("".join(digits))
         if _PRINTABLE_RUN.search(raw):
-            yield _Hex(raw.decode("latin-1"), spans=spans)
+            yield _Digits(raw.decode("latin-1"), spans=spans)
 
 
 def dump_columns(text: str) -> PiecewiseView | None:
@@ -224,7 +264,7 @@ def _dumped(text: str) -> Iterator[Decoded]:
         if match is None or match.start() > end + _DUMP_COLUMN:
             raw = bytes.fromhex("".join(digits))
             if lines > 1 and _PRINTABLE_RUN.search(raw):
-                yield _Hex(raw.decode("latin-1"), spans=spans)
+                yield _Digits(raw.decode("latin-1"), spans=spans)
             spans, digits, lines = [], [], 0
         if match is not None:
             pairs = list(_PAIR.finditer(text, *match.span("bytes")))
@@ -232,6 +272,22 @@ def _dumped(text: str) -> Iterator[Decoded]:
             digits += [pair[1] for pair in pairs]
             lines += 1
             end = match.end()
+
+
+def _numbers(text: str, start: int, end: int) -> Iterator[Decoded]:
+    """One list of numbers, each a byte."""
+    spans = [match.span() for match in _DIGITS_OF_NUMBER.finditer(text, start, end)]
+    raw = bytes(int(text[first:last]) for first, last in spans)
+    if _PRINTABLE_RUN.search(raw):
+        yield _Digits(raw.decode("latin-1"), spans=spans, form=NUMBERS)
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
+    """One list of short strings."""
+    places: list[int] = []
+    for match in _PART.finditer(text, start, end):
+        places += range(*match.span(match.lastgroup or 0))
+    yield _Parts("".join([text[at] for at in places]), places=places)
 
 
 def _escaped(text: str) -> Iterator[Decoded]:
@@ -274,12 +330,14 @@ def _unescape(text: str, matches: list[re.Match[str]]) -> Decoded:
 
 def _meaning(match: re.Match[str]) -> str:
     """What one escape stands for, as canonical text."""
-    percent, unicode, hexadecimal, octal, named = match.groups()
+    percent, unicode, hexadecimal, octal, named, braced, html, decimal, entity = match.groups()
     if named:
         return _NAMED.get(named, named)
+    if entity:
+        return _ENTITIES[entity]
     if octal:
         return chr(int(octal, 8))
-    code = int(percent or unicode or hexadecimal, 16)
-    if unicode and code >= 0x80:
-        return chr(code).encode("utf-8", "surrogatepass").decode("latin-1")
+    code = int(decimal) if decimal else int(percent or unicode or hexadecimal or braced or html, 16)
+    if code >= _FIRST_OF_SEVERAL_BYTES and not (percent or hexadecimal):
+        return canonical(chr(min(code, sys.maxunicode)))
     return chr(code)

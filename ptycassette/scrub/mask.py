@@ -2,8 +2,9 @@ r"""What is put in the place of secret characters: as many bytes, as many cells,
 
 Plain text becomes ``x``; a character of several bytes becomes one of as many
 bytes and cells. Escapes stay escapes (``%41`` -> ``%78``, ``\u0041`` ->
-``\u0078``), hexadecimal digits and base64 become those of ``x``. Controls,
-blanks and characters without a cell stay.
+``\u0078``, ``&#65;`` -> ``&#88;``), hexadecimal digits, base64 and numbers become
+those of ``x`` (of ``X`` where a number has two digits). Controls, blanks and
+characters without a cell stay.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import re
 
 from wcwidth import wcwidth
 
-__all__ = ["BASE64", "ESCAPED", "HEX", "TEXT", "VOLATILE", "mask"]
+__all__ = ["BASE64", "ESCAPED", "HEX", "NUMBERS", "TEXT", "VOLATILE", "decimal_mask", "mask"]
 
 TEXT = "text"
 BASE64 = "base64"
 HEX = "hex"
 ESCAPED = "escaped"
+NUMBERS = "numbers"
 VOLATILE = "volatile"
 
 _SOFT_HYPHEN = "\u00ad"
@@ -30,8 +32,16 @@ _SAME = {
     (4, 2): "\U0001f512",
 }
 _ESCAPES = re.compile(
-    r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}|\\.|[^%\\]+|.", re.DOTALL
+    r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}"
+    r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}"
+    r"|&\#(?P<decimal>[0-9]{1,7});|&\#[xX](?P<hexadecimal>[0-9A-Fa-f]{1,6});|&(?:amp|lt|gt|quot|apos);"
+    r"|\\.|[^%\\&]+|.",
+    re.DOTALL,
 )
+_NUMBER = re.compile(r"[0-9]+")
+# Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
+_DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
+_NUMBERED = {"u": "\\u0078", "x": "\\x78"}
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx
@@ -50,8 +60,9 @@ def mask(text: str, form: str = TEXT) -> str:
 
     Args:
         text: one character for each byte.
-        form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``VOLATILE``
-            (digits to 0, letters to x, the shape stays), or ``BASE64`` followed by the
+        form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
+            (decimal code points), ``VOLATILE`` (digits to 0, letters to x, the shape
+            stays), or ``BASE64`` followed by the
             place of the first character in its group of four (``base642``).
     """
     if form.startswith(BASE64):
@@ -63,22 +74,39 @@ def mask(text: str, form: str = TEXT) -> str:
     if form == HEX:
         return _PAIRS.sub(r"\g<1>78", text)
     if form == ESCAPED:
-        return _ESCAPES.sub(lambda match: _escape(match.group()), text)
+        return _ESCAPES.sub(_escape, text)
+    if form == NUMBERS:
+        return _NUMBER.sub(lambda match: decimal_mask(match.group()), text)
     if form == VOLATILE:
         return text.translate(_VOLATILE)
     return _characters(text)
 
 
-def _escape(piece: str) -> str:
+def decimal_mask(digits: str) -> str:
+    """The code point of a character that says nothing, in as many decimal digits.
+
+    One digit is a control or padding, and stays.
+    """
+    wanted = len(digits.lstrip("0"))
+    if len(digits) > 2:
+        wanted = max(wanted, 3)
+    return _DECIMALS.get(wanted, digits).rjust(len(digits), "0")
+
+
+def _escape(match: re.Match[str]) -> str:
     """One escape, or text between escapes."""
+    piece = match.group()
+    if match.lastgroup == "decimal":
+        return f"&#{decimal_mask(match['decimal'])};"
+    if match.lastgroup:
+        digits = match[match.lastgroup]
+        masked = "78".rjust(len(digits), "0") if len(digits) > 1 else digits
+        return piece.replace(digits, masked)
     if piece[0] == "%" and len(piece) > 1:
         return "%78"
-    if piece[0] == "\\":
-        if piece[1:2] == "u" and len(piece) > 2:
-            return "\\u0078"
-        if piece[1:2] == "x" and len(piece) > 2:
-            return "\\x78"
-        return "\\170" if len(piece) > 2 else piece
+    if piece[0] == "\\" or (len(piece) > 1 and piece[0] == "&"):
+        named = len(piece) <= 2 or piece[0] == "&"
+        return piece if named else _NUMBERED.get(piece[1], "\\170")
     return _characters(piece)
 
 

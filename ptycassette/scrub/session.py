@@ -37,6 +37,7 @@ from ptycassette.scrub.discover import declared_values, environment_values, iden
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, mask
+from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Match, Searcher
@@ -149,8 +150,10 @@ class SessionScrubber:
                     )
                     output += len(event.data)
                 case Typed():
-                    key = self.text(event.key, channel="input") if event.key else event.key
                     data = found.input.apply(event.data, typed)
+                    key = event.key if data == event.data else None
+                    if key is not None:
+                        key = self.text(key, channel="input")
                     yield msgspec.structs.replace(event, data=data, key=key)
                     typed += len(event.data)
                 case Noted():
@@ -257,6 +260,13 @@ class _Channels(NamedTuple):
     cells: OutputCells
     typed: InputChannel
     service: Joined
+    messages: Messages
+
+    @classmethod
+    def of(cls, meta: SessionMeta) -> _Channels:
+        """Those of a session."""
+        cells = OutputCells(meta.size)
+        return cls(OutputText(), cells, InputChannel(), Joined(), Messages())
 
 
 class _Found:
@@ -275,7 +285,7 @@ class _Found:
 
     def look(self, meta: SessionMeta, source: EventSource) -> None:
         """The first pass. What rules find is looked for from there on."""
-        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        channels = _Channels.of(meta)
         self._cells = channels.cells
         for number, event in enumerate(source()):
             self._number = number
@@ -294,7 +304,7 @@ class _Found:
         until = max(-1 if at is None else at for at in (printed, rest))
         if until < 0:
             return
-        channels = _Channels(OutputText(), OutputCells(meta.size), InputChannel(), Joined())
+        channels = _Channels.of(meta)
         for number, event in enumerate(source()):
             if number > until:
                 return
@@ -310,6 +320,7 @@ class _Found:
             return
         for name, patches, views in (
             ("output", self.output, channels.cells.rest()),
+            ("output", self.output, channels.messages.rest()),
             ("input", self.input, channels.typed.rest()),
             ("service-events", self.service, channels.service.rest()),
         ):
@@ -337,6 +348,8 @@ class _Found:
                 self.search(
                     "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
                 )
+                messages = channels.messages.feed(event.data)
+                self.search("output", self.output, messages, by_rules=by_rules)
             case Resized():
                 self.search(
                     "output", self.output, channels.cells.resize(event.size), by_rules=by_rules

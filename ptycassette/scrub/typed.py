@@ -1,94 +1,159 @@
 """Keys as they were typed, and the text that came of them: rubout, ctrl-u, ctrl-w, CSI u.
 
 The line discipline's editing keys (termios: VERASE, VKILL, VWERASE) and the
-kitty keyboard protocol (``CSI code ; modifiers u``), in which every key may be
-a sequence of its own.
+kitty keyboard protocol (``CSI code:shifted:base ; modifiers:event ; text u``), in
+which every key may be a sequence of its own. Such a sequence says its character
+up to four times, and once more when the key is released; all of these places
+belong to the one character that was typed.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
-from ptycassette.scrub.mask import mask
+from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.mask import decimal_mask, mask
 from ptycassette.scrub.views import Patch, View
 
 __all__ = ["TypedView", "typed_view"]
 
 _KEY = re.compile(
-    r"\x1b\[(?P<code>\d{1,7})(?::[\d:]*)?(?:;(?P<modifiers>[\d:]*)(?:;[\d:]*)?)?u"
-    r"|\x1b\[27;(?P<modifiers2>\d+);(?P<code2>\d{1,7})~"  # xterm modifyOtherKeys
+    r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
+    r"|\x1b\[27;(?P<modifiers2>\d+);(?P<codes2>\d{1,7})~"  # xterm modifyOtherKeys
     r"|\x1b\[20[01]~"  # bracketed paste
     r"|\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1bO.|\x1b[\x20-\x7e\x7f]?"
     r"|(?P<char>[\s\S])"
 )
+_CODE = re.compile(r"\d+")
 _RUBOUT = frozenset("\x7f\x08")
 _KILL_LINE = "\x15"
 _KILL_WORD = "\x17"
 _EDITS = frozenset({*_RUBOUT, _KILL_LINE, _KILL_WORD})
 _ENTER = frozenset("\r\n")
-_MASKED_CODES = {2: "88", 3: "120"}  # X and x: codes of as many digits
+_SHIFT, _CTRL, _CAPS_LOCK = 1, 4, 64
+_RELEASE = "3"
+_FUNCTIONAL = range(57344, 63744)  # codes of keys that type nothing
+
+Place = tuple[int, str]
+"""Offset of a character's byte, and ""; or of the number that names it, and its digits."""
 
 
 class TypedView(View):
-    """Typed text. Each character stands for a byte, or for the digits of its code in a sequence."""
+    """Typed text. Each character has the places in which its keys name it, at least one."""
 
-    def __init__(self, text: str, *, sources: list[tuple[int, int]]) -> None:
+    def __init__(self, text: str, *, sources: list[list[Place]]) -> None:
         super().__init__(text)
         self._sources = sources
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
         masked = mask(self.text[start:end], form)
-        for (offset, digits), char in zip(self._sources[start:end], masked, strict=True):
-            if not digits:
-                yield offset, char.encode("latin-1")
-            elif digits in _MASKED_CODES:
-                yield offset, _MASKED_CODES[digits].encode()
+        for places, char in zip(self._sources[start:end], masked, strict=True):
+            for offset, digits in places:
+                if not digits:
+                    yield offset, char.encode("latin-1")
+                elif char > " ":
+                    yield offset, decimal_mask(digits).encode()
 
     def offset(self, start: int, end: int) -> int | None:
         """See ``View.offset``."""
-        return self._sources[start][0] if start < end else None
+        return self._sources[start][0][0] if start < end else None
 
 
 def typed_view(raw: str, *, base: int, editing: bool = True) -> TypedView:
     """The characters that canonical ``raw`` typed; ``editing`` applies rubout and kill keys."""
     chars: list[str] = []
-    sources: list[tuple[int, int]] = []
+    sources: list[list[Place]] = []
+    pressed: dict[int, list[Place]] = {}
     for match in _KEY.finditer(raw):
-        char, source = _key(match, base)
-        if not char or (not editing and char in _EDITS):
-            continue
-        if char in _RUBOUT:
-            _drop(chars, sources, 1)
-        elif char == _KILL_LINE:
-            _drop(chars, sources, _line(chars))
-        elif char == _KILL_WORD:
-            _drop(chars, sources, _word(chars))
-        else:
-            chars.append("\n" if char in _ENTER else char)
-            sources.append(source)
+        for char, places in _key(match, base, pressed):
+            if not editing and char in _EDITS:
+                continue
+            if char in _RUBOUT:
+                _drop(chars, sources, 1)
+            elif char == _KILL_LINE:
+                _drop(chars, sources, _line(chars))
+            elif char == _KILL_WORD:
+                _drop(chars, sources, _word(chars))
+            else:
+                text = "\n" if char in _ENTER else char
+                chars += text
+                sources += [places] * len(text)
     return TypedView("".join(chars), sources=sources)
 
 
-def _key(match: re.Match[str], base: int) -> tuple[str, tuple[int, int]]:
-    """The character of one key ("" for none), and where it stands (offset, digits of its code)."""
+def _key(
+    match: re.Match[str], base: int, pressed: dict[int, list[Place]]
+) -> Iterator[tuple[str, list[Place]]]:
+    """The characters that one key types, each with the places that name it.
+
+    ``pressed`` keeps the places of the keys that may be released later, by their codes.
+    """
     if match["char"]:
-        return match["char"], (base + match.start(), 0)
-    for name, modifiers in (("code", "modifiers"), ("code2", "modifiers2")):
-        if match[name]:
-            code = int(match[name])
-            held = int((match[modifiers] or "1").split(":")[0] or 1) - 1
-            if held & 4 and 97 <= code <= 122:  # ctrl
-                code -= 96
-            elif held & 1 and 97 <= code <= 122:  # shift
-                code -= 32
-            char = chr(code) if code < 0x80 else ""
-            return char, (base + match.start(name), len(match[name]))
-    return "", (0, 0)
+        places = [(base + match.start(), "")]
+        yield match["char"], places
+        code = ord(match["char"])
+        pressed[code] = pressed[_small(code)] = pressed[0] = places
+        return
+    name = "codes" if match["codes"] or match["text"] else "codes2"
+    if match[name] is None:
+        return
+    named = [(int(digits), (base + at, digits)) for digits, at in _numbers(match, name)]
+    modifiers, _, event = (match["modifiers"] or match["modifiers2"] or "1").partition(":")
+    places = [place for code, place in named if _types(code)]
+    codes = [code for code, _ in named if _types(code)]
+    if event == _RELEASE:
+        known = (pressed[code] for code in codes if code in pressed)
+        key = next(known, pressed.get(0))
+        if key is not None:
+            key += places
+        return
+    typed = [(int(digits), (base + at, digits)) for digits, at in _numbers(match, "text")]
+    texts = [(chr(code), place) for code, place in typed if _types(code)]
+    if texts:
+        places += [place for _, place in texts[:1]]
+        yield canonical(texts[0][0]), places
+        yield from ((canonical(char), [place]) for char, place in texts[1:])
+    elif codes:
+        shifted = (*match[name].split(":"), "")[1]
+        char = _character(codes[0], int(shifted or 0), held=int(modifiers or 1) - 1)
+        yield canonical(char), places
+    for code in codes:
+        pressed[code] = pressed[_small(code)] = pressed[0] = places
 
 
-def _drop(chars: list[str], sources: list[tuple[int, int]], count: int) -> None:
+def _numbers(match: re.Match[str], name: str) -> Iterator[tuple[str, int]]:
+    """The numbers of one field, and where each stands."""
+    if match[name]:
+        for number in _CODE.finditer(match.string, *match.span(name)):
+            yield number.group(), number.start()
+
+
+def _types(code: int) -> bool:
+    """Whether a key of this code has a character."""
+    return 0 < code <= sys.maxunicode and code not in _FUNCTIONAL
+
+
+def _small(code: int) -> int:
+    """The code by which the key of a letter is known, whatever is held with it."""
+    return code + 32 if 65 <= code <= 90 else code
+
+
+def _character(code: int, shifted: int, *, held: int) -> str:
+    """What a key types that does not say its text."""
+    if held & _CTRL and 97 <= code <= 122:
+        return chr(code - 96)
+    if held & _SHIFT and _types(shifted):
+        return chr(shifted)
+    if bool(held & _SHIFT) != bool(held & _CAPS_LOCK):
+        upper = chr(code).upper()
+        return upper if len(upper) == 1 else chr(code)
+    return chr(code)
+
+
+def _drop(chars: list[str], sources: list[list[Place]], count: int) -> None:
     if count:
         del chars[-count:]
         del sources[-count:]

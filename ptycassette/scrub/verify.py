@@ -33,6 +33,7 @@ from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
+from ptycassette.scrub.told import KeysTold, LinesTold, Told
 from ptycassette.scrub.typed import typed_view
 
 __all__ = ["Texts", "Verification"]
@@ -105,17 +106,19 @@ class Verification:
         """The findings; empty when nothing is left."""
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
-        deltas = Deltas()
+        lines, told, deltas = LinesTold(), KeysTold(), Deltas()
         for event in source():
             match event:
                 case Output(t_us, data):
                     printed.add(data.decode("latin-1"), t_us)
+                    self._told("output", lines.feed(data, t_us))
                     for text in screen.feed(data):
                         shown.add(text, t_us)
                 case Resized(t_us, size):
                     shown.add(screen.resize(size), t_us)
                 case Typed(t_us, data):
                     keys.add(data.decode("latin-1"), t_us)
+                    self._told("input", told.feed(data, event.key, t_us))
                     self._batch("input", keys, full=True)
                 case Noted(t_us, payload):
                     self._strings("service-events", payload, t_us)
@@ -130,6 +133,8 @@ class Verification:
         self._batch("output", printed, last=True)
         self._batch("screen", shown, last=True)
         self._batch("input", keys, last=True)
+        self._told("output", lines.rest())
+        self._told("input", told.rest())
         self._messages(deltas.rest())
         return tuple(self._lines())
 
@@ -154,6 +159,14 @@ class Verification:
                 self._note(channel, match.rule, batch.time_at(origin(position)))
         if not last:
             batch.keep(_TAIL)
+
+    def _told(self, channel: str, texts: Iterable[Told]) -> None:
+        """Search texts that know when each of their characters was there."""
+        for text, time_at in texts:
+            for match in self._searcher.search(text):
+                if not _by_chance(match):
+                    position = match.stretches[0][0] if match.stretches else 0
+                    self._note(channel, match.rule, time_at(position))
 
     def _strings(self, channel: str, value: Any, t_us: int) -> None:
         for _, text in strings_of(value):

@@ -539,6 +539,57 @@ def _f_resized(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[:20]}".encode(), f"{text[20:]}\r\n".encode()]
 
 
+def _f_json_lines(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [
+        json.dumps({"type": "message_update", "uuid": uuid(rng), "text": piece}).encode() + b"\r\n"
+        for piece in pieces(rng, f"see {text} .", 6)
+    ]
+
+
+def _f_json_lines_interleaved(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    said = [(1, piece) for piece in pieces(rng, f"see {text} .", 6)]
+    other = iter((0, piece) for piece in pieces(rng, " ".join(NOISE * 8), 6))
+    deltas = [delta for one in said for delta in (next(other), one)]
+    return [
+        json.dumps(
+            {
+                "type": "stream_event",
+                "event": {
+                    "type": "content_block_delta",
+                    "index": index,
+                    "delta": {"type": "text_delta", "text": piece},
+                },
+                "uuid": uuid(rng),
+            }
+        ).encode()
+        + b"\r\n"
+        for index, piece in deltas
+    ]
+
+
+def _f_events(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    item = f"msg_{chars(rng, HEX, 24)}"
+    return [
+        b"event: response.output_text.delta\r\ndata: "
+        + json.dumps(
+            {"type": "response.output_text.delta", "item_id": item, "delta": piece},
+            separators=(",", ":"),
+        ).encode()
+        + b"\r\n\r\n"
+        for piece in pieces(rng, f"see {text} .", 6)
+    ]
+
+
+def _f_json_pretty(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    return [
+        json.dumps({"choices": [{"index": 0, "delta": {"content": piece}}]}, indent=2)
+        .replace("\n", "\r\n")
+        .encode()
+        + b"\r\n"
+        for piece in pieces(rng, f"see {text} .", 6)
+    ]
+
+
 def _json(text: str) -> str:
     return json.dumps({"message": text})
 
@@ -574,6 +625,12 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "json-in-json": lambda t: json.dumps(_json(t)),
     "unicode-escapes": _unicode,
     "hex-escapes": _hexed,
+    "js-escapes": lambda t: "".join(f"\\u{{{ord(c):x}}}" for c in t),
+    "html-decimal": lambda t: "".join(f"&#{ord(c)};" for c in t),
+    "html-hex": lambda t: "".join(f"&#x{ord(c):X};" for c in t),
+    "numbers": lambda t: json.dumps(list(t.encode())),
+    "numbers-in-lines": lambda t: json.dumps(list(t.encode()), indent=2).replace("\n", "\r\n"),
+    "characters": lambda t: json.dumps(list(t)),
     "percent": lambda t: quote(t, safe=""),
     "percent-all": lambda t: "".join(f"%{b:02X}" for b in t.encode()),
     "base64-0": _b64,
@@ -602,6 +659,9 @@ INPUT_FORMS = (
     "typed-kill-line",
     "typed-kill-word",
     "typed-kitty",
+    "typed-kitty-events",
+    "typed-kitty-released",
+    "typed-kitty-text",
     "pasted",
 )
 SERVICE_FORMS = ("payload", "deltas", "deltas-json", "payload-json-string")
@@ -636,6 +696,17 @@ def make_case(kind: str, form: str, seed: int, *, lines: int = 6) -> Case:
     )
 
 
+def _kitty(char: str, form: str) -> str:
+    """A key with all that a terminal may say of it, and its release."""
+    small, shift = ord(char.lower()), 2 if char.isupper() else 1
+    if form == "typed-kitty-released":
+        return f"{char}\x1b[{small};{shift}:3u"
+    codes = f"{small}:{ord(char.upper())}:{small}" if char.isalpha() else f"{ord(char)}"
+    if form == "typed-kitty-text":
+        return f"\x1b[{codes};{shift};{ord(char)}u"
+    return f"\x1b[{codes};{shift}:1u\x1b[{codes};{shift}:3u"
+
+
 def _input_case(base: Case, rng: Rng) -> Case:
     text = base.secret.text
     if base.form == "typed":
@@ -655,6 +726,8 @@ def _input_case(base: Case, rng: Rng) -> Case:
             f"\x1b[{ord(c)}u".encode() if rng.random() < 0.8 else f"\x1b[{ord(c)};1:1u".encode()
             for c in text
         ]
+    elif base.form.startswith("typed-kitty"):
+        keys = [_kitty(c, base.form).encode() for c in text]
     else:
         keys = [b"\x1b[200~" + text.encode() + b"\x1b[201~"]
     return Case(

@@ -315,3 +315,46 @@ def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     after = b"".join(event.data for event in scrub(meta, events) if isinstance(event, Output))
 
     assert not any(half.encode() in after for half in halves)
+
+
+def deltas(text: str, *, id_of: str = "") -> bytes:
+    """Lines of JSON that say ``text``, four characters a line."""
+    return b"".join(
+        json.dumps({"type": "delta", "id": id_of or f"e{at}", "text": text[at : at + 4]}).encode()
+        + b"\r\n"
+        for at in range(0, len(text), 4)
+    )
+
+
+@pytest.mark.parametrize("size", [1, 50, 1 << 20])
+def test_deltas_that_a_program_prints_are_one_message(
+    meta: SessionMeta, key: str, size: int
+) -> None:
+    """Only the characters of the value change, by whatever rule or cut."""
+    raw = b"$ agent --json\r\n" + deltas(f"the {key} key") + b"done\r\n"
+    events = [Output(at, raw[at : at + size]) for at in range(0, len(raw), size)]
+    out = b"".join(e.data for e in scrub(meta, list(events)) if isinstance(e, Output))
+
+    assert out == raw.replace(deltas(f"the {key} key"), deltas(f"the {'x' * len(key)} key"))
+
+
+def test_deltas_are_swept_for_what_is_learnt_later(meta: SessionMeta) -> None:
+    """A value without a shape, which only its surroundings give away, after it was streamed."""
+    secret = base64.b64encode(bytes(range(40, 229, 9))).decode()
+    events = [
+        Output(0, deltas(f"a {secret} b") + b"plain words\r\n" * 9000),
+        Output(1, f"DB_PASSWORD={secret}\r\n".encode()),
+    ]
+    first, _ = [e.data for e in scrub(meta, list(events)) if isinstance(e, Output)]
+
+    assert first.startswith(deltas(f"a {'x' * len(secret)} b"))
+
+
+def test_the_names_of_masked_keys_go(meta: SessionMeta, key: str) -> None:
+    """Letter by letter they would spell the secret; other names stay."""
+    events: list[JournalEvent] = [Typed(n, c.encode(), key=c) for n, c in enumerate(key)]
+    after = scrub(meta, [*events, Typed(999, b"\r", key="enter")])
+    names = [event.key for event in after if isinstance(event, Typed)]
+
+    assert set(names[:-1]) <= {None, "x"}
+    assert names[-1] == "enter"

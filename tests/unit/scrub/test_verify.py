@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -144,3 +146,59 @@ def test_a_finding_says_the_time_of_its_event_not_of_its_batch(
     (found,) = [line for line in findings if line.startswith(f"{channel}: ")]
 
     assert found.startswith(f"{channel}: 1 ms: ")
+
+
+def _findings(meta: SessionMeta, events: list[Any], known: str) -> tuple[str, ...]:
+    return default_scrubber(known=[known]).verify(meta, lambda: iter(events))
+
+
+_VALUE = base64.b64encode(bytes(range(40, 229, 9))).decode()  # nobody's
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("before", [0, 5000])
+def test_deltas_in_output_are_put_together(
+    meta: SessionMeta, before: int, indent: int | None
+) -> None:
+    """The finding says when the value began; a broken object before it does not matter."""
+    lines = [
+        json.dumps({"index": n % 2, "delta": {"text": text}}, indent=indent) + "\n"
+        for at in range(0, len(_VALUE), 3)
+        for n, text in enumerate(("é--", _VALUE[at : at + 3]))
+    ]
+    events = [
+        Output(0, b'{"a": [\nwords and no object {\n{"b" 1}\n' + b"more words\r\n" * before),
+        *(Output(7_000 + number * 1000, line.encode()) for number, line in enumerate(lines)),
+        Output(900_000, b"x" * 300_000 + b'{"c": ' * 3000),
+    ]
+    findings = _findings(meta, events, _VALUE)
+
+    assert findings == ("output: 8 ms: rule declared matches (once)",)
+
+
+@pytest.mark.parametrize("field", ["up", "base", "text", "shifted"])
+def test_each_field_of_keys_is_read(meta: SessionMeta, field: str) -> None:
+    """A field that was forgotten spells the value, whatever the others say; cut anywhere."""
+    keys = {
+        "up": "\x1b[120;1:1u\x1b[{0};{1}:3u",
+        "base": "\x1b[120::{0};{1}u",
+        "text": "\x1b[120;;{2}u",
+        "shifted": "\x1b[120:{0};{1}u",
+    }
+    raw = "".join(
+        keys[field].format(ord(c.lower()), 2 if c.isupper() else 1, ord(c)) for c in _VALUE
+    ).encode()
+    whole = _findings(meta, [Typed(3_000, raw)], _VALUE)
+    cut = _findings(meta, [Typed(3_000, raw[at : at + 1]) for at in range(len(raw))], _VALUE)
+
+    assert [line[:11] for line in whole] == ["input: 3 ms"]
+    assert cut == whole
+
+
+def test_the_names_of_keys_are_read(meta: SessionMeta) -> None:
+    """Names of letters spell what was typed, others end a word; in batches, when many."""
+    keys = [Typed(n * 1000, b"x", key=c) for n, c in enumerate(_VALUE)]
+    many = [Typed(0, b"y", key="y") for _ in range(40_000)]
+
+    assert _findings(meta, keys, _VALUE) == ("input: 0 ms: rule declared matches (once)",)
+    assert len(_findings(meta, [*many, *keys], _VALUE)) == 1

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 
 from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
 from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
+from ptycassette.scrub.mask import ESCAPED, NUMBERS, mask
+from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.printed import printed_views
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
@@ -176,7 +179,7 @@ def test_input_blocks_overlap() -> None:
         ("\x1b[27;2;115~\x1b[101;2u", "SE"),
         ("ab\x1b[119;5uc", "c"),
         ("\x7f\x15\x17a", "a"),
-        ("\x1b[99999u", ""),
+        ("\x1b[57441;2u", ""),
     ],
 )
 def test_typed_text_is_what_editing_leaves(raw: str, text: str) -> None:
@@ -240,7 +243,7 @@ def test_strings_of_json_are_met_in_the_order_in_which_they_are_rewritten() -> N
 
 
 def test_strings_at_one_place_are_joined_over_events() -> None:
-    """Deltas of one message make one text; other messages in between do not disturb it."""
+    """Messages of one message make one text; other messages in between do not disturb it."""
     joined = Joined()
     for index, text in ((0, "se"), (1, "xx"), (0, "cret")):
         list(joined.add({"index": index, "delta": {"text": text}}))
@@ -289,3 +292,174 @@ def test_traffic_blocks_overlap() -> None:
     views = [*channel.feed(data), *channel.rest()]
 
     assert sum("needle-in-one-piece" in view.text for view in views) == 1
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"\\u{{{ord(char):x}}}" for char in WORDS),
+        "".join(f"&#{ord(char)};" for char in WORDS),
+        "".join(f"&#x{ord(char):04X};" for char in WORDS),
+        str([ord(char) for char in WORDS]),
+        "Uint8Array(18) [\n  " + ",\n  ".join(str(ord(char)) for char in WORDS) + "\n]",
+        json.dumps(list(WORDS)),
+        str(list(WORDS)),
+        json.dumps([WORDS[at : at + 3] for at in range(0, len(WORDS), 3)], indent=2),
+    ],
+)
+def test_lists_and_escapes_of_javascript_and_html_are_read_and_masked(
+    text: str, fast: bool
+) -> None:
+    """What they say decodes to a mask then, and nothing else of them changes."""
+    (view,) = [v for v in decoded(text, fast=fast) if WORDS in v.text]
+    start = view.text.index(WORDS)
+    masked = list(text)
+    for first, last in view.sources(start, start + len(WORDS)):
+        masked[first:last] = mask(text[first:last], view.form_at(start))
+    again = decoded("".join(masked), fast=fast)
+
+    assert len(masked) == len(text)
+    assert any(not set(v.text.replace(" ", "")) - set("xX") for v in again)
+
+
+def test_named_characters_of_html_are_read() -> None:
+    """As they stand in what a page or a message shows."""
+    assert [v.text for v in decoded("a&amp;b &lt;c&gt; &quot;d&apos; &nothing; &#233;")] == [
+        "a&b <c> \"d' &nothing; \xc3\xa9"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (r"\u{68}\u{1F600}\u{9}\n", r"\u{78}\u{00078}\u{9}\n"),
+        ("&#104;&#72;&#072;&#1078;&#9;&#128512;", "&#120;&#88;&#120;&#1093;&#9;&#120793;"),
+        ("&#x68;&#X0048;&#xA;&amp;a&b", "&#x78;&#X0078;&#x78;&amp;xxx"),
+        (r"\u0068\x68\150%68\\ %", r"\u0078\x78\170%78\\ x"),
+    ],
+)
+def test_masked_escapes_stay_escapes_of_the_same_length(text: str, masked: str) -> None:
+    """They stand for x, or for what says as little and has as many digits."""
+    masked = masked.replace("&#x78;&amp;", "&#xA;&amp;")  # one digit is a control, and stays
+
+    assert mask(text, ESCAPED) == masked
+
+
+def test_numbers_are_masked_with_as_many_digits() -> None:
+    """What stands between them stays."""
+    assert mask("104, 72,\n 9, 255", NUMBERS) == "120, 88,\n 9, 120"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("\x1b[104;1:1u\x1b[104;1:2u\x1b[104;1:3u", "hh"),
+        ("h\x1b[104;1:3u\x1b[13u\x1b[13;1:3u", "h\n"),
+        ("\x1b[104:72;2u\x1b[49:33;2u\x1b[49;2u", "H!1"),
+        ("\x1b[1089::99;1u", "\xd1\x81"),
+        ("\x1b[104;65u\x1b[104;66u", "Hh"),
+        ("\x1b[104;;104u\x1b[0;;104:105u\x1b[;;106u", "hhij"),
+        ("\x1b[57441;2u\x1b[57441;2:3u\x1b[u\x1b[99999999u", ""),
+        ("\x1b[104;1:3u", ""),
+    ],
+)
+def test_keys_say_what_they_type_once(raw: str, text: str) -> None:
+    """A repeat types again, a release does not; alternates and text tell which character."""
+    assert typed_view(raw, base=0).text == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "masked"),
+    [
+        ("\x1b[104;1:1u\x1b[104;1:3u", "\x1b[120;1:1u\x1b[120;1:3u"),
+        ("\x1b[104:72:104;2;72u", "\x1b[120:88:120;2;88u"),
+        ("\x1b[0;;104:1078u", "\x1b[0;;120:1093u"),
+        ("hi\x1b[104;1:3u\x1b[105;1:3u", "xx\x1b[120;1:3u\x1b[120;1:3u"),
+        ("!\x1b[49;2:3u", "x\x1b[88;2:3u"),
+        ("\x1b[32u\x1b[32;1:3u", "\x1b[32u\x1b[32;1:3u"),
+    ],
+)
+def test_a_key_is_masked_wherever_it_is_said(raw: str, masked: str) -> None:
+    """Shifted and base alternates, text, and the release of the key."""
+    view = typed_view(raw, base=0)
+    out = raw.encode()
+    patches = Patches()
+    for offset, data in view.patches(0, len(view.text), "text"):
+        patches.add(offset, data)
+
+    assert patches.apply(out, 0).decode() == masked
+
+
+def test_what_objects_in_lines_say_together_is_one_text() -> None:
+    """Each block for itself, however its events are printed; offsets lead to the bytes."""
+    said = ["se", "--", "cre", "--", "t\\u0021"]
+    raw = "$ curl -N\r\n" + "".join(
+        f'event: delta\r\ndata: {{"delta":{{"text":"{text}"}},"index":{number % 2}}}\r\n\r\n'
+        for number, text in enumerate(said)
+    )
+    channel = Messages()
+    views = [*channel.feed(raw.encode()), *channel.rest()]
+    (view,) = [view for view in views if view.text == "secret\\u0021"]
+
+    assert [raw[at : at + length] for _, length, at in view.pieces(0, len(view.text))] == said[::2]
+
+
+@pytest.mark.parametrize("step", [1, 997, 1 << 20])
+def test_deltas_are_the_same_however_output_comes(step: int) -> None:
+    """Blocks end at the same bytes, and an object that lies on the end of one is read whole."""
+    raw = b"".join(
+        b'{\r\n  "text": "\x1b[32m%04d\x1b[0m",\r\n  "n": [1]\r\n}\r\nplain words\r\n' % number
+        for number in range(4000)
+    )
+    channel = Messages()
+    found = [v for at in range(0, len(raw), step) for v in channel.feed(raw[at : at + step])]
+    text = "".join(view.text for view in [*found, *channel.rest()])
+
+    assert all(f"{number:04d}{number + 1:04d}" in text for number in range(3999))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"version": "1.0", "of": {"version": "2.0"}}\n',
+        '{"a": "same"}\n{"a": "same"}\n',
+        '{"a": 1}\n{"a": 2}\n',
+        '{"a": "one\n',
+        '{"a": ' * 5000,
+        '{"a": ' + "1" * 5000 + "}\n",
+        "x" * 600_000 + '"a":',
+    ],
+)
+def test_what_no_values_say_together_is_no_message(raw: str) -> None:
+    """One document, the same again, no strings, and what is no JSON."""
+    channel = Messages()
+
+    assert [*channel.feed(raw.encode()), *channel.rest()] == []
+
+
+def test_objects_with_a_key_twice_go_by_their_keys() -> None:
+    """The decoder would say only the last value of that key."""
+    channel = Messages()
+    raw = b"".join(b'{"t": "%s", "a": "-", "a": "+"}\n' % part for part in (b"sec", b"ret"))
+    views = [*channel.feed(raw), *channel.rest()]
+
+    assert "secret" in [view.text for view in views]
+
+
+def test_a_message_outlives_many_places() -> None:
+    """What was put last is given up last."""
+    joined = Joined(several=True)
+    for number in range(9000):
+        list(joined.add({f"key{number}": "v"}))
+        if number % 1000 == 0:
+            list(joined.add({"text": f"part{number};"}))
+
+    assert "part7000;part8000;" in "".join(view.text for view in joined.rest())
+
+
+def test_a_place_is_no_longer_than_it_may_be() -> None:
+    """Keys are data: deep and long ones must not fill the memory."""
+    value = {"k" * 5000: {"l" * 5000: ["text"] * 3}}
+
+    assert max(len(place) for place, _ in strings_of(value)) <= 512
