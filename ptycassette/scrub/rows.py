@@ -58,6 +58,7 @@ _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)"
 _FIRST_PANE = re.compile(
     r"[ \u2502\u2503\u2551|]*(?P<text>[!-{}~]+(?: [!-{}~]+)*) *[\u2502\u2503\u2551|] *[!-{}~]"
 )
+_BETWEEN = re.compile(r"[!-{}~] *[\u2502\u2503\u2551|] *[!-{}~]")  # is in every such row
 _PANES = frozenset("\u2502\u2503\u2551|")
 
 
@@ -326,7 +327,7 @@ def _columns(text: str) -> Collection[tuple[int, int]]:
     spans = [match.span() for match in _TOKEN.finditer(text, 1)]
     if "  " in text or not text.isascii() or "|" in text:
         spans += [match.span("text") for match in _PANE.finditer(text)]
-        if not _PANES.isdisjoint(text):
+        if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]
     return dict.fromkeys(spans) if len(spans) > 1 else spans
