@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -24,33 +24,26 @@ from ptycassette.model import (
     Output,
     Probed,
     QuotaRecord,
-    Resized,
     ScrubReport,
     SessionMeta,
     Typed,
 )
 from ptycassette.screen import default_emulator
 from ptycassette.scrub.canonical import canonical, plain
-from ptycassette.scrub.cells import OutputCells
-from ptycassette.scrub.channels import InputChannel, OutputText
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
+from ptycassette.scrub.finding import Finder
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValue, KnownValues
-from ptycassette.scrub.mask import TEXT, mask
-from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rules import RuleSet
-from ptycassette.scrub.search import Match, Searcher
-from ptycassette.scrub.structured import Joined, rewrite, strings_of
+from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.splicing import spliced
+from ptycassette.scrub.structured import rewrite, strings_of
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.traffic import TrafficChannel
-from ptycassette.scrub.trail import Trail
 from ptycassette.scrub.verify import Verification
-from ptycassette.scrub.views import View
 
 __all__ = ["SessionScrubber"]
-
-_MOST_PRINTED = 16 << 20
 
 
 class SessionScrubber:
@@ -115,7 +108,7 @@ class SessionScrubber:
     def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.Scrubber.events``."""
         self._know_session(meta)
-        found = _Found(self._searcher, self._tally)
+        found = Finder(self._searcher, self._tally)
         found.look(meta, source)
         found.look_again(meta, source)
         yield from self._replace(source, found)
@@ -127,7 +120,7 @@ class SessionScrubber:
         way round, when ``events`` comes after.
         """
         patches = Patches()
-        found = _Found(self._searcher, self._tally)
+        found = Finder(self._searcher, self._tally)
         for by_rules in (True, False):
             channel = TrafficChannel()
             views = chain.from_iterable([*map(channel.feed, chunks), channel.rest()])
@@ -139,7 +132,7 @@ class SessionScrubber:
             offset += len(chunk)
         return scrubbed
 
-    def _replace(self, source: EventSource, found: _Found) -> Iterator[JournalEvent]:
+    def _replace(self, source: EventSource, found: Finder) -> Iterator[JournalEvent]:
         """The last pass."""
         output = typed = service = 0
         for event in source():
@@ -167,7 +160,7 @@ class SessionScrubber:
                 case _:
                     yield event
 
-    def _payload(self, payload: Any, found: _Found, offset: int) -> Any:
+    def _payload(self, payload: Any, found: Finder, offset: int) -> Any:
         """A service event: what spans several events is masked, the rest gets placeholders."""
         at = offset
 
@@ -214,10 +207,10 @@ class SessionScrubber:
         matches = list(self._searcher.search(text))
         if not matches:
             return value
-        spliced, rules = _spliced(text, matches)
+        masked, rules = spliced(text, matches)
         for rule in rules:
             self._tally.count(channel, rule)
-        return plain(spliced)
+        return plain(masked)
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
@@ -251,243 +244,3 @@ class SessionScrubber:
             env_allowlist=self._env_allowlist,
             preserved=self._preserved,
         )
-
-
-class _Channels(NamedTuple):
-    """The channels of one pass."""
-
-    text: OutputText
-    cells: OutputCells
-    typed: InputChannel
-    service: Joined
-    messages: Messages
-
-    @classmethod
-    def of(cls, meta: SessionMeta) -> _Channels:
-        """Those of a session."""
-        cells = OutputCells(meta.size)
-        return cls(OutputText(), cells, InputChannel(), Joined(), Messages())
-
-
-class _Found:
-    """What a pass over a session finds: patches for each channel of bytes."""
-
-    def __init__(self, searcher: Searcher, tally: Tally) -> None:
-        self._searcher = searcher
-        self.tally = tally
-        self.output = Patches()
-        self.input = Patches()
-        self.service = Patches()
-        self._printed = Trail(fast=searcher.fast, most_bytes=_MOST_PRINTED)
-        self._trail = Trail(fast=searcher.fast)
-        self._cells: OutputCells | None = None
-        self._number = 0
-
-    def look(self, meta: SessionMeta, source: EventSource) -> None:
-        """The first pass. What rules find is looked for from there on."""
-        channels = _Channels.of(meta)
-        self._cells = channels.cells
-        for number, event in enumerate(source()):
-            self._number = number
-            self._event(event, channels, by_rules=True)
-            self._adopt()
-        self._rest(channels, by_rules=True)
-        self._trail.repeats = channels.cells.repeats
-
-    def look_again(self, meta: SessionMeta, source: EventSource) -> None:
-        """Sweep what came before a value was learnt, where that value may be.
-
-        Most of the time goes into the screen: it is left out when only the print stream
-        has anything to tell.
-        """
-        printed, rest = self._printed.again(), self._trail.again()
-        until = max(-1 if at is None else at for at in (printed, rest))
-        if until < 0:
-            return
-        channels = _Channels.of(meta)
-        for number, event in enumerate(source()):
-            if number > until:
-                return
-            if rest is not None and number <= rest:
-                self._event(event, channels, by_rules=False)
-            elif isinstance(event, Output):
-                self._output(channels.text.feed(event.data), by_rules=False)
-        self._rest(channels, by_rules=False, printed_only=rest is None)
-
-    def _rest(self, channels: _Channels, *, by_rules: bool, printed_only: bool = False) -> None:
-        self._output(channels.text.rest(), by_rules=by_rules)
-        if printed_only:
-            return
-        for name, patches, views in (
-            ("output", self.output, channels.cells.rest()),
-            ("output", self.output, channels.messages.rest()),
-            ("input", self.input, channels.typed.rest()),
-            ("service-events", self.service, channels.service.rest()),
-        ):
-            self.search(name, patches, views, by_rules=by_rules)
-
-    def _output(self, views: Iterable[View], *, by_rules: bool) -> None:
-        """Search the print stream."""
-        self.search("output", self.output, views, by_rules=by_rules, trail=self._printed)
-
-    def _adopt(self) -> bool:
-        """Make known what was learnt; True when that was anything new."""
-        new = self._searcher.adopt()
-        if new:
-            for trail in (self._printed, self._trail):
-                trail.learn(self._number, new)
-            if self._cells is not None:
-                self._cells.forget()
-        return bool(new)
-
-    def _event(self, event: JournalEvent, channels: _Channels, *, by_rules: bool) -> None:
-        """Search what one event completes."""
-        match event:
-            case Output():
-                self._output(channels.text.feed(event.data), by_rules=by_rules)
-                self.search(
-                    "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
-                )
-                messages = channels.messages.feed(event.data)
-                self.search("output", self.output, messages, by_rules=by_rules)
-            case Resized():
-                self.search(
-                    "output", self.output, channels.cells.resize(event.size), by_rules=by_rules
-                )
-            case Typed():
-                self.search("input", self.input, channels.typed.feed(event.data), by_rules=by_rules)
-            case Noted():
-                self._payload(event.payload, by_rules=by_rules)
-                views = channels.service.add(event.payload)
-                self.search("service-events", self.service, views, by_rules=by_rules)
-            case Probed() | Finished() if by_rules:
-                self._learn_from(event)
-            case _:
-                pass
-
-    def _payload(self, payload: Any, *, by_rules: bool) -> None:
-        """Learn from the strings of one payload; what is in one string is replaced later."""
-        if by_rules:
-            for _, text in strings_of(payload):
-                for _ in self._searcher.search(canonical(text)):
-                    pass
-
-    def _learn_from(self, event: Probed | Finished) -> None:
-        """Learn from the strings of a document."""
-        self._payload(msgspec.to_builtins(event), by_rules=True)
-
-    def search(
-        self,
-        channel: str,
-        patches: Patches,
-        views: Iterable[View],
-        *,
-        by_rules: bool,
-        trail: Trail | None = None,
-    ) -> None:
-        """Search views of a channel; what is found becomes patches.
-
-        What was searched for by rules is kept in ``trail``, or in the one of all channels.
-        """
-        trail = self._trail if trail is None else trail
-        for view in views:
-            searched: list[str] = []
-            self._searcher.searched = searched if by_rules else None
-            done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
-            self._search_view(channel, patches, view, done, by_rules=by_rules)
-            self._searcher.searched = None
-            if by_rules and self._adopt():
-                self._search_view(channel, patches, view, done, by_rules=False)
-            trail.add(self._number, searched)
-
-    def _search_view(
-        self,
-        channel: str,
-        patches: Patches,
-        view: View,
-        done: set[tuple[tuple[tuple[int, int], ...], str]],
-        *,
-        by_rules: bool,
-    ) -> None:
-        """Search one view. ``done`` is what was found in it before, in which form."""
-        for match in self._searcher.search(view.text, by_rules=by_rules):
-            view.found = True
-            what = match.stretches, match.form
-            if what in done:
-                continue
-            done.add(what)
-            if not self._take(view, match, patches, channel):
-                continue
-            if not self.tally.explains:
-                self.tally.count(channel, match.rule)
-            else:
-                start, end = match.stretches[0]
-                self.tally.count(
-                    channel,
-                    match.rule,
-                    form=match.form,
-                    offset=view.offset(start, end),
-                    length=sum(end - start for start, end in match.stretches),
-                )
-
-    def _take(self, view: View, match: Match, patches: Patches, channel: str) -> bool:
-        """Turn a match into patches; True when it is new."""
-        if channel == "service-events" and self._in_one_string(view, match):
-            return False
-        new = False
-        for number, (start, end) in enumerate(match.stretches):
-            for place, (offset, data) in enumerate(view.patches(start, end, match.form)):
-                added = patches.add(offset, data)
-                new = new or (added and number == 0 and place == 0)
-        return new
-
-    def _in_one_string(self, view: View, match: Match) -> bool:
-        """Whether a match lies in one string of one event, where it gets a placeholder."""
-        runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
-        return runs <= len(match.stretches) == 1
-
-
-class _Group(msgspec.Struct):
-    """Overlapping stretches, and what stands for them: the longest one's placeholder."""
-
-    start: int
-    end: int
-    longest: int
-    form: str
-    placeholder: str
-    rule: str
-
-
-def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
-    """``text`` with placeholders for what stands plainly in it, masks for what is encoded.
-
-    Also returns the rule of each replacement.
-    """
-    spans = sorted(
-        (
-            (start, end, number, match)
-            for match in matches
-            for number, (start, end) in enumerate(match.stretches)
-        ),
-        key=lambda span: span[:3],
-    )
-    groups: list[_Group] = []
-    for start, end, number, match in spans:
-        placeholder = "" if number else match.placeholder
-        if not groups or start >= groups[-1].end:
-            group = _Group(start, end, end - start, match.form, placeholder, match.rule)
-            groups.append(group)
-            continue
-        group = groups[-1]
-        if end - start > group.longest:
-            group.longest, group.form = end - start, match.form
-            group.placeholder, group.rule = placeholder, match.rule
-        group.end = max(group.end, end)
-    parts = []
-    at = 0
-    for group in groups:
-        plain_there = group.form == TEXT and group.placeholder
-        masked = mask(text[group.start : group.end], group.form)
-        parts += [text[at : group.start], group.placeholder if plain_there else masked]
-        at = group.end
-    return "".join([*parts, text[at:]]), [group.rule for group in groups]
