@@ -53,6 +53,17 @@ _PARTS = "|".join(
     for part in (rf"{quote}(?:[^{quote}\\\n]|\\[^\n]){{1,8}}{quote}" for quote in "\"'")
 )
 _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
+# What stands inside of a token without being part of it: characters without a cell (U+00AD,
+# U+200B-200F, U+2060, U+FEFF), a line that goes on behind a backslash, strings that are added.
+_BETWEEN = re.compile(
+    r"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\\\n[ \t]*(?:> )?"
+    r"|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
+)
+_SIGNS_OF_IT = (
+    "\\\n", '" +', "' +", '"+', "'+",
+    "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f",
+    "\xe2\x81\xa0", "\xef\xbb\xbf",
+)  # fmt: skip
 _FIRST_OF_SEVERAL_BYTES = 0x80
 _AROUND = 400
 _APART = 4
@@ -142,7 +153,7 @@ class _Digits(Decoded):
 
 
 class _Parts(Decoded):
-    """The strings of a list as one."""
+    """Characters as one that stand apart: the strings of a list, the parts of a torn token."""
 
     def __init__(self, text: str, *, places: list[int]) -> None:
         super().__init__(text, form=TEXT)
@@ -205,6 +216,8 @@ class Decoder:
             yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
+        if any(sign in text for sign in _SIGNS_OF_IT):
+            yield from _torn(text)
 
     def dumps(self, text: str) -> bool:
         """Whether there are lines of a hex dump in ``text``."""
@@ -290,16 +303,33 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
     yield _Parts("".join([text[at] for at in places]), places=places)
 
 
-def _escaped(text: str) -> Iterator[Decoded]:
-    """Stretches with escapes, and what stands around them."""
-    matches = list(_ESCAPE.finditer(text))
+def _torn(text: str) -> Iterator[Decoded]:
+    """Stretches with something in them that is no part of the words that it tears."""
+    for matches in _neighbours(list(_BETWEEN.finditer(text))):
+        at = max(0, matches[0].start() - _AROUND)
+        places: list[int] = []
+        for match in matches:
+            places += range(at, match.start())
+            at = match.end()
+        places += range(at, min(len(text), at + _AROUND))
+        yield _Parts("".join([text[place] for place in places]), places=places)
+
+
+def _neighbours(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
+    """Matches that stand near each other."""
     first = 0
     while first < len(matches):
         last = first
         while last + 1 < len(matches) and matches[last + 1].start() - matches[last].end() < _AROUND:
             last += 1
-        yield _unescape(text, matches[first : last + 1])
+        yield matches[first : last + 1]
         first = last + 1
+
+
+def _escaped(text: str) -> Iterator[Decoded]:
+    """Stretches with escapes, and what stands around them."""
+    for matches in _neighbours(list(_ESCAPE.finditer(text))):
+        yield _unescape(text, matches)
 
 
 def _unescape(text: str, matches: list[re.Match[str]]) -> Decoded:

@@ -55,6 +55,27 @@ def test_control_bytes_beside_a_secret_stay(tail: bytes, value: str) -> None:
     assert after == b"export TOKEN=" + b"x" * len(value) + tail
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        "\u200b",
+        "\u200d",
+        "\u2060",
+        "\ufeff",
+        "\xad",
+        "\\\r\n",
+        "\\\r\n    ",
+        '" + "',
+        "' +\r\n    '",
+    ],
+)
+def test_a_token_that_is_torn_is_found(key: str, between: str) -> None:
+    """By its shape, whatever a program puts inside; and that stays."""
+    (after,) = scrub_chunks([f"{key[:30]}{between}{key[30:]}".encode()], rows=24, cols=200)
+
+    assert after == ("x" * 30 + between + "x" * (len(key) - 30)).encode()
+
+
 def test_the_border_beside_a_key_file_stays(value: str) -> None:
     """A frame of lines says nothing."""
     label = "YEK ETAVIRP"[::-1]
