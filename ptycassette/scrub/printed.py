@@ -17,29 +17,38 @@ __all__ = ["PrintedView", "printed_views"]
 
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
 # of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
-_CSI = r"(?:\x1b\[|\xc2\x9b)"
-_INSIDE = r"[\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]"
-_MOVING = rf"{_CSI}[\x20-\x3f]*[A-LPSTXZ`a-gr-uhl@]|\x1b[DEMc]"
+_MOVES = r"[\x20-\x3f]*[A-LPSTXZ`a-gr-uhl@]"
+_PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
+_SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
+_MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
 _COLOUR = r"\x1b\[[0-9;:]*m"
 _REST = (
-    rf"{_CSI}(?:[\x20-\x3f]|{_INSIDE})*[\x40-\x7e]?"  # the rest of CSI: SGR, modes, and torn ones
-    r"|\x1b[\x20-\x2f]+[\x30-\x7e]?"  # charsets
-    r"|\x1b[0-OQ-WYZ\\`-~]"  # save, restore, keypad modes, string terminator
+    rf"\x1b\[{_PARAMETERS}|\xc2\x9b{_PARAMETERS}|\x1b(?:{_SHORT})"
     r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
 )
 # A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
 _BODY = r"[^\x07\x1b\x18\x1a]*"
 _END = r"(?:\x07|\x1b\\)?"
-_HEAD = r"(?:\x1bP(?:[0-?]*[ -/]*[@-~])?|\x1b[\]X^_])"
+_DCS = "(?:[0-?]*[ -/]*[@-~])?"
+_HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
 _STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
 _TOKEN = re.compile(rf"{_STEER}|{_HEAD}{_BODY}{_END}|(?P<quiet>{_REST}|\x1b)")
 
 # The same in three steps without a look at each token. The mark, which steers nothing and
-# ends a string, keeps apart what stood before and behind a colour.
+# ends a string, keeps apart what stood before and behind a colour. Each expression begins with
+# a class of single characters, because the engine then skips what lies between at full speed.
 _MARK = "\x18"
 _COLOURS = re.compile(_COLOUR)
-_BREAKING = re.compile(rf"{_STEER}|{_HEAD}{_BODY}{_END}")
-_SILENT = re.compile(rf"{_REST}|\x1b")
+_BREAKING = re.compile(
+    r"[\x1b\r\n\x08\x0b\x0c\xc2]"
+    rf"(?:(?<=\x1b)(?:\[{_MOVES}|[DEMc]|(?:P{_DCS}|[\]X^_]){_BODY}{_END})"
+    rf"|(?<=[\r\n\x08\x0b\x0c])[\r\n\x08\x0b\x0c]*|(?<=\xc2)\x9b{_MOVES})"
+)
+_SILENT = re.compile(
+    r"[\x1b\x00\x07\x0e\x0f\x18\x1a\x7f\xc2]"
+    rf"(?:(?<=\x1b)(?:\[{_PARAMETERS}|{_SHORT})?|(?<=\xc2)\x9b{_PARAMETERS}"
+    r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
+)
 _STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
 
 
