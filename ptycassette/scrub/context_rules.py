@@ -144,6 +144,15 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         until=_NEXT_NAME,
         accept=looks_like_a_value,
     ),
+    Rule(  # a JSON string with escapes in it, at which an assignment ends
+        name="json-secret",
+        pattern=r"(?i:passwords?|passwd|passphrase|secret|token|api_?key)[\w-]{0,20}\"\s{0,4}:\s{0,4}\""
+        r"(?P<s>(?:[^\"\\\x00-\x1f]|\\[\"\\/bfnrtu]){6,512})\"",
+        anchors=("passw", "passphrase", "secret", "token", "apikey", "api_key"),
+        reach=600,
+        edge=False,
+        accept=lambda text: "\\" in text and looks_like_a_value(text.replace("\\", "")),
+    ),
     Rule(  # in a table, on the next row, as an argument
         name="named-value",
         pattern=r"(?i:[_-]key|token|secret|passwords?|passwd|api[_ ]?key|access key)[\"']?"

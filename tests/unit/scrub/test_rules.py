@@ -252,3 +252,10 @@ def test_a_cookie_ends_with_its_string(value: str) -> None:
     cookie = f"sessionid={value}; theme=dark"
 
     assert cookie in found(rf'"Cookie: {cookie}\",\"n\":1')
+
+
+def test_a_json_string_is_found_over_its_escapes(value: str) -> None:
+    """A quote inside of a password does not end it."""
+    torn = rf"{value[:3]}\"{value[3:9]}\\{value[9:]}"
+
+    assert torn in found(rf'{{"password": "{torn}", "n": 1}}')
