@@ -22,7 +22,7 @@ Maker = Callable[[random.Random], str]
 
 def hexadecimal(rng: random.Random, count: int) -> str:
     """Random hexadecimal digits."""
-    return CASES.chars(rng, CASES.HEX, count)
+    return str(CASES.chars(rng, CASES.HEX, count))
 
 
 def words(rng: random.Random, count: int = 6) -> str:

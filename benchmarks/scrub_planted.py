@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
+from functools import partial
 
 from benchmarks.scrub_cases import CASES, events, meta
 from ptycassette.scrub import default_scrubber
@@ -28,7 +29,7 @@ def main() -> None:
             known = () if options.rules_only else (case.secret.value,)
             happened = events(case)
             total += 1
-            found = default_scrubber(known=known).verify(meta(case), lambda e=happened: iter(e))
+            found = default_scrubber(known=known).verify(meta(case), partial(iter, happened))
             if not found:
                 missed[f"{form}: {kind}"] += 1
             elif any(case.secret.value in line for line in found):

@@ -95,8 +95,9 @@ def make_large(target: Path, size: int) -> Path:
             data = ("\r\n".join(rows) + "\r\n").encode()
             seq += 1
             t_us += 20_000
-            at = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
-            writer.add(OutputRecord(**at, offset=offset, length=len(data)), data)
+            t_ms = t_us // 1000
+            output = OutputRecord(seq=seq, t_ms=t_ms, t_us=t_us, offset=offset, length=len(data))
+            writer.add(output, data)
             offset += len(data)
             if line // _CHUNK_LINES % _FRAME_CHUNKS == 0:
                 seq += 1
@@ -118,8 +119,8 @@ def make_large(target: Path, size: int) -> Path:
                 record = InputRecord(seq=seq, t_ms=t_us // 1000, kind="input", bytes=b"\r")
                 writer.add(record, b"\r")
         status = ExitStatus(code=0, exited=True, signaled=False)
-        final = {"t_ms": t_us // 1000, "duration_ms": t_us // 1000, "exit": status}
-        writer.add(FinalRecord(seq=seq + 1, **final))
+        t_ms = t_us // 1000
+        writer.add(FinalRecord(seq=seq + 1, t_ms=t_ms, duration_ms=t_ms, exit=status))
         writer.put(ScrubReport(status="clean"))
         writer.publish(manifest_of(size=Size(40, 120)))
     return target
