@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.printed import printed_views
 from ptycassette.scrub.typed import typed_view
 from ptycassette.scrub.views import View
@@ -89,3 +90,6 @@ def _input_views(raw: str, base: int) -> Iterator[View]:
         yield typed_view(raw, base=base, editing=False)
     if any(key in raw for key in "\x1b\x7f\x08\x15\x17"):
         yield typed_view(raw, base=base)
+    edited = edited_view(raw, base=base)
+    if edited is not None:
+        yield edited

@@ -17,7 +17,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.mask import decimal_mask, mask
 from ptycassette.scrub.views import Patch, View
 
-__all__ = ["TypedView", "typed_view"]
+__all__ = ["KILL_LINE", "KILL_WORD", "RUBOUT", "Place", "TypedView", "typed_keys", "typed_view"]
 
 _KEY = re.compile(
     r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
@@ -27,10 +27,10 @@ _KEY = re.compile(
     r"|(?P<char>[\s\S])"
 )
 _CODE = re.compile(r"\d+")
-_RUBOUT = frozenset("\x7f\x08")
-_KILL_LINE = "\x15"
-_KILL_WORD = "\x17"
-_EDITS = frozenset({*_RUBOUT, _KILL_LINE, _KILL_WORD})
+RUBOUT = frozenset("\x7f\x08")
+KILL_LINE = "\x15"
+KILL_WORD = "\x17"
+_EDITS = frozenset({*RUBOUT, KILL_LINE, KILL_WORD})
 _ENTER = frozenset("\r\n")
 _SHIFT, _CTRL, _CAPS_LOCK = 1, 4, 64
 _RELEASE = "3"
@@ -41,7 +41,7 @@ Place = tuple[int, str]
 
 
 class TypedView(View):
-    """Typed text. Each character has the places in which its keys name it, at least one."""
+    """Typed text. Each character has the places in which its keys name it, if any do."""
 
     def __init__(self, text: str, *, sources: list[list[Place]]) -> None:
         super().__init__(text)
@@ -59,29 +59,37 @@ class TypedView(View):
 
     def offset(self, start: int, end: int) -> int | None:
         """See ``View.offset``."""
-        return self._sources[start][0][0] if start < end else None
+        return next((places[0][0] for places in self._sources[start:end] if places), None)
 
 
 def typed_view(raw: str, *, base: int, editing: bool = True) -> TypedView:
     """The characters that canonical ``raw`` typed; ``editing`` applies rubout and kill keys."""
     chars: list[str] = []
     sources: list[list[Place]] = []
+    for char, places in typed_keys(raw, base=base):
+        if not places or (not editing and char in _EDITS):
+            continue
+        if char in RUBOUT:
+            _drop(chars, sources, 1)
+        elif char == KILL_LINE:
+            _drop(chars, sources, _line(chars))
+        elif char == KILL_WORD:
+            _drop(chars, sources, _word(chars))
+        else:
+            chars += char
+            sources += [places] * len(char)
+    return TypedView("".join(chars), sources=sources)
+
+
+def typed_keys(raw: str, *, base: int) -> Iterator[tuple[str, list[Place]]]:
+    """What each key of canonical ``raw`` types, and the places that name it.
+
+    The return key types a line feed. For a sequence that types nothing: itself, and no places.
+    """
     pressed: dict[int, list[Place]] = {}
     for match in _KEY.finditer(raw):
         for char, places in _key(match, base, pressed):
-            if not editing and char in _EDITS:
-                continue
-            if char in _RUBOUT:
-                _drop(chars, sources, 1)
-            elif char == _KILL_LINE:
-                _drop(chars, sources, _line(chars))
-            elif char == _KILL_WORD:
-                _drop(chars, sources, _word(chars))
-            else:
-                text = "\n" if char in _ENTER else char
-                chars += text
-                sources += [places] * len(text)
-    return TypedView("".join(chars), sources=sources)
+            yield "\n" if char in _ENTER else char, places
 
 
 def _key(
@@ -99,6 +107,7 @@ def _key(
         return
     name = "codes" if match["codes"] or match["text"] else "codes2"
     if match[name] is None:
+        yield match.group(), []
         return
     named = [(int(digits), (base + at, digits)) for digits, at in _numbers(match, name)]
     modifiers, _, event = (match["modifiers"] or match["modifiers2"] or "1").partition(":")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -30,11 +31,13 @@ from ptycassette.model import (
 from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.deltas import Deltas, Message
+from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.told import KeysTold, LinesTold, Told
 from ptycassette.scrub.typed import typed_view
+from ptycassette.scrub.views import View
 
 __all__ = ["Texts", "Verification"]
 
@@ -201,9 +204,14 @@ def _texts(channel: str, raw: str) -> Iterator[tuple[str, Callable[[int], int]]]
         return
     yield raw, lambda at: at
     if channel == "input":
-        view = typed_view(raw, base=0)
-        if view.text != raw:
-            yield view.text, lambda at: view.offset(at, at + 1) or 0
+        for view in (typed_view(raw, base=0), edited_view(raw, base=0)):
+            if view is not None and view.text != raw:
+                yield view.text, partial(_first, view)
+
+
+def _first(view: View, at: int) -> int:
+    """The offset of what is at ``at``."""
+    return view.offset(at, at + 1) or 0
 
 
 def _origin(cut: re.Pattern[str], text: str, at: int, *, width: int) -> int:

@@ -658,6 +658,8 @@ INPUT_FORMS = (
     "typed-rubout",
     "typed-kill-line",
     "typed-kill-word",
+    "typed-before",
+    "typed-between",
     "typed-kitty",
     "typed-kitty-events",
     "typed-kitty-released",
@@ -721,6 +723,8 @@ def _input_case(base: Case, rng: Rng) -> Case:
         keys = [text[: len(text) // 2].encode(), b"\x15", text.encode()]
     elif base.form == "typed-kill-word":
         keys = [b"echo ", b"oops", b"\x17", text.encode()]
+    elif base.form in {"typed-before", "typed-between"}:
+        keys = _edited_keys(rng, text, between=base.form == "typed-between")
     elif base.form == "typed-kitty":
         keys = [
             f"\x1b[{ord(c)}u".encode() if rng.random() < 0.8 else f"\x1b[{ord(c)};1:1u".encode()
@@ -734,6 +738,17 @@ def _input_case(base: Case, rng: Rng) -> Case:
         kind=base.kind, form=base.form, secret=base.secret, chunks=(*keys, b"\r"), rows=base.rows,
         cols=base.cols, channel="input",
     )  # fmt: skip
+
+
+def _edited_keys(rng: Rng, text: str, *, between: bool) -> list[bytes]:
+    """Keys of a line of which the beginning, or what stands in it, is typed last."""
+    first = rng.randrange(1, len(text) - 1) if between else 0
+    last = rng.randrange(first + 1, len(text))
+    left = "\x1b[D" if rng.random() < 0.5 else "\x02"
+    back = [left] * (len(text) - last)
+    home, end = rng.choice((("\x01", "\x05"), ("\x1b[H", "\x1b[F"), ("\x1bOH", "\x1bOF")))
+    typed = [*text[:first], *text[last:], *(back if between else [home]), *text[first:last], end]
+    return [key.encode() for key in typed]
 
 
 def _service_case(base: Case, rng: Rng) -> Case:
