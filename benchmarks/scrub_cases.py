@@ -12,6 +12,7 @@ import base64
 import html
 import importlib.util
 import json
+import quopri
 import random
 import re
 import sys
@@ -22,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 from ptycassette.model import Harness, Noted, Output, Resized, SessionMeta, Size, Typed
 from ptycassette.screen import default_emulator
@@ -152,7 +153,7 @@ def needles(case: Any) -> set[str]:
     value = AWAY.sub("", case.secret.value)
     other = AWAY.sub("", CASES.make_secret(case.kind, random.Random(99)).value)  # noqa: S311
     public = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), 0)
-    if case.kind == "passphrase":
+    if case.kind in {"passphrase", "aws-account"}:  # parts of them are words and numbers
         return {value}
     if case.kind == "jwt":
         public = value.index(".") + 1
@@ -194,11 +195,24 @@ def leak(case: Any, scrubbed: list[Any]) -> str:  # noqa: PLR0911 - one for each
         shown = SEQUENCES.sub(b"", raw).decode("utf-8", "replace") or raw.decode("latin-1")
         if case.form == "clipboard":
             shown = raw.decode("latin-1")
-        if case.form == "hex-dump":
-            shown = " ".join(line[10:50] for line in shown.splitlines())
+        shown = _as_told(case.form, shown)
         if any(found(AWAY.sub("", reading)) for reading in readings(shown)):
             return "decoded"
     return ""
+
+
+def _as_told(form: str, shown: str) -> str:
+    """What somebody reads who knows the form."""
+    lines = shown.splitlines()
+    if form == "hex-dump":
+        return " ".join(line[10:50] for line in lines)
+    if form == "hex-lines":
+        return "".join(line for line in lines if re.fullmatch("[0-9a-f]+", line))
+    if form == "character-dump":
+        return "".join(line[10::4] for line in lines if re.match(r"[0-7]{7}(?:   .)+$", line))
+    if form == "quoted-printable":
+        return quopri.decodestring(shown.encode()).decode("utf-8", "replace")
+    return unquote_plus(shown) if form == "form-field" else shown
 
 
 def moved(case: Any, before: list[Any], after: list[Any]) -> bool:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 import sys
-from abc import ABC, abstractmethod
 from base64 import b64decode
-from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
 
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, NUMBERS, TEXT
+from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Escaped, Parts
+from ptycassette.scrub.dumps import Dumps
+from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED
 from ptycassette.scrub.patterns import Pattern
-from ptycassette.scrub.views import PiecewiseView
 
-__all__ = ["Decoded", "Decoder", "dump_columns"]
+__all__ = ["Decoder"]
 
 _PRINTABLE_RUN = re.compile(rb"[\x20-\x7e]{6,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
@@ -34,14 +32,11 @@ _ESCAPE = re.compile(
     r"|\\u\{([0-9A-Fa-f]{1,6})\}|&\#[xX]([0-9A-Fa-f]{1,6});|&\#([0-9]{1,7});"
     r"|&(amp|lt|gt|quot|apos);"
 )
-_BEGINS_DUMP = r"(?m)^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}[0-9A-Fa-f]{2}"
-_DUMP_LINE = re.compile(
-    r"^[ \t]*(?:0x)?[0-9A-Fa-f]{4,16}:?[ \t]{1,3}(?P<bytes>(?:[0-9A-Fa-f]{2}){1,2}"
-    r"(?: {1,2}(?:[0-9A-Fa-f]{2}){1,4}){0,31})(?= |$)",
-    re.MULTILINE,
-)
-_DUMP_COLUMN = 80
-_DUMP_CHARACTERS = re.compile(r" {1,60}\|?([^\r\n|]{1,32})")
+# A form field besides has + for a blank (WHATWG URL, application/x-www-form-urlencoded).
+_FORM_ESCAPE = re.compile(rf"{_ESCAPE.pattern}|(\+)")
+# RFC 2045 6.7: a line of at most 76 characters goes on behind "=" at its end.
+_QUOTED = re.compile(r"=(?:(?P<code>[0-9A-F]{2})|\r?\n)")
+_SOFT_BREAKS = range(70, 86)  # with what may stand before the line
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 # Lists as programs print them: bytes as numbers, and texts in parts of a few characters.
@@ -66,7 +61,6 @@ _SIGNS_OF_IT = (
 )  # fmt: skip
 _FIRST_OF_SEVERAL_BYTES = 0x80
 _AROUND = 400
-_APART = 4
 _MOST_DIGITS = 1 << 20
 
 
@@ -93,100 +87,6 @@ _READABLE_BASE64 = _readable_base64()
 _BASE64_HINT = re.compile(_READABLE_BASE64)
 
 
-class Decoded(ABC):
-    """Decoded text, and from which characters of its source each stretch came.
-
-    ``start``/``end`` delimit the source stretch; ``form`` says how it is masked.
-    """
-
-    def __init__(self, text: str, *, form: str) -> None:
-        self.text = text
-        self.form = form
-
-    @abstractmethod
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        """The characters of the source that hold characters ``start`` to ``end``."""
-
-    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """The same in stretches, where something else stands in between."""
-        return (self.source(start, end),)
-
-    def form_at(self, start: int) -> str:
-        """The form in which what begins at ``start`` is masked in the source."""
-        del start
-        return self.form
-
-
-class _Base64(Decoded):
-    def __init__(self, text: str, *, base: int, length: int) -> None:
-        super().__init__(text, form=BASE64)
-        self._base = base
-        self._length = length
-
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        last = min(self._length, -(-end * 8 // 6))
-        return self._base + start * 8 // 6, self._base + last
-
-    def form_at(self, start: int) -> str:
-        return f"{BASE64}{start * 8 // 6 % 4}"
-
-
-class _Digits(Decoded):
-    """Bytes as digits, each of which stands in a place of its own."""
-
-    def __init__(self, text: str, *, spans: list[tuple[int, int]], form: str = HEX) -> None:
-        super().__init__(text, form=form)
-        self._spans = spans
-
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        return self._spans[start][0], self._spans[end - 1][1]
-
-    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """Offsets and characters beside the bytes of a dump are none of them."""
-        stretches = [self._spans[start]]
-        for first, last in self._spans[start + 1 : end]:
-            if first - stretches[-1][1] > _APART:
-                stretches.append((first, last))
-            else:
-                stretches[-1] = (stretches[-1][0], last)
-        return tuple(stretches)
-
-
-class _Parts(Decoded):
-    """Characters as one that stand apart: the strings of a list, the parts of a torn token."""
-
-    def __init__(self, text: str, *, places: list[int]) -> None:
-        super().__init__(text, form=TEXT)
-        self._places = places
-
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        return self._places[start], self._places[end - 1] + 1
-
-    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """Quotes and commas are none of them."""
-        places = self._places[start:end]
-        cuts = [0, *(at for at in range(1, len(places)) if places[at] != places[at - 1] + 1)]
-        return tuple(
-            (places[first], places[last - 1] + 1) for first, last in pairwise([*cuts, len(places)])
-        )
-
-
-class _Escaped(Decoded):
-    def __init__(self, text: str, *, starts: list[int], runs: list[tuple[int, int, int]]) -> None:
-        super().__init__(text, form=ESCAPED)
-        self._starts = starts
-        self._runs = runs
-
-    def source(self, start: int, end: int) -> tuple[int, int]:
-        return self._of(start)[0], self._of(end - 1)[1]
-
-    def _of(self, at: int) -> tuple[int, int]:
-        position, source, length = self._runs[bisect_right(self._starts, at) - 1]
-        if length:  # an escape, of that many characters, whatever it stands for
-            return source, source + length
-        return source + at - position, source + at - position + 1
-
-
 class Decoder:
     """Finds encoded stretches in canonical text and decodes them.
 
@@ -199,7 +99,7 @@ class Decoder:
         if self._base64.fast:  # which finds at once the runs that hold something readable
             self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
-        self._dump_line = Pattern(_BEGINS_DUMP, fast=fast)
+        self._dumps = Dumps(fast=fast)
         self._lists = Pattern(f"{_NUMBERS}|{_PARTS}", fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
@@ -211,17 +111,19 @@ class Decoder:
             if _HEX_HINT.search(text, start, end + 1):
                 yield from _hex(text, start, end)
         if self.dumps(text):
-            yield from _dumped(text)
+            yield from self._dumps.read(text)
         for start, end in self._lists.spans(text):
             yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
+        if "=\n" in text or "=\r\n" in text or "=3D" in text:
+            yield from _quoted(text)
         if any(sign in text for sign in _SIGNS_OF_IT):
             yield from _torn(text)
 
     def dumps(self, text: str) -> bool:
-        """Whether there are lines of a hex dump in ``text``."""
-        return self._dump_line.occurs(text)
+        """Whether there may be lines of a dump in ``text``."""
+        return self._dumps.occur(text)
 
 
 def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:
@@ -235,7 +137,7 @@ def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:
             continue
         raw = b64decode(run[skip : skip + taken] + "=" * (-taken % 4))
         if _PRINTABLE_RUN.search(raw):
-            yield _Base64(raw.decode("latin-1"), base=start + skip, length=taken)
+            yield Base64Run(raw.decode("latin-1"), base=start + skip, length=taken)
 
 
 def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
@@ -249,42 +151,7 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
             digits.append(match[1])
         raw = bytes.fromhex("".join(digits))
         if _PRINTABLE_RUN.search(raw):
-            yield _Digits(raw.decode("latin-1"), spans=spans)
-
-
-def dump_columns(text: str) -> PiecewiseView | None:
-    """The columns of characters beside the bytes of hex dumps, as one text."""
-    parts: list[str] = []
-    starts: list[int] = []
-    offsets: list[int] = []
-    length = 0
-    for match in _DUMP_LINE.finditer(text):
-        column = _DUMP_CHARACTERS.match(text, match.end())
-        if column is not None:
-            parts.append(column[1])
-            starts.append(length)
-            offsets.append(column.start(1))
-            length += len(column[1])
-    return PiecewiseView("".join(parts), starts=starts, offsets=offsets) if parts else None
-
-
-def _dumped(text: str) -> Iterator[Decoded]:
-    """Hex dumps as ``xxd``, ``hexdump -C`` and ``od -tx1`` print them: several lines as one."""
-    spans: list[tuple[int, int]] = []
-    digits: list[str] = []
-    lines = end = 0
-    for match in [*_DUMP_LINE.finditer(text), None]:
-        if match is None or match.start() > end + _DUMP_COLUMN:
-            raw = bytes.fromhex("".join(digits))
-            if lines > 1 and _PRINTABLE_RUN.search(raw):
-                yield _Digits(raw.decode("latin-1"), spans=spans)
-            spans, digits, lines = [], [], 0
-        if match is not None:
-            pairs = list(_PAIR.finditer(text, *match.span("bytes")))
-            spans += [pair.span(1) for pair in pairs]
-            digits += [pair[1] for pair in pairs]
-            lines += 1
-            end = match.end()
+            yield Digits(raw.decode("latin-1"), spans=spans)
 
 
 def _numbers(text: str, start: int, end: int) -> Iterator[Decoded]:
@@ -292,7 +159,7 @@ def _numbers(text: str, start: int, end: int) -> Iterator[Decoded]:
     spans = [match.span() for match in _DIGITS_OF_NUMBER.finditer(text, start, end)]
     raw = bytes(int(text[first:last]) for first, last in spans)
     if _PRINTABLE_RUN.search(raw):
-        yield _Digits(raw.decode("latin-1"), spans=spans, form=NUMBERS)
+        yield Digits(raw.decode("latin-1"), spans=spans, form=NUMBERS)
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
@@ -300,7 +167,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
     places: list[int] = []
     for match in _PART.finditer(text, start, end):
         places += range(*match.span(match.lastgroup or 0))
-    yield _Parts("".join([text[at] for at in places]), places=places)
+    yield Parts("".join([text[at] for at in places]), places=places)
 
 
 def _torn(text: str) -> Iterator[Decoded]:
@@ -312,7 +179,7 @@ def _torn(text: str) -> Iterator[Decoded]:
             places += range(at, match.start())
             at = match.end()
         places += range(at, min(len(text), at + _AROUND))
-        yield _Parts("".join([text[place] for place in places]), places=places)
+        yield Parts("".join([text[place] for place in places]), places=places)
 
 
 def _neighbours(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
@@ -329,38 +196,64 @@ def _neighbours(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
 def _escaped(text: str) -> Iterator[Decoded]:
     """Stretches with escapes, and what stands around them."""
     for matches in _neighbours(list(_ESCAPE.finditer(text))):
-        yield _unescape(text, matches)
+        yield _unescape(text, [(*match.span(), _meaning(match)) for match in matches])
+        start, end = matches[0].start(), matches[-1].end()
+        if text.find("%", start, end) >= 0 and text.find("+", start, end) >= 0:
+            fields = _FORM_ESCAPE.finditer(text, start, end)
+            yield _unescape(text, [(*match.span(), _meaning(match)) for match in fields])
 
 
-def _unescape(text: str, matches: list[re.Match[str]]) -> Decoded:
-    """One stretch: the escapes replaced by what they stand for."""
-    at = max(0, matches[0].start() - _AROUND)
-    stop = min(len(text), matches[-1].end() + _AROUND)
+def _quoted(text: str) -> Iterator[Decoded]:
+    """Stretches of quoted-printable text, and what stands around them."""
+    for matches in _neighbours(list(_QUOTED.finditer(text))):
+        escapes = []
+        sure = False
+        for match in matches:
+            code = match["code"]
+            at = match.start()
+            if code:
+                sure = sure or code == "3D"
+            elif at - text.rfind("\n", max(0, at - _SOFT_BREAKS.stop), at) in _SOFT_BREAKS:
+                sure = True
+            else:
+                continue
+            escapes.append((*match.span(), chr(int(code, 16)) if code else ""))
+        if sure:
+            yield _unescape(text, escapes, form=QUOTED)
+
+
+def _unescape(text: str, escapes: list[tuple[int, int, str]], *, form: str = ESCAPED) -> Decoded:
+    """One stretch: the escapes (start, end, meaning) replaced by what they stand for."""
+    at = max(0, escapes[0][0] - _AROUND)
+    stop = min(len(text), escapes[-1][1] + _AROUND)
     parts: list[str] = []
     starts: list[int] = []
     runs: list[tuple[int, int, int]] = []
     length = 0
-    for match in matches:
-        if match.start() > at:
+    for start, end, meaning in escapes:
+        if start > at:
             starts.append(length)
             runs.append((length, at, 0))
-            parts.append(text[at : match.start()])
-            length += match.start() - at
-        meaning = _meaning(match)
+            parts.append(text[at:start])
+            length += start - at
         starts.append(length)
-        runs.append((length, match.start(), match.end() - match.start()))
+        runs.append((length, start, end - start))
         parts.append(meaning)
         length += len(meaning)
-        at = match.end()
+        at = end
     starts.append(length)
     runs.append((length, at, 0))
     parts.append(text[at:stop])
-    return _Escaped("".join(parts), starts=starts, runs=runs)
+    return Escaped("".join(parts), starts=starts, runs=runs, form=form)
 
 
 def _meaning(match: re.Match[str]) -> str:
     """What one escape stands for, as canonical text."""
-    percent, unicode, hexadecimal, octal, named, braced, html, decimal, entity = match.groups()
+    percent, unicode, hexadecimal, octal, named, braced, html, decimal, entity, *plus = (
+        match.groups()
+    )
+    if plus and plus[0]:
+        return " "
     if named:
         return _NAMED.get(named, named)
     if entity:

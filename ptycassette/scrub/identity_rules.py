@@ -82,6 +82,16 @@ def _personal_user(text: str) -> bool:
     return text.lower() not in PUBLIC_USERS and bool(set(text) - set("x*._-"))
 
 
+def _somebodys_account(text: str) -> bool:
+    """Whether a number is none of those that manuals use (1234..., 1111 2222 3333, ...)."""
+    digits = text.replace("-", "")
+    return len(set(digits)) >= _DIGITS_OF_A_NUMBER and digits not in _COUNTED
+
+
+_DIGITS_OF_A_NUMBER = 5
+_COUNTED = frozenset({"123456789012", "012345678901", "210987654321", "098765432109"})
+
+
 IDENTITY_RULES: tuple[Rule, ...] = (
     Rule(
         name="email",
@@ -193,6 +203,52 @@ IDENTITY_RULES: tuple[Rule, ...] = (
         pattern=r"arn:aws[a-z-]*:[a-z0-9-]{2,32}:[a-z0-9-]{0,20}:(?P<s>\d{12}):",
         anchors=("arn:aws",),
         placeholder="<account-id>",
+    ),
+    Rule(  # as a number of its own, and as the console groups it
+        name="aws-account-id",
+        kind="identity",
+        pattern=r"(?i:account(?:[ _-]?(?:ids?|no|number))?)[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}"
+        r"[\"'\\\[]{0,3}(?P<s>\d{12}|\d{4}-\d{4}-\d{4})(?![\d-])",
+        anchors=("account",),
+        reach=60,
+        edge=False,
+        placeholder="<account-id>",
+        accept=_somebodys_account,
+    ),
+    Rule(  # in the names of registries
+        name="aws-account-id",
+        kind="identity",
+        pattern=r"(?P<s>\d{12})\.dkr\.ecr[.-]",
+        anchors=(".dkr.ecr",),
+        lead=12,
+        placeholder="<account-id>",
+        accept=_somebodys_account,
+    ),
+    Rule(  # and of queues
+        name="aws-account-id",
+        kind="identity",
+        pattern=r"\.amazonaws\.com/(?P<s>\d{12})/",
+        anchors=(".amazonaws.com/",),
+        edge=False,
+        placeholder="<account-id>",
+        accept=_somebodys_account,
+    ),
+    Rule(  # a project's number and a name that is generated, or the number alone
+        name="google-client-id",
+        kind="identity",
+        pattern=r"(?P<s>\d{8,21}(?:-[a-z0-9]{20,40})?)\.apps\.goo",
+        anchors=(".apps.goo",),
+        lead=62,
+        placeholder="<client-id>",
+    ),
+    Rule(  # the same cut off
+        name="google-client-id",
+        kind="identity",
+        pattern=r"(?i:client_?id)[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}"
+        r"(?P<s>\d{10,13}-[a-z0-9]{4,32})",
+        anchors=("client_id", "clientid"),
+        edge=False,
+        placeholder="<client-id>",
     ),
 )
 """What is replaced because it names a person or an account. Secrets stand elsewhere."""

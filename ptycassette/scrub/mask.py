@@ -10,16 +10,28 @@ characters without a cell stay.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from wcwidth import wcwidth
 
-__all__ = ["BASE64", "ESCAPED", "HEX", "NUMBERS", "TEXT", "VOLATILE", "decimal_mask", "mask"]
+__all__ = [
+    "BASE64",
+    "ESCAPED",
+    "HEX",
+    "NUMBERS",
+    "QUOTED",
+    "TEXT",
+    "VOLATILE",
+    "decimal_mask",
+    "mask",
+]
 
 TEXT = "text"
 BASE64 = "base64"
 HEX = "hex"
 ESCAPED = "escaped"
 NUMBERS = "numbers"
+QUOTED = "quoted"
 VOLATILE = "volatile"
 
 _SOFT_HYPHEN = "\u00ad"
@@ -38,6 +50,7 @@ _ESCAPES = re.compile(
     r"|\\.|[^%\\&]+|.",
     re.DOTALL,
 )
+_QUOTED = re.compile(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
 _NUMBER = re.compile(r"[0-9]+")
 # Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
 _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
@@ -61,9 +74,9 @@ def mask(text: str, form: str = TEXT) -> str:
     Args:
         text: one character for each byte.
         form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
-            (decimal code points), ``VOLATILE`` (digits to 0, letters to x, the shape
-            stays), or ``BASE64`` followed by the
-            place of the first character in its group of four (``base642``).
+            (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
+            letters to x, the shape stays), or ``BASE64`` followed by the place of the first
+            character in its group of four (``base642``).
     """
     if form.startswith(BASE64):
         phase = int(form[len(BASE64) :] or 0)
@@ -71,12 +84,9 @@ def mask(text: str, form: str = TEXT) -> str:
             _X_IN_BASE64[(index + phase) % 4] if char in _BASE64_DIGITS else char
             for index, char in enumerate(text)
         )
-    if form == HEX:
-        return _PAIRS.sub(r"\g<1>78", text)
-    if form == ESCAPED:
-        return _ESCAPES.sub(_escape, text)
-    if form == NUMBERS:
-        return _NUMBER.sub(lambda match: decimal_mask(match.group()), text)
+    if form in _SUBSTITUTED:
+        pattern, masked = _SUBSTITUTED[form]
+        return pattern.sub(masked, text)
     if form == VOLATILE:
         return text.translate(_VOLATILE)
     return _characters(text)
@@ -108,6 +118,21 @@ def _escape(match: re.Match[str]) -> str:
         named = len(piece) <= 2 or piece[0] == "&"
         return piece if named else _NUMBERED.get(piece[1], "\\170")
     return _characters(piece)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """One escape, the end of a line that goes on, or text between them."""
+    if match["escape"]:
+        return "=78"
+    return match["line_end"] or _characters(match.group())
+
+
+_SUBSTITUTED: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = {
+    HEX: (_PAIRS, lambda match: match[1] + "78"),
+    ESCAPED: (_ESCAPES, _escape),
+    NUMBERS: (_NUMBER, lambda match: decimal_mask(match.group())),
+    QUOTED: (_QUOTED, _quoted),
+}
 
 
 def _characters(text: str) -> str:

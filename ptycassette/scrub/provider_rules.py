@@ -43,6 +43,12 @@ def _mixed_case(text: str) -> bool:
     return any(char.isupper() for char in text) and any(char.islower() for char in text)
 
 
+def _signed(text: str) -> bool:
+    """Whether the last of the parts between dots looks generated, as no name does."""
+    signature = text.rpartition(".")[2]
+    return _mixed_case(signature) and any(char.isdigit() for char in signature)
+
+
 def _literal(text: str) -> str:
     return "".join(f"\\{char}" if char in ".+-/$" else char for char in text)
 
@@ -285,16 +291,16 @@ _UNANCHORED_PREFIX = (
         public=3,
         placeholder="<airtable-token>",
     ),
+    # An id in base64, a time, a signature. None of it is fixed, so it is looked for everywhere.
     Rule(
         name="discord-token",
         pattern=r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,40}",
-        anchors=(".g", ".x", ".y", ".z"),
-        lead=28,
         placeholder="<discord-token>",
+        accept=_signed,
     ),
     Rule(
-        name="slack-webhook-url",
-        pattern=r"discord(?:app)?\.com/api/webhooks/\d+/(?P<s>[A-Za-z0-9_-]{40,})",
+        name="discord-webhook",
+        pattern=r"discord(?:app)?\.com/api/webhooks/(?P<s>\d{15,22}/[A-Za-z0-9_-]{6,})",
         anchors=("discord",),
         placeholder="<webhook>",
     ),

@@ -9,7 +9,9 @@ from itertools import chain
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
-from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
+from ptycassette.scrub.decode import Decoder
+from ptycassette.scrub.decoded import Decoded
+from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Found, Rule, RuleSet

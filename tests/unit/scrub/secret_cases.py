@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
+import quopri
 import random
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 ALNUM = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits
@@ -149,7 +150,7 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
     "tailscale": lambda r: "ts" + "key-auth-" + chars(r, ALNUM, 17) + "-" + chars(r, ALNUM, 32),
     "telegram": lambda r: f"{r.randrange(10**8, 10**10)}:" + "AA" + chars(r, URLSAFE, 33),
     "discord": lambda r: (
-        "M" + chars(r, ALNUM, 23) + ".G" + chars(r, ALNUM, 5) + "." + chars(r, URLSAFE, 38)
+        "M" + chars(r, ALNUM, 23) + "." + chars(r, ALNUM, 6) + "." + chars(r, URLSAFE, 38)
     ),
     "airtable": lambda r: "pa" + "t" + chars(r, ALNUM, 14) + "." + chars(r, HEX, 64),
     "circleci": lambda r: "CCI" + "PAT_" + chars(r, ALNUM, 22) + "_" + chars(r, HEX, 40),
@@ -193,6 +194,15 @@ CONTEXTUAL: dict[str, tuple[Callable[[Rng], str], str]] = {
     "curl-user": (lambda r: chars(r, ALNUM, 16), "curl -u bob:{} https://x.corp.io"),
     "option": (lambda r: chars(r, ALNUM, 24), "deploy --token {} --yes"),
     "account-uuid": (uuid, '"accountUuid": "{}"'),
+    "aws-account": (lambda r: chars(r, string.digits, 12), '"Account": "{}"'),
+    "google-client-id": (
+        lambda r: chars(r, string.digits, 12) + "-" + chars(r, LOWER, 32),
+        "client_id={}.apps.googleuser" + "content.com",
+    ),
+    "discord-webhook": (
+        lambda r: chars(r, string.digits, 18) + "/" + chars(r, URLSAFE, 68),
+        "https://discord.com/api/web" + "hooks/{}",
+    ),
     "passphrase": (_words, "passphrase: {}"),
 }
 
@@ -620,6 +630,16 @@ def _dump(text: str) -> str:
     return "\r\n".join(lines)
 
 
+def _lines(text: str, width: int) -> str:
+    return "\r\n".join(text[at : at + width] for at in range(0, len(text), width))
+
+
+def _character_dump(text: str) -> str:
+    names = {"\n": "\\n", "\t": "\\t"}
+    cells = [f"{names.get(char, char):>4}" for char in text]
+    return "\r\n".join(f"{at:07o}{''.join(cells[at : at + 16])}" for at in range(0, len(cells), 16))
+
+
 ENCODERS: dict[str, Callable[[str], str]] = {
     "json": _json,
     "json-in-json": lambda t: json.dumps(_json(t)),
@@ -640,6 +660,14 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "hex": lambda t: t.encode().hex(),
     "hex-upper": lambda t: t.encode().hex().upper(),
     "hex-dump": _dump,
+    "hex-lines": lambda t: _lines(t.encode().hex(), 60),
+    "character-dump": _character_dump,
+    "quoted-printable": lambda t: (
+        quopri.encodestring(f"Dear all, the key that you asked for: {t}".encode())
+        .decode()
+        .replace("\n", "\r\n")
+    ),
+    "form-field": lambda t: "text=" + quote_plus(f'it is "{t}" now') + "&id=1",
     "base64-twice": lambda t: _b64(_b64(t)),
     "base64-in-percent": lambda t: quote(_b64(t), safe=""),
     "percent-in-base64": lambda t: _b64("".join(f"%{b:02x}" for b in t.encode())),

@@ -120,6 +120,65 @@ def test_identities_are_found(text: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ('"Account": "482913650718",', "482913650718"),
+        ("aws_account_id = 482913650718", "482913650718"),
+        ("AWS_ACCOUNT_ID=482913650718", "482913650718"),
+        ("Account ID: 4829-1365-0718", "4829-1365-0718"),
+        ("accountId: '482913650718'", "482913650718"),
+        ("allowed_account_ids = ['482913650718']", "482913650718"),
+        ("docker push 482913650718.dkr.ecr.eu-west-1.amazonaws.com/app", "482913650718"),
+        ("https://sqs.eu-west-1.amazonaws.com/482913650718/jobs", "482913650718"),
+        ("482913650718-a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6.apps.googleusercontent.com",
+         "482913650718-a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"),
+        ('"client_id": "482913650718-a1b2c3d4e5f6', "482913650718-a1b2c3d4e5f6"),
+        ("clientId=482913650718-a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6.ap",
+         "482913650718-a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p6"),
+        ("482913650718.apps.googleusercontent.com", "482913650718"),
+    ],
+)  # fmt: skip
+def test_account_numbers_are_found_by_what_stands_beside_them(text: str, number: str) -> None:
+    """Digits alone are nobody's: a key, a host or a path says whose they are."""
+    assert found(text) == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"Account": "123456789012"',
+        "account: 111122223333",
+        "Account: 1111-2222-3333",
+        "account: 4829136507181",
+        "account 482913650718",
+        "the accounting of 482913650718 bytes",
+        "client-id.apps.googleusercontent.com",
+        "cache/1763798400-d41d8cd98f00b204e9800998ecf8427e.json",
+        "MyNotificationCenterManager.create.somethingWithAVeryLongName",
+        "NOTIFICATION_CENTER_MANAGER.CREATE.SOMETHING_WITH_4_VERY_LONG_NAMES",
+    ],
+)
+def test_numbers_of_manuals_and_names_with_dots_stand(text: str) -> None:
+    """As does a number that says nothing about whose it is."""
+    assert found(text) == []
+
+
+@pytest.mark.parametrize("middle", ["GhIjKl", "a1B2c3", "_9-xYz", "Zq3rTs"])
+def test_a_token_of_discord_may_have_any_time(middle: str) -> None:
+    """The part between its dots is a number that nothing fixes."""
+    token = f"M{'TA5ODc2NTQzMjEwOTg3NjU0'}.{middle}.{'k3_Qw9-ErTyUi0pAsDfGh' + 'JkLzXcVbNm12'}"
+
+    assert token in found(f"token of the bot {token} here")
+
+
+def test_a_webhook_of_discord_goes_with_its_number() -> None:
+    """The host and the path stay."""
+    value = f"{'1234567890' * 2}/" + "a1B2c3D4" * 8
+
+    assert found(f"https://discord.com/api/webhooks/{value}") == [value]
+
+
+@pytest.mark.parametrize(
     ("parts", "value"),
     [
         (("export DB_PASSWORD", "=fAWzjUniIMWwax"), "fAWzjUniIMWwax"),

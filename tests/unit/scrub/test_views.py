@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 
 import pytest
 
 from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
-from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
-from ptycassette.scrub.mask import ESCAPED, NUMBERS, mask
+from ptycassette.scrub.decode import Decoder
+from ptycassette.scrub.decoded import Decoded
+from ptycassette.scrub.dumps import Dumps, dump_columns
+from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED, mask
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.printed import printed_views
@@ -321,6 +324,99 @@ def test_lists_and_escapes_of_javascript_and_html_are_read_and_masked(
 
     assert len(masked) == len(text)
     assert any(not set(v.text.replace(" ", "")) - set("xX") for v in again)
+
+
+def octal_dump(text: str, offset: str = "{:07o}") -> str:
+    """As ``od -c`` prints it."""
+    names = {"\n": "\\n", "\t": "\\t", "\0": "\\0", "\xe9": "351"}
+    cells = [f"{names.get(char, char):>4}" for char in text]
+    lines = [cells[at : at + 16] for at in range(0, len(cells), 16)]
+    return "\n".join(
+        f"{offset.format(16 * number)}{''.join(line)}" for number, line in enumerate(lines)
+    )
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("offset", ["{:07o}", "{:07x}", ""])
+@pytest.mark.parametrize("text", [WORDS, f"a\n\t{WORDS}", f"\xe9\0{WORDS} and\nmore of it"])
+def test_a_dump_of_characters_is_one_text(text: str, offset: str, fast: bool) -> None:
+    """With names and octal digits for what has no picture; what is masked there stays apart."""
+    dump = octal_dump(text, offset)
+    (view,) = [v for v in decoded(dump, fast=fast) if WORDS in v.text]
+    start = view.text.index(WORDS)
+    masked = list(dump)
+    for first, last in view.sources(start, start + len(WORDS)):
+        masked[first:last] = mask(dump[first:last], view.form_at(start))
+
+    assert view.text == text
+    assert "".join(masked) == octal_dump(text.replace(WORDS, "xxx xxxxxxxx xxxxx"), offset)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_bare_pairs_go_on_in_the_next_line(line_end: str, fast: bool) -> None:
+    """As ``xxd -p`` prints them."""
+    digits = (WORDS * 3).encode().hex()
+    text = line_end.join(digits[at : at + 40] for at in range(0, len(digits), 40))
+
+    assert any(view.text == WORDS * 3 for view in decoded(text, fast=fast))
+
+
+def test_dumps_far_apart_are_two() -> None:
+    """And one that says nothing is none."""
+    one = "0000: 7468 6520 7265\n0006: 6164 6162 6c65"
+    none = "0000: 0001 0203\n0004: 0405 0607"
+
+    text = f"\n{'-' * 100}\n".join((one, one, none))
+
+    assert [view.text for view in Dumps().read(text)] == ["the readable", "the readable"]
+
+
+def test_digests_in_lines_are_no_dump() -> None:
+    """Next to none of them is made of printable characters alone."""
+    lines = "\n".join(hashlib.sha1(bytes([n])).hexdigest() for n in range(200))  # noqa: S324
+
+    assert list(Dumps().read(lines)) == []
+
+
+BEFORE = "and so forth, on and on, to the end of a line of seventy-six char"
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        (f"{BEFORE}the rea=\ndable words", f"{BEFORE}the readable words"),
+        (f"{BEFORE}the rea=\r\ndable words", f"{BEFORE}the readable words"),
+        (f"key=3D{WORDS}=21", f"key={WORDS}!"),
+    ],
+)
+def test_quoted_printable_is_read_and_masked(text: str, meaning: str) -> None:
+    """A line goes on behind the sign at its end, which stays where it is."""
+    (view,) = decoded(text)
+    start = view.text.index(WORDS)
+    first, last = view.source(start, start + len(WORDS))
+    masked = text[:first] + mask(text[first:last], view.form_at(start)) + text[last:]
+
+    assert view.text == meaning
+    assert [v.text for v in decoded(masked)] == [meaning.replace(WORDS, "xxx xxxxxxxx xxxxx")]
+
+
+@pytest.mark.parametrize(
+    "text", ["KEY=\nfirst", "a=12 b=3F", f"{BEFORE}{BEFORE}=\n", "a short line=\nand one more"]
+)
+def test_other_equals_signs_are_no_quoted_printable(text: str) -> None:
+    """Lines of another length end in one, and names of all kinds are followed by one."""
+    assert decoded(text) == []
+
+
+def test_escapes_of_quoted_printable_are_masked_as_such() -> None:
+    """A sign of equality without digits is a character like any other."""
+    assert mask("a=3Db=\nc=\r\nd==g", QUOTED) == "x=78x=\nx=\r\nxxxx"
+
+
+def test_a_plus_is_a_blank_in_what_a_form_sends() -> None:
+    """Beside the reading in which it is a plus."""
+    assert [view.text for view in decoded("%22the+key%22")] == ['"the+key"', '"the key"']
 
 
 def test_named_characters_of_html_are_read() -> None:
