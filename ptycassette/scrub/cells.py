@@ -36,6 +36,8 @@ _BEFORE = 24
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
+_SPENT_AT_ONCE = 1 << 18
+_SPENT_PER_BYTE = 20
 _BREAK = re.compile(b"\r\n")
 # Where it begins in a text; the number of the line that it is of, where it begins and ends in it.
 _Part = tuple[int, int, int, int]
@@ -49,7 +51,8 @@ class OutputCells:
     """
 
     def __init__(self, size: Size) -> None:
-        self._trace = FastTrace(size, before_loss=self._read)
+        self._trace = FastTrace(size, before_loss=self._before_loss)
+        self._spent = 0
         self._held = bytearray()
         self._seen: set[tuple[str, ...]] = set()
         self._seen_length = 0
@@ -126,6 +129,18 @@ class OutputCells:
     def _flush(self) -> None:
         self._trace.feed(bytes(self._held))
         self._held.clear()
+
+    def _before_loss(self) -> None:
+        """Unread cells are about to be lost.
+
+        What is read stays within a multiple of what is painted. A cell that turns on a screen
+        full of text would have all of it read at every turn; some turns are left out, then,
+        of which the print stream knows.
+        """
+        if self._spent <= _SPENT_AT_ONCE + _SPENT_PER_BYTE * self._trace.reached:
+            before = self._length
+            self._read()
+            self._spent += self._length - before + self._trace.terminal.lines
 
     def _read(self) -> None:
         """Copy the unread rows, and those that they may continue, into the batch."""

@@ -98,7 +98,7 @@ _ASSIGN = (
 _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
 
 # Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
-_NEXT_NAME = r"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]"
+_NEXT_NAME = rf"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]|(?:KEY|PAT|PSK|SALT|{_NAMES})=[^=]"
 
 CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(

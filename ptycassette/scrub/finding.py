@@ -219,12 +219,12 @@ class Finder:
         """Turn a match into patches; True when it is new."""
         if channel == "service-events" and self._in_one_string(view, match):
             return False
-        new = False
-        for number, (start, end) in enumerate(match.stretches):
-            for place, (offset, data) in enumerate(view.patches(start, end, match.form)):
-                added = patches.add(offset, data)
-                new = new or (added and number == 0 and place == 0)
-        return new
+        news = [
+            patches.add(offset, data)
+            for start, end in match.stretches
+            for offset, data in view.patches(start, end, match.form)
+        ]
+        return news[:1] == [True]
 
     def _in_one_string(self, view: View, match: Match) -> bool:
         """Whether a match lies in one string of one event, where it gets a placeholder."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from operator import ne
 
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, squeeze
-from ptycassette.scrub.literals import Literals, literal_finder
+from ptycassette.scrub.literals import GrowingLiterals
 
 __all__ = ["Hit", "KnownValue", "KnownValues", "found_as_word", "is_random"]
 
@@ -69,26 +69,40 @@ def is_random(text: str) -> bool:
     """
     if len(text) < WINDOW or len(set(text)) < WINDOW - 2:
         return False
-    digits = sum(char.isdigit() for char in text)
-    letters = sum(char.isalpha() for char in text)
+    kinds = text.translate(_KINDS)
+    digits = kinds.count("0")
+    letters = kinds.count("1") + kinds.count("2")
     if digits + letters < 0.6 * len(text):
         return False
     if digits and text.isalnum() and len(text) >= _LONG and _vowels(text) < _FEW_VOWELS * letters:
         return True
-    changes = sum(_kind(a) != _kind(b) for a, b in pairwise(text))
+    changes = sum(map(ne, kinds, kinds[1:]))
     return changes >= max(3, len(text) // 6) and (digits >= 1 or changes >= len(text) // 3)
 
 
 def _vowels(text: str) -> int:
-    return sum(char in "aeiouAEIOU" for char in text)
+    return len(text) - len(text.translate(_NO_VOWELS))
 
 
-def _kind(char: str) -> int:
-    if char.isdigit():
-        return 0
-    if char.isupper():
-        return 1
-    return 2 if char.isalpha() else 3
+class _Kinds(dict[int, str]):
+    """For each character whether it is a digit, a capital, another letter, or none of them."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if char.isdigit():
+            kind = "0"
+        elif char.isupper():
+            kind = "1"
+        else:
+            kind = "2" if char.isalpha() else "3"
+        if code < _MOST_KINDS:
+            self[code] = kind
+        return kind
+
+
+_KINDS = _Kinds()
+_MOST_KINDS = 256
+_NO_VOWELS = dict.fromkeys(map(ord, "aeiouAEIOU"))
 
 
 class KnownValues:
@@ -100,12 +114,12 @@ class KnownValues:
     """
 
     def __init__(self, values: Iterable[KnownValue] = (), *, fast: bool | None = None) -> None:
-        self._fast = fast
         self._values: dict[str, KnownValue] = {}
+        self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
         self._words: dict[str, KnownValue] = {}
-        self._squeezed_finder: Literals | None = None
-        self._word_finder: Literals | None = None
+        self._window_finder = GrowingLiterals(fast=fast)
+        self._word_finder = GrowingLiterals(fast=fast)
         for value in values:
             self.add(value)
 
@@ -121,81 +135,114 @@ class KnownValues:
     def add(self, value: KnownValue) -> bool:
         """Remember a value; False when it is known already or too short to be told apart."""
         text = canonical(value.text)
+        if text in self._values:
+            return False
         squeezed = squeeze(text)
-        if len(squeezed) < SHORTEST or text in self._values or _is_mask(squeezed):
+        if len(squeezed) < SHORTEST or _is_mask(squeezed):
             return False
         self._values[text] = value
-        if _has_pieces(value, squeezed):
-            self._add_windows(value, squeezed)
-        elif found_as_word(value):
-            self._words.setdefault(text, value)
-            self._word_finder = None
-        else:
-            self._windows.setdefault(squeezed, (value, squeezed, 0))
-            self._squeezed_finder = None
+        self._waiting.append((value, text, squeezed))
         return True
 
-    def _add_windows(self, value: KnownValue, squeezed: str) -> None:
-        size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
-        # A word of the next row may have been taken for the end of a token.
-        mixed = value.learnt and any(char.isdigit() for char in squeezed)
-        for at in range(len(squeezed) - size + 1):
-            window = squeezed[at : at + size]
-            if value.learnt and _WORDS.fullmatch(window):
+    def _index(self) -> None:
+        """Be ready to find what was added since: who only asks what is known need not be."""
+        for value, text, squeezed in self._waiting:
+            if _has_pieces(value, squeezed):
+                new = _windows(value, squeezed)
+            elif _as_word(value, squeezed):
+                if text not in self._words:
+                    self._words[text] = value
+                    self._word_finder.add((text,))
                 continue
-            if mixed and _WORD.fullmatch(window):
-                continue
-            if at + size - value.public >= _SECRET_IN_WINDOW:
-                self._windows.setdefault(window, (value, squeezed, at))
-        self._squeezed_finder = None
+            else:
+                new = [(squeezed, 0)]
+            for window, at in new:
+                owner = self._windows.get(window)
+                if owner is None:
+                    self._window_finder.add((window,))
+                elif owner[2] != at or not squeezed.startswith(owner[1]):
+                    continue
+                # It was new, or of what this value goes on with: then the longer one is found.
+                self._windows[window] = value, squeezed, at
+        self._waiting.clear()
+
+    def occur(self, squeezed: str) -> bool:
+        """Whether values that are no words, or pieces of them, are in squeezed text."""
+        if self._waiting:
+            self._index()
+        return self._window_finder.occur(squeezed)
 
     def in_squeezed(self, text: str) -> list[Hit]:
-        """Values and pieces in squeezed text, as long as they match, none overlapping."""
-        if not self._windows:
-            return []
-        if self._squeezed_finder is None:
-            # The longest first, so that positions and numbers order hits as they are wanted.
-            self._squeezed_keys = tuple(sorted(self._windows, key=len, reverse=True))
-            self._squeezed_lengths = tuple(map(len, self._squeezed_keys))
-            self._squeezed_finder = literal_finder(self._squeezed_keys, fast=self._fast)
+        """Values and pieces in squeezed text, as long as they match, none overlapping.
+
+        What several values cover without a seam (a piece of one goes on in the next) is one hit.
+        """
+        if self._waiting:
+            self._index()
         hits: list[Hit] = []
-        lengths = self._squeezed_lengths
-        floor = 0
-        for at_window, index in self._squeezed_finder.find(text):
-            end = at_window + lengths[index]
+        windows = self._windows
+        first = floor = 0
+        last: KnownValue | None = None
+        for at_window, minus_length in self._window_finder.find(text):
+            end = at_window - minus_length
             if end <= floor:
                 continue
+            value, whole, at = windows[text[at_window:end]]
+            end = _agreed(text, end, whole, at - minus_length)
+            if at_window < floor:  # it goes on with what was found before
+                floor = end
+                continue
+            if last is not None:
+                hits.append(Hit(first, floor, last))
             start = at_window
-            value, whole, at = self._windows[self._squeezed_keys[index]]
-            while (
-                end < len(text)
-                and at + (end - start) < len(whole)
-                and (text[end] == whole[at + end - start])
-            ):
-                end += 1
             while start > floor and at > 0 and text[start - 1] == whole[at - 1]:
                 start -= 1
                 at -= 1
-            hits.append(Hit(max(start, floor), end, value))
-            floor = end
+            first, floor, last = start, end, value
+        if last is not None:
+            hits.append(Hit(first, floor, last))
         return hits
 
     def in_plain(self, text: str) -> list[Hit]:
         """Short values and words, in text with its blanks, where nothing alphanumeric touches."""
-        if not self._words:
-            return []
-        if self._word_finder is None:
-            self._word_keys = tuple(self._words)
-            self._word_finder = literal_finder(self._word_keys, fast=self._fast)
+        if self._waiting:
+            self._index()
         hits = []
-        for start, index in self._word_finder.find(text):
-            word = self._word_keys[index]
-            end = start + len(word)
+        for start, minus_length in self._word_finder.find(text):
+            end = start - minus_length
             if text[max(0, start - 1) : start].isalnum() or _follows(text, end):
                 continue
-            if not self._words[word].named or _is_named(text, start, end):
-                hits.append(Hit(start, end, self._words[word]))
+            value = self._words[text[start:end]]
+            if not value.named or _is_named(text, start, end):
+                hits.append(Hit(start, end, value))
         return hits
+
+
+def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
+    """The pieces by which a value is found, and where they begin in it."""
+    size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
+    first = max(0, value.public + _SECRET_IN_WINDOW - size)
+    found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
+    if not value.learnt:
+        return found
+    if any(char in squeezed for char in "._-"):
+        found = [piece for piece in found if not _WORDS.fullmatch(piece[0])]
+    # A word of the next row may have been taken for the end of a token.
+    if any(char.isdigit() for char in squeezed):
+        found = [piece for piece in found if not (piece[0].isalpha() and _WORD.fullmatch(piece[0]))]
+    return found
+
+
+def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
+    """How far ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
+    rest = whole[at_whole:]
+    if text.startswith(rest, at):
+        return at + len(rest)
+    for char in rest:
+        if text[at : at + 1] != char:
+            break
+        at += 1
+    return at
 
 
 def _has_pieces(value: KnownValue, squeezed: str) -> bool:
@@ -206,7 +253,12 @@ def _has_pieces(value: KnownValue, squeezed: str) -> bool:
 def found_as_word(value: KnownValue) -> bool:
     """Whether a value is looked for in text with its blanks, as a word."""
     squeezed = squeeze(canonical(value.text))
-    return not _has_pieces(value, squeezed) and (value.word or len(squeezed) < _SHORTEST_SQUEEZED)
+    return not _has_pieces(value, squeezed) and _as_word(value, squeezed)
+
+
+def _as_word(value: KnownValue, squeezed: str) -> bool:
+    """Whether a value that has no pieces is looked for as a word."""
+    return value.word or len(squeezed) < _SHORTEST_SQUEEZED
 
 
 # A path, ~name, USER=name, "user": "name", name@host and user@name; an owner and its group.

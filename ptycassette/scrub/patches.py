@@ -22,6 +22,10 @@ class Patches:
     def add(self, offset: int, data: bytes) -> bool:
         """Remember to write ``data`` at ``offset``; False when something begins there already."""
         new = offset not in self._at
+        if new and len(data) <= _LONGEST:
+            self._at[offset] = data
+            self._order = None
+            return True
         for start in range(0, len(data), _LONGEST):
             part = data[start : start + _LONGEST]
             there = self._at.get(offset + start, b"")

@@ -147,20 +147,17 @@ class ScreenView(View):
                 if sources is None:
                     sources = self._sources[id(segment.row)] = segment.row.sources()
                 first = segment.start + at - self._starts[number]
-                yield from _runs(sources[first : min(first + stop - at, segment.end)], at)
+                run = sources[first : min(first + stop - at, segment.end)]
+                if run and run[0] >= 0 and run == list(range(run[0], run[0] + len(run))):
+                    yield at, len(run), run[0]
+                else:
+                    yield from _runs(run, at)
             at = max(at, stop)
             number += 1
 
 
 def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
     """(position, length, offset) of runs of consecutive offsets."""
-    if (
-        sources
-        and sources[0] >= 0
-        and sources == list(range(sources[0], sources[0] + len(sources)))
-    ):
-        yield at, len(sources), sources[0]
-        return
     start = 0
     for index in range(1, len(sources) + 1):
         if index == len(sources) or sources[index] != sources[index - 1] + 1 or sources[index] < 1:

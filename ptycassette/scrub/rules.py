@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -24,6 +25,8 @@ Kind = Literal["secret", "identity", "volatile"]
 
 
 _LONG_PREFIX = 4
+_MOST_JUDGED = 8192
+_LONGEST_JUDGED = 520
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +44,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         learn: a match is a value to remove wherever it, or a piece of it, occurs.
         public: how much of the match's beginning is no secret.
         until: a pattern that ends what would be scrubbed, where rows were joined.
-        accept: a last look at what would be scrubbed; False lets it stand.
+        accept: a last look at what would be scrubbed; False lets it stand. Asked once for a text.
     """
 
     name: str
@@ -73,6 +76,7 @@ class _Anchored:
         self.rule = rule
         self._pattern = re.compile(rule.pattern, re.ASCII)
         self._group = "s" if "s" in self._pattern.groupindex else 0
+        self._taken = _Taken(rule)
 
     def at(self, text: str, at: int, *, loose: bool = False) -> Found | None:
         """The match that begins with the anchor at ``at``."""
@@ -104,7 +108,7 @@ class _Anchored:
         edge = rule.edge and not (loose and rule.public >= _LONG_PREFIX)
         if edge and _touches(text, match.start()):
             return None
-        return _value(rule, text, *match.span(self._group))
+        return self._taken.of(text, *match.span(self._group))
 
 
 class _Everywhere:
@@ -114,26 +118,40 @@ class _Everywhere:
         self.rule = rule
         self._pattern = Pattern(rule.pattern, fast=fast)
         self._group = "s" if "s" in self._pattern.groups else None
+        self._taken = _Taken(rule)
 
     def find(self, text: str) -> list[Found]:
         """All matches."""
         rule = self.rule
         found = [
-            _value(rule, text, start, end)
+            self._taken.of(text, start, end)
             for first, start, end in self._pattern.matches(text, group=self._group)
             if not (rule.edge and _touches(text, first))
         ]
         return [hit for hit in found if hit is not None]
 
 
-def _value(rule: Rule, text: str, start: int, end: int) -> Found | None:
-    """What a match takes. No value goes on behind ESC: there a key or a sequence begins."""
-    over = re.search(f"\x1b|{rule.until}" if rule.until else "\x1b", text[start:end])
-    if over is not None:
-        end = start + over.start()
-    if end <= start or (rule.accept and not rule.accept(text[start:end])):
-        return None
-    return Found(start, end, rule)
+class _Taken:
+    """What a match of a rule takes. Most values come many times and are judged once."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._accept = rule.accept
+        self._until = re.compile(f"\x1b|{rule.until}" if rule.until else "\x1b").search
+        self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
+
+    def of(self, text: str, start: int, end: int) -> Found | None:
+        """No value goes on behind ESC: there a key or a sequence begins."""
+        short = end - start <= _LONGEST_JUDGED
+        length = (self._judged if short else self._judge)(text[start:end])
+        return Found(start, start + length, self._rule) if length else None
+
+    def _judge(self, value: str) -> int:
+        """How many characters of ``value`` are taken."""
+        over = self._until(value)
+        if over is not None:
+            value = value[: over.start()]
+        return len(value) if not self._accept or (value and self._accept(value)) else 0
 
 
 def _touches(text: str, start: int) -> bool:

@@ -14,13 +14,14 @@ from ptycassette.scrub.decoded import Decoded
 from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.mask import TEXT, VOLATILE, mask
-from ptycassette.scrub.rules import Found, Rule, RuleSet
+from ptycassette.scrub.rules import Rule, RuleSet
 from ptycassette.scrub.views import squeezed_stretches
 
 __all__ = ["Match", "Searcher", "shaped"]
 
 _DEPTH = 2
 _MOST_LEARNT = 20_000
+_MOST_JUDGED = 8192
 _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
@@ -70,6 +71,7 @@ class Searcher:
         self.learnt = KnownValues(fast=fast)
         self._new: list[KnownValue] = []
         self.searched: list[str] | None = None
+        self._judged: dict[tuple[str, str], bool] = {}
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
 
@@ -98,8 +100,7 @@ class Searcher:
     ) -> Iterator[Match]:
         if by_rules:
             for found in self.rules.find(text, loose=depth > 0):
-                if self._counts(found, text):
-                    self._learn(found.rule, text[found.start : found.end])
+                if self._takes(found.rule, text[found.start : found.end]):
                     form = form_at(found.start)
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
                     stretches = to_source(found.start, found.end)
@@ -132,14 +133,25 @@ class Searcher:
                     by_rules=by_rules,
                 )
 
-    def _counts(self, found: Found, text: str) -> bool:
+    def _takes(self, rule: Rule, value: str) -> bool:
+        """Whether a match is to be scrubbed; it is learnt, then. Most come many times."""
+        judged = self._judged.get((rule.pattern, value))
+        if judged is None:
+            judged = self._counts(rule, value)
+            if judged:
+                self._learn(rule, value)
+            if len(self._judged) >= _MOST_JUDGED:
+                self._judged.clear()
+            self._judged[rule.pattern, value] = judged
+        return judged
+
+    def _counts(self, rule: Rule, value: str) -> bool:
         """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
-        value = text[found.start : found.end]
         if value in self._preserved:
             return False
-        if mask(value, VOLATILE if found.rule.kind == "volatile" else TEXT) == value:
+        if mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
             return False
-        if _BEGINS_MASKED.match(value, found.rule.public) or _PLACEHOLDER.match(value):
+        if _BEGINS_MASKED.match(value, rule.public) or _PLACEHOLDER.match(value):
             return False
         rest = _MASKED.sub("", value)
         # The dashes are those of an END line that is not whole yet.

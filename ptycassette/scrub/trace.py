@@ -107,6 +107,41 @@ class _Terminal(TracedTerminal):
                 self.before_loss()
                 return
 
+    def _scroll(self, *, wrapped: bool = False) -> None:
+        """Text that the row below the one that goes may go on with is read with that one."""
+        buf = self.buf
+        going, below = buf.rows[buf.top], buf.rows[min(buf.top + 1, buf.bottom)]
+        if going.view and below.view is None and below.chars.count(BLANK) != len(below.chars):
+            self.before_loss()
+        super()._scroll(wrapped=wrapped)
+
+    def insert_lines(self, count: int | None = None) -> None:
+        """IL."""
+        super().insert_lines(count)
+        self._met(self.buf.y + (count or 1))
+
+    def delete_lines(self, count: int | None = None) -> None:
+        """DL."""
+        super().delete_lines(count)
+        self._met(self.buf.y)
+
+    def scroll_down(self, count: int | None = None) -> None:
+        """SD."""
+        super().scroll_down(count)
+        self._met(self.buf.top + (count or 1))
+
+    def reverse_index(self) -> None:
+        """RI."""
+        at_margin = self.buf.y == self.buf.top
+        super().reverse_index()
+        if at_margin:
+            self._met(self.buf.top + 1)
+
+    def _met(self, at: int) -> None:
+        """A row has another one above it now: it is read again, together with that one."""
+        if self.buf.top <= at <= self.buf.bottom:
+            self.buf.rows[at].view = None
+
     def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
         """ED. An empty screen stays as it is."""
         if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
@@ -397,6 +432,12 @@ class FastTrace(TracedEmulator):
     def offset(self) -> int:
         """How many bytes there were so far."""
         return self._tracing.offset
+
+    @property
+    def reached(self) -> int:
+        """About how many bytes were painted so far: where in the output the last text stands."""
+        starts = self.terminal.starts
+        return starts[min(self.terminal.at, len(starts) - 1)] if starts else 0
 
     def skip(self, data: bytes) -> None:
         """Go on behind ``data``, whole lines, more than there are rows; not all of the lines.

@@ -14,7 +14,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from ptycassette.scrub.canonical import canonical, squeeze
+from ptycassette.scrub.canonical import squeeze
 from ptycassette.scrub.known import KnownValue, KnownValues, found_as_word
 
 __all__ = ["Trail"]
@@ -88,15 +88,20 @@ class Trail:
             return None
         if self._whole:
             return self._learnt_at
-        learnt_at = {canonical(value.text): at for value, at in self._learnt}
-        known = KnownValues((value for value, _ in self._learnt), fast=self._fast)
-        again = None
-        for index, (number, data) in enumerate(self._parts):
+        # From the end, so that a text is searched for what was not known then, and nobody
+        # goes on once anything was found.
+        late = sorted(self._learnt, key=lambda learnt: learnt[1])
+        late_words = sorted(self._words, key=lambda learnt: learnt[1])
+        known = KnownValues(fast=self._fast)
+        words: list[str] = []
+        for index in reversed(range(len(self._parts))):
+            while late and late[-1][1] > index:
+                known.add(late.pop()[0])
+            while late_words and late_words[-1][1] > index:
+                words.append(late_words.pop()[0])
+            number, data = self._parts[index]
             text = zlib.decompress(data).decode("latin-1")
-            if any(at > index and word in text for word, at in self._words) or any(
-                learnt_at[canonical(hit.value.text)] > index for hit in known.in_squeezed(text)
-            ):
-                if self.repeats:  # the same may have stood anywhere up to there
-                    return self._learnt_at
-                again = number
-        return again
+            if any(word in text for word in words) or known.occur(text):
+                # What was left out may have stood anywhere up to there.
+                return self._learnt_at if self.repeats else number
+        return None

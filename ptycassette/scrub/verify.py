@@ -196,11 +196,9 @@ class Verification:
 def _texts(channel: str, raw: str) -> Iterator[tuple[str, Callable[[int], int]]]:
     """What to search of a batch, each with the way from its positions to those of the batch."""
     if channel == "output":
-        moved = _MOVE.sub("\n", raw)
-        yield (
-            _SEQUENCE.sub("", moved),
-            lambda at: _origin(_MOVE, raw, _origin(_SEQUENCE, moved, at, width=0), width=1),
-        )
+        moved = _Cut(_MOVE, raw, "\n")
+        shown = _Cut(_SEQUENCE, moved.text, "")
+        yield shown.text, lambda at: moved.origin(shown.origin(at))
         return
     yield raw, lambda at: at
     if channel == "input":
@@ -214,14 +212,27 @@ def _first(view: View, at: int) -> int:
     return view.offset(at, at + 1) or 0
 
 
-def _origin(cut: re.Pattern[str], text: str, at: int, *, width: int) -> int:
-    """Where in ``text`` stands what is at ``at`` once each match has ``width`` characters."""
-    gone = 0
-    for match in cut.finditer(text):
-        if at < match.start() - gone + width:
-            break
-        gone += match.end() - match.start() - width
-    return at + gone
+class _Cut:
+    """A text with something else in the place of each match, and the way back to the text."""
+
+    def __init__(self, cut: re.Pattern[str], raw: str, put: str) -> None:
+        self.text = cut.sub(put, raw)
+        self._cut = cut
+        self._raw = raw
+        self._width = len(put)
+        self._behind: list[int] = []
+        self._gone: list[int] = []
+
+    def origin(self, at: int) -> int:
+        """Where in the raw text stands what is at ``at`` now."""
+        if not self._gone:
+            gone = 0
+            self._gone.append(gone)
+            for match in self._cut.finditer(self._raw):
+                self._behind.append(match.start() - gone + self._width)
+                gone += match.end() - match.start() - self._width
+                self._gone.append(gone)
+        return at + self._gone[bisect_right(self._behind, at)]
 
 
 def _by_chance(match: Match) -> bool:

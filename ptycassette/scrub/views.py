@@ -19,6 +19,8 @@ from ptycassette.scrub.mask import mask
 
 __all__ = ["Patch", "PiecewiseView", "SourcedView", "View", "squeezed_stretches"]
 
+_MANY = 32
+_DENSE = 200
 Patch = tuple[int, bytes]
 """Offset in the channel, and the bytes to put there."""
 
@@ -102,6 +104,9 @@ def squeezed_stretches(text: str, spans: Sequence[tuple[int, int]]) -> list[list
     """For each span of the squeezed form of ``text`` (ascending), its stretches of ``text``."""
     result: list[list[tuple[int, int]]] = [[] for _ in spans]
     first = squeezed_at = text_at = 0
+    if len(spans) > _MANY and len(text) < len(spans) * _DENSE:  # on nearly every line
+        _in_line(text, spans, result, first=0, at=(0, 0))
+        return result
     for line in text.split("\n"):
         if first == len(spans):
             break

@@ -1,0 +1,126 @@
+"""Input that is nothing but things to find: what is done for it grows as it does, no faster."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.model import Output, SessionMeta, Size
+from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.cells import OutputCells
+from ptycassette.scrub.finding import Finder
+from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.literals import GrowingLiterals
+from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.tally import Tally
+from ptycassette.testing import scrub_chunks
+
+BOTH = pytest.mark.parametrize("fast", [True, False])
+LETTERS = "qP7xR2mK9vT4nB8sL3wZ"
+
+
+def lines(count: int) -> bytes:
+    """Assignments of values that are all different."""
+    return b"".join(b"token=%s%04dZ\r\n" % (LETTERS[:6].encode(), n) for n in range(count))
+
+
+@BOTH
+def test_literals_come_in_any_number_of_batches(fast: bool) -> None:
+    """Those of all batches are found in one order, the longest of a place first."""
+    finder = GrowingLiterals(fast=fast)
+    filler = [f"{number:05}" for number in range(4000)]
+    for batch in (["@", "abab"], filler, ["ab"], ["baba"]):
+        finder.add(batch)
+        finder.find("")
+
+    assert finder.find("xababab@03999") == [
+        (1, -4), (1, -2), (2, -4), (3, -4), (3, -2), (5, -2), (7, -1), (8, -5),
+    ]  # fmt: skip
+    assert finder.occur("3@")
+    assert not finder.occur("0399")
+
+
+@BOTH
+def test_what_several_values_cover_is_one_hit(fast: bool) -> None:
+    """A line that grows gives a value for each of its lengths."""
+    known = KnownValues((KnownValue(LETTERS[:end]) for end in range(12, 21)), fast=fast)
+    hits = known.in_squeezed(f"..{LETTERS}..{LETTERS[:14]}..")
+
+    assert [(hit.start, hit.end) for hit in hits] == [(2, 22), (24, 38)]
+
+
+def test_values_beside_one_another_are_hits_of_their_own() -> None:
+    """Nobody knows them to be one."""
+    known = KnownValues([KnownValue(LETTERS), KnownValue(LETTERS[::-1])])
+    hits = known.in_squeezed(LETTERS + LETTERS[::-1])
+
+    assert [(hit.start, hit.end) for hit in hits] == [(0, 20), (20, 40)]
+
+
+def test_a_value_that_overlaps_another_goes_on_with_it() -> None:
+    """Also where neither is the beginning of the other."""
+    known = KnownValues([KnownValue(LETTERS[:16]), KnownValue(LETTERS[4:])])
+
+    assert [(hit.start, hit.end) for hit in known.in_squeezed(LETTERS)] == [(0, 20)]
+
+
+def patches_of(meta: SessionMeta, data: bytes) -> int:
+    """How many hits were counted when ``data`` was searched."""
+    rules = default_scrubber()._rules
+    tally = Tally()
+    finder = Finder(Searcher(rules=rules, known=KnownValues()), tally)
+    finder.look(meta, lambda: iter([Output(0, data)]))
+    return sum(tally.channels["output"].values())
+
+
+def test_a_line_that_grows_has_as_many_hits_as_repaints(meta: SessionMeta) -> None:
+    """Not as many as characters: a piece for each length of the value that was learnt."""
+    repaints = [f"\rexport API_TOKEN={(LETTERS * 20)[:end]}" for end in range(20, 300)]
+
+    assert patches_of(meta, "".join(repaints).encode()) < 8 * len(repaints)
+
+
+def test_a_name_ends_the_value_before_it() -> None:
+    """Rows that look like one token are read as one; the names of the next ones stay."""
+    scrubbed = b"".join(scrub_chunks([lines(60)], rows=24, cols=80))
+
+    assert scrubbed == b"token=xxxxxxxxxxx\r\n" * 60
+
+
+def test_what_is_read_of_the_screen_stays_within_a_multiple_of_the_output() -> None:
+    """A cell that turns on a screen full of one line has that line read at every turn."""
+    cells = OutputCells(Size(24, 80))
+    turns = b"".join(b"\r%c" % (97 + number % 26) for number in range(40_000))
+    data = b"a1" * 900 + turns
+    read = sum(len(view.text) for view in (*cells.feed(data), *cells.rest()))
+
+    assert 10 * len(data) < read < 30 * len(data)
+
+
+def test_a_text_is_judged_once() -> None:
+    """What a program paints again and again costs a look-up."""
+    asked: list[str] = []
+
+    def accept(text: str) -> bool:
+        asked.append(text)
+        return text != "k=00000000"
+
+    rule = Rule(name="r", pattern="k=[0-9]{8}", anchors=("k=",), accept=accept)
+    found = RuleSet([rule]).find("k=12345678 k=00000000 " * 50)
+
+    assert len(found) == 50
+    assert sorted(asked) == ["k=00000000", "k=12345678"]
+
+
+def test_rules_of_one_name_are_judged_apart() -> None:
+    """One may take as its beginning what is public for the other."""
+    rules = RuleSet(
+        [
+            Rule(name="r", pattern="k=(?P<s>xxx[0-9]{8})", anchors=("k=",), public=3),
+            Rule(name="r", pattern="xxx[0-9]{8}", anchors=("xxx",), edge=False),
+        ]
+    )
+    searcher = Searcher(rules=rules, known=KnownValues())
+    found = [len(list(searcher.search(text))) for text in ("k=xxx12345678", "xxx12345678")]
+
+    assert found == [1, 0]
