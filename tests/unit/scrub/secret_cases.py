@@ -455,6 +455,33 @@ def _f_insert_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     ]
 
 
+def _f_inserted_above(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 4
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
+    return [
+        b"\x1b[2J",
+        *(f"{at(2, 1)}\x1b[L{line}".encode() for line in reversed(lines)),
+        b"\r\n$ ",
+    ]
+
+
+def _f_lines_between_deleted(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 4
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
+    body = f"\r\n{rng.choice(NOISE)[:width]}\r\n".join(lines)
+    return [
+        f"\x1b[2J{at(1, 1)}{body}".encode(),
+        *(f"{at(row, 1)}\x1b[M".encode() for row in range(2, len(lines) + 1)),
+        b"\r\n",
+    ]
+
+
+def _f_region_of_few_rows(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 4
+    lines = "\r\n".join(text[i : i + width] for i in range(0, len(text), width))
+    return [f"\x1b[2J\x1b[3;8r{at(8, 1)}{lines}".encode() + b"\r\n" * 8 + b"\x1b[r"]
+
+
 def _f_erased_line(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[: cols - 1]}\r\x1b[2K".encode(), b"gone\r\n"]
 

@@ -107,6 +107,23 @@ def test_boxed_rows_are_one_line() -> None:
     assert any("sk-abcdef0123456789" in line for line in views(box.encode()))
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x1b[2;1HSECOND2half\x1b[2;1H\x1b[LTOKEN = abcdefgh12345678ijkl\r\n$ ",
+        b"\x1b[1;1HSECOND2half\x1b[1;1H\x1b[2L\x1b[2;1HTOKEN = abcdefgh12345678ijkl\r\n$ ",
+        b"\x1b[1;1HSECOND2half\x1b[T\x1b[1;1HTOKEN = abcdefgh12345678ijkl\r\n$ ",
+        b"\x1b[1;1HSECOND2half\x1b[1;1H\x1bMTOKEN = abcdefgh12345678ijkl\r\n$ ",
+        b"TOKEN = abcdefgh12345678ijkl\r\nother text\r\nSECOND2half\x1b[2;1H\x1b[M",
+        b"TOKEN = abcdefgh12345678ijkl\r\nother text\r\nSECOND2half\x1b[2;1H\x1b[M$ ",
+        b"\x1b[2;4r\x1b[4;1HTOKEN = abcdefgh12345678ijkl\r\nSECOND2half\r\n\r\n\r\n\r\n",
+    ],
+)
+def test_rows_that_come_to_stand_together_are_one_line(data: bytes) -> None:
+    """Though one of them was read before the other was there, and is lost before it is."""
+    assert any("abcdefgh12345678ijklSECOND2half" in line for line in views(data))
+
+
 def test_a_pane_beside_another_is_read_down_its_columns() -> None:
     """A token that goes on in the same columns is joined."""
     pane = b"left one  abcdefgh12345678ijkl\r\nleft two  mn90op          \r\n"
