@@ -97,6 +97,9 @@ _ASSIGN = (
 )
 _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
 
+# A blank, or the end of a row: borders (U+2500 to U+257F) and what pads them.
+_GAP = r"(?:[ \t\r\n|>]|\xe2[\x94\x95][\x80-\xbf]){1,120}"
+
 # Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
 _NEXT_NAME = rf"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]|(?:KEY|PAT|PSK|SALT|{_NAMES})=[^=]"
 
@@ -333,7 +336,8 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="private-key",
-        pattern=r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        # Its first line may be broken, in a box too.
+        pattern=rf"-----BEGIN{_GAP}(?:[A-Z0-9]+{_GAP}){{0,3}}PRIVATE{_GAP}KEY(?:{_GAP}BLOCK)?-{{3,5}}"
         r"(?P<s>(?:[^-]|-(?!----)){16,16384})",
         anchors=("-----begin ",),
         reach=17000,

@@ -59,6 +59,8 @@ _SIGNS_OF_IT = (
     "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f",
     "\xe2\x81\xa0", "\xef\xbb\xbf",
 )  # fmt: skip
+# What git shows of words that changed (git-diff, --word-diff=plain).
+_CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")
 _FIRST_OF_SEVERAL_BYTES = 0x80
 _AROUND = 400
 _MOST_DIGITS = 1 << 20
@@ -120,6 +122,8 @@ class Decoder:
             yield from _quoted(text)
         if any(sign in text for sign in _SIGNS_OF_IT):
             yield from _torn(text)
+        if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
+            yield from _changed(text)
 
     def dumps(self, text: str) -> bool:
         """Whether there may be lines of a dump in ``text``."""
@@ -173,13 +177,26 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
 def _torn(text: str) -> Iterator[Decoded]:
     """Stretches with something in them that is no part of the words that it tears."""
     for matches in _neighbours(list(_BETWEEN.finditer(text))):
-        at = max(0, matches[0].start() - _AROUND)
-        places: list[int] = []
-        for match in matches:
-            places += range(at, match.start())
-            at = match.end()
-        places += range(at, min(len(text), at + _AROUND))
-        yield Parts("".join([text[place] for place in places]), places=places)
+        yield _without(text, matches, [(0, 0)] * len(matches))
+
+
+def _changed(text: str) -> Iterator[Decoded]:
+    """Stretches with changed words in them, as they were and as they are."""
+    for matches in _neighbours(list(_CHANGED.finditer(text))):
+        for kept in ("old", "new"):
+            if any(match[kept] for match in matches):
+                yield _without(text, matches, [match.span(kept) for match in matches])
+
+
+def _without(text: str, matches: list[re.Match[str]], kept: list[tuple[int, int]]) -> Decoded:
+    """What stands around matches, without them but for what is ``kept`` of each."""
+    at = max(0, matches[0].start() - _AROUND)
+    places: list[int] = []
+    for match, span in zip(matches, kept, strict=True):
+        places += (*range(at, match.start()), *range(*span))
+        at = match.end()
+    places += range(at, min(len(text), at + _AROUND))
+    return Parts("".join([text[place] for place in places]), places=places)
 
 
 def _neighbours(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:

@@ -544,6 +544,12 @@ def _f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text}\r\n{text[:keep]}…\r\n".encode()]
 
 
+def _f_word_diff(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    cut = rng.randrange(len(text) // 2)
+    new = chars(rng, LOWER, 12)
+    return [f"{text[:cut]}\x1b[31m[-{text[cut:]}-]\x1b[m\x1b[32m{{+{new}+}}\x1b[m\r\n".encode()]
+
+
 def _f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]0;{text}\x07".encode()]
 

@@ -209,6 +209,40 @@ def test_a_private_key_goes_line_by_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parts", "end"),
+    [
+        (("-----BEGIN PGP PRIVATE", "KEY\nBLOCK-----"), "-----END PGP PRIVATE KEY BLOCK-----"),
+        (("-----BEGIN ENCRYPTED", "\xe2\x95\x91\n\xe2\x95\x91 PRIVATE KEY-----"), ""),
+        (("-----BEGIN PRIVATE", "KEY----\n-"), "-----END PRIVATE KEY-----"),
+        (("-----BEGIN RSA |\n| PRIVATE", "KEY-----"), "-----END RSA PRIVATE KEY-----"),
+    ],
+)
+def test_a_private_key_is_found_though_its_first_line_is_broken(
+    parts: tuple[str, str], end: str
+) -> None:
+    """In a narrow column, with borders or without."""
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" * 3
+
+    assert any(body in one for one in found(f"{' '.join(parts)}\n{body}\n{end}"))
+
+
+@pytest.mark.parametrize(
+    ("before", "parts"),
+    [
+        ("shp", ("at_", "a1b2c3d4" * 3)),
+        ("gl", ("pat-", "nPHxeX-ILL5KVv")),
+        ("api_", ("org_", "aBcDeFgH" * 3)),
+        ("see ser", ("vices/T", "A1B2C3D4E/B5F6G7H8I9/a1b2C3d4e5F6g7H8")),
+    ],
+)
+def test_a_token_that_its_row_cuts_is_found_by_what_is_left(
+    before: str, parts: tuple[str, str]
+) -> None:
+    """Two thirds of it are enough where the prefix is like no word."""
+    assert any(parts[1] in text for text in found(before + "".join(parts)))
+
+
+@pytest.mark.parametrize(
     "command",
     [
         "curl -u bob:{}",

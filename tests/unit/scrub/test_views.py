@@ -414,6 +414,18 @@ def test_escapes_of_quoted_printable_are_masked_as_such() -> None:
     assert mask("a=3Db=\nc=\r\nd==g", QUOTED) == "x=78x=\nx=\r\nxxxx"
 
 
+def test_changed_words_are_read_as_they_were_and_as_they_are() -> None:
+    """As git shows them in a line."""
+    text = "the [-old-]{+new+} words, [-gone -]and {+some +}more"
+    old, new = decoded(text)
+
+    assert old.text == "the old words, gone and more"
+    assert new.text == "the new words, and some more"
+    assert old.sources(4, 9) == ((6, 9), (18, 20))
+    assert decoded("usage: x [-h] [--all] {+}") == []
+    assert [view.text for view in decoded("a {+b+} c")] == ["a b c"]
+
+
 def test_a_plus_is_a_blank_in_what_a_form_sends() -> None:
     """Beside the reading in which it is a plus."""
     assert [view.text for view in decoded("%22the+key%22")] == ['"the+key"', '"the key"']
