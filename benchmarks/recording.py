@@ -81,7 +81,7 @@ def lost_lines(name: str, wrap: Wrap, folder: Path) -> float:
 
 def left_by(name: str, folder: Path) -> bytes:
     """The output in the file that a recorder leaves."""
-    if name == "ptycassette":
+    if name.startswith("ptycassette"):
         (journal,) = (folder / "state" / "journals").glob("*.journal")
         events = JournalSource(journal)()
         return b"".join(event.data for event in events if isinstance(event, Output))

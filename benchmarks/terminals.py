@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ptycassette.host.recording.compiled_relay import PURE_PYTHON
+
 __all__ = ["Terminal", "contenders", "ptycassette_rec", "terminal"]
 
 Wrap = Callable[[list[str]], list[str]]
@@ -41,6 +43,9 @@ def contenders(folder: Path) -> dict[str, Wrap]:
             "asciinema", "rec", "-q", "--overwrite", "-c", shlex.join(argv), cast,
         ],
     }  # fmt: skip
+    found["ptycassette-python"] = lambda argv: [
+        "/usr/bin/env", f"{PURE_PYTHON}=1", *found["ptycassette"](argv),
+    ]  # fmt: skip
     relay = [sys.executable, "-I", "-S", str(Path(__file__).with_name("relay.py")), tty]
     found["relay"] = lambda argv: [*relay, *argv]
     return found | {name: wrap for name, wrap in others.items() if shutil.which(name)}

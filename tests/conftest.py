@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from ptycassette.host.recording.compiled_relay import CompiledRelay
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,6 +30,19 @@ def program() -> Callable[[str], str]:
         pytest.skip(f"{name} is not installed")
 
     return find
+
+
+@pytest.fixture
+def compiled_library() -> ctypes.CDLL:
+    """The compiled loop of the recorder; skip where it was not made when we were installed."""
+    library = CompiledRelay.load()
+    if library is not None:
+        return library
+    if os.environ.get("PTYCASSETTE_TESTS_NEED_PROGRAMS") == "1" and sys.platform == "linux":
+        pytest.fail(
+            "the compiled loop was not made, and PTYCASSETTE_TESTS_NEED_PROGRAMS=1 wants it"
+        )
+    pytest.skip("the compiled loop was not made (a C compiler was missing at installation)")
 
 
 @pytest.fixture

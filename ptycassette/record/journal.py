@@ -82,14 +82,15 @@ class JournalEncoder:
     """
 
     def __init__(self, salt: int) -> None:
-        self._salt = salt & 0xFFFFFFFF
-        self._index = 0
+        self.salt = salt & 0xFFFFFFFF
+        self.index = 0
+        """Of the next record."""
         self._event_encoder = msgspec.msgpack.Encoder()
 
     def begin(self, meta: SessionMeta) -> bytes:
         """The preamble and the head record."""
         body = msgspec.msgpack.encode(meta)
-        return MAGIC + _CRC.pack(self._salt) + self._record(0, _KIND_META, body)
+        return MAGIC + _CRC.pack(self.salt) + self._record(0, _KIND_META, body)
 
     def event(self, event: JournalEvent) -> bytes:
         """One event that is not output.
@@ -125,9 +126,9 @@ class JournalEncoder:
         table = _COUNT.pack(len(reads)) + b"".join(
             [pack(min(at_us - t_us, _MAX_AFTER_US), length) for at_us, length in reads]
         )
-        head = _HEAD.pack(MARK, self._index, len(table) + len(data), t_us, _KIND_BATCH)
-        self._index += 1
-        crc = crc32(data, crc32(table, crc32(head, self._salt)))
+        head = _HEAD.pack(MARK, self.index, len(table) + len(data), t_us, _KIND_BATCH)
+        self.index += 1
+        crc = crc32(data, crc32(table, crc32(head, self.salt)))
         return head + _CRC.pack(crc) + table, data
 
     def _record(self, t_us: int, kind: int, body: bytes) -> bytes:
@@ -135,9 +136,9 @@ class JournalEncoder:
 
     def _head(self, t_us: int, kind: int, body: bytes | memoryview) -> bytes:
         """What stands before ``body``, its checksum included."""
-        head = _HEAD.pack(MARK, self._index, len(body), t_us, kind)
-        self._index += 1
-        return head + _CRC.pack(crc32(body, crc32(head, self._salt)))
+        head = _HEAD.pack(MARK, self.index, len(body), t_us, kind)
+        self.index += 1
+        return head + _CRC.pack(crc32(body, crc32(head, self.salt)))
 
 
 class JournalDecoder:

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from ptycassette import open_cassette
+from ptycassette.host.recording.compiled_relay import PURE_PYTHON
 
 pytestmark = pytest.mark.integration
 
@@ -49,6 +50,15 @@ class Terminal(pexpect.spawn):  # type: ignore[misc]
     def modes(self) -> list[object]:
         """What the terminal is set to now."""
         return termios.tcgetattr(self.child_fd)
+
+
+@pytest.fixture(autouse=True, params=["compiled", "python"])
+def loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything holds with both loops."""
+    if request.param == "compiled":
+        request.getfixturevalue("compiled_library")
+    else:
+        monkeypatch.setenv(PURE_PYTHON, "1")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ import msgspec
 from ptycassette.errors import CassetteError
 from ptycassette.host.files.staging import state_dir
 from ptycassette.host.harnesses.files import Installed, installed
+from ptycassette.host.recording.compiled_relay import CompiledRelay
 from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import Size
 from ptycassette.screen import available_backends, backend, default_emulator
@@ -63,6 +64,7 @@ def examine(*, versions: bool = False) -> Iterator[Finding]:
     yield _state()
     yield _journals()
     yield _emulators()
+    yield _relay()
     yield from _extras()
     yield _programs()
     yield _agents(versions=versions)
@@ -208,6 +210,18 @@ def _emulators() -> Finding:
         name="emulators",
         status="ok",
         detail=f"{ours.name} {ours.version}; usable: {', '.join(usable)}{absent}",
+    )
+
+
+def _relay() -> Finding:
+    """Which of the two loops records what is typed in a terminal."""
+    if CompiledRelay.load() is not None:
+        return Finding(name="relay", status="ok", detail="compiled")
+    return Finding(
+        name="relay",
+        status="ok",
+        detail="in Python",
+        hint="optional: with a C compiler (Linux), install again for faster echoes",
     )
 
 

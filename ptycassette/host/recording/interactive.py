@@ -7,9 +7,11 @@ What makes it cheap, and what makes it safe:
   screen. No rendering, scrubbing, hashing or JSON happens here.
 - The journal comes first: what is on the screen is in the kernel's hands already.
 - Input goes to the program first and into the journal with what comes next, the
-  answer most likely, or after a millisecond without any; the order holds.
+  answer most likely, or after ten milliseconds without any; the order holds.
 - Input never blocks the loop: what the program does not take yet waits in a
   queue, so a program that writes before it reads cannot deadlock with us.
+- What comes by the thousand is left to the compiled loop, where there is one
+  (``compiled_relay.py``); whatever that does not know is done here.
 """
 
 from __future__ import annotations
@@ -18,20 +20,22 @@ import errno
 import os
 import select
 import signal
-import termios
-from collections import deque
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
 
+from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.pty.polling import new_poll
 from ptycassette.host.pty.process import PtyChild
 from ptycassette.host.pty.signals import signal_name
-from ptycassette.host.pty.terminal import SignalPipe, UserTerminal, local_modes, suspend
+from ptycassette.host.pty.terminal import SignalPipe, UserTerminal, suspend
+from ptycassette.host.recording.compiled_relay import CompiledRelay
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.side_channel import SideChannel
+from ptycassette.host.recording.typed_input import TypedInput
+from ptycassette.host.recording.user_screen import UserScreen
 from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
 
 __all__ = ["PassThrough", "Streams"]
@@ -44,9 +48,7 @@ _READ_BYTES = 32 << 10
 _SMALL_BYTES = 512
 _INPUT_BYTES = 4 << 10
 _HUNG_UP_MS = 20
-_HELD_MS = 1
-_SPACE = 0x20
-_UNSHOWN_BYTES = 64 << 10
+_HELD_MS = 10
 _CAUGHT = (
     signal.SIGWINCH,
     signal.SIGTERM,
@@ -93,7 +95,6 @@ class PassThrough:
         timeout_s: end the program after this long.
 
     Attributes:
-        passwords: what was typed while the terminal did not echo; in memory only.
         ended_us: when it was over.
         failure: why the run must not become a cassette, if so.
         ended_by: the signal that ended the recorder, if one did.
@@ -113,24 +114,30 @@ class PassThrough:
         self._child, self._journal = child, journal
         self._master = child.fd
         self._now_us, self._start_us = clock.now_us, start_us
-        self._in_fd, self._out_fd = streams.in_fd, streams.out_fd
+        self._in_fd = streams.in_fd
         self._terminal, self._channel = streams.terminal, streams.channel
         self._size = size
         self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
         self._follows_size = streams.terminal is not None and not streams.fixed_size
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
         self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
-        self._queue: deque[bytes] = deque()
+        self._input = TypedInput(child.fd, journal)
         self._poll = new_poll()
+        self._screen = UserScreen(streams.out_fd, self._poll, on_lost=self._lose_terminal)
+        # The compiled loop looks at the system's clock itself.
+        self._library = CompiledRelay.load() if isinstance(clock, MonotonicClock) else None
         self._over = False
         self._hung_up = False
         self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
         self._wanted = select.POLLIN
-        self._unshown = bytearray()
-        self.passwords: list[bytes] = []
         self.failure: str | None = None
         self.ended_us = 0
         self.ended_by: int | None = None
+
+    @property
+    def passwords(self) -> list[bytes]:
+        """What was typed while the terminal did not echo; in memory only."""
+        return self._input.passwords
 
     @property
     def elapsed_us(self) -> int:
@@ -154,8 +161,10 @@ class PassThrough:
             poll.register(signals.fd, select.POLLIN)
             if self._follows_size:
                 self._resize()  # it may have changed since the program was started
-            while not self._over or self._unshown:
-                self._turn(self._wait(), signals)
+            compiled = self._compiled(signals)
+            while not self._over or self._screen.waiting:
+                if compiled is None or not self._run_compiled(compiled):
+                    self._turn(self._wait(), signals)
         self._child.release_slave()
         status = self._child.wait()
         self.ended_us = self.elapsed_us
@@ -165,6 +174,44 @@ class PassThrough:
         if status.signaled or self.ended_by is not None:
             self._clean_screen()
         return status
+
+    def _compiled(self, signals: SignalPipe) -> CompiledRelay | None:
+        """The compiled loop, where there is one."""
+        if self._library is None:
+            return None
+        others = [signals.fd, self._child.control_fd]
+        if self._channel is not None:
+            others.append(self._channel.fd)
+        return CompiledRelay(
+            self._library,
+            master=self._master,
+            in_fd=self._in_fd,
+            others=others,
+            start_us=self._start_us,
+        )
+
+    def _run_compiled(self, relay: CompiledRelay) -> bool:
+        """Let it relay until something is ours to do. Whether that is done already."""
+        lent = self._journal.lend()
+        busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
+        if lent is None or busy:
+            return False
+        fd, salt, index = lent
+        run = relay.run(
+            journal_fd=fd,
+            salt=salt,
+            index=index,
+            out_fd=self._screen.fd,
+            deadline_us=self._deadline_us,
+        )
+        self._journal.appended(records=run.records, written=run.written, error=run.error)
+        if run.unshown:
+            self._screen.keep(run.unshown)
+            self._watch_master()
+        if run.key is not None:
+            self._input.complete(run.key)
+            self._watch_master()
+        return run.key is not None
 
     def _wait(self) -> list[tuple[int, int]]:
         """What is ready, as soon as something is, and the moment at which it was."""
@@ -194,11 +241,13 @@ class PassThrough:
         for fd, what in ready:
             if fd == self._master:
                 if what & select.POLLOUT:
-                    self._send()
+                    self._input.send()
+                    self._watch_master()
                 if what & ~select.POLLOUT:
                     self._relay()
-            elif fd == self._out_fd:
-                self._show_rest()
+            elif fd == self._screen.fd:
+                self._screen.show_rest()
+                self._watch_master()
             elif fd == self._in_fd:
                 self._take_input()
             elif fd == signals.fd:
@@ -253,44 +302,14 @@ class PassThrough:
         self._relay()
 
     def _show(self, data: memoryview) -> None:
-        """Put ``data`` on the screen, or as much as it takes; the rest waits."""
-        if self._out_fd < 0:
-            return
-        if self._unshown:
-            self._unshown += data
-        else:
-            done = self._write_out(data)
-            if done < len(data):
-                self._unshown += data[done:]
-                self._poll.register(self._out_fd, select.POLLOUT)
-        if len(self._unshown) > _UNSHOWN_BYTES:
+        self._screen.show(data)
+        if self._screen.full:
             self._watch_master()
-
-    def _show_rest(self) -> None:
-        """Go on with what the screen did not take; read the program again when it is little."""
-        with memoryview(self._unshown) as rest:
-            done = self._write_out(rest)
-        del self._unshown[:done]
-        if not self._unshown and self._out_fd >= 0:
-            self._poll.unregister(self._out_fd)
-        if len(self._unshown) <= _UNSHOWN_BYTES:
-            self._watch_master()
-
-    def _write_out(self, data: memoryview) -> int:
-        try:
-            return os.write(self._out_fd, data)
-        except BlockingIOError:
-            return 0
-        except OSError as exc:
-            if exc.errno not in (errno.EIO, errno.EPIPE):
-                raise
-            self._lose_terminal()
-            return len(data)
 
     def _watch_master(self) -> None:
         """Ask for what we can take: no output while too much of it is unshown."""
-        wanted = 0 if len(self._unshown) > _UNSHOWN_BYTES else select.POLLIN
-        if self._queue:
+        wanted = 0 if self._screen.full else select.POLLIN
+        if self._input.waiting:
             wanted |= select.POLLOUT
         if wanted != self._wanted:
             self._wanted = wanted
@@ -308,49 +327,9 @@ class PassThrough:
             self._poll.unregister(self._in_fd)
             self._lose_terminal()
             return
-        self._type(data)
-
-    def _type(self, data: bytes) -> None:
-        t_us = self._moment_us()
-        # Asking for the modes would delay the echo by a tenth. What ends no line leaves a program
-        # that reads lines where it is, so for that the answer is the same afterwards.
-        ends_line = min(data) < _SPACE
-        secret = ends_line and self._reads_secret()
-        if self._queue:
-            self._queue.append(data)
-        else:
-            self._write(data)
-        secret = secret if ends_line else self._reads_secret()
-        if secret:
-            self.passwords.append(data)
-            data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
-        self._journal.hold_key(t_us, data, masked=secret)
-
-    def _reads_secret(self) -> bool:
-        """Whether the program reads a line and does not show it: a password prompt."""
-        flags = local_modes(self._master)
-        return bool(flags & termios.ICANON) and not flags & termios.ECHO
-
-    def _write(self, data: bytes) -> None:
-        """Hand ``data`` to the program; what it does not take now is sent when it can."""
-        try:
-            done = os.write(self._master, data)
-        except BlockingIOError:
-            done = 0
-        except OSError:
-            self._queue.clear()  # the program is gone; its end comes over the other ways
-            return
-        if done < len(data):
-            self._queue.appendleft(data[done:])
+        self._input.type(self._moment_us(), data)
+        if self._input.waiting:
             self._watch_master()
-
-    def _send(self) -> None:
-        while self._queue:
-            waiting = len(self._queue)
-            self._write(self._queue.popleft())
-            if len(self._queue) == waiting:
-                return
-        self._watch_master()
 
     def _obey(self, number: int) -> None:
         if number == signal.SIGWINCH:
@@ -384,10 +363,7 @@ class PassThrough:
 
     def _lose_terminal(self) -> None:
         """The user's terminal is gone: as SIGHUP."""
-        if self._unshown:
-            self._poll.unregister(self._out_fd)
-            self._unshown = bytearray()  # not cleared: somebody may be looking at it
-        self._out_fd = -1
+        self._screen.drop()
         self.ended_by = self.ended_by or int(signal.SIGHUP)
         self._child.request_end()
 
@@ -413,5 +389,5 @@ class PassThrough:
             self._journal.on_event(Noted(self.elapsed_us, payload))
 
     def _clean_screen(self) -> None:
-        if self._terminal is not None and self._out_fd >= 0:
+        if self._terminal is not None and self._screen.fd >= 0:
             self._terminal.clean_up()

@@ -128,7 +128,7 @@ class JournalFile:
     def hold_key(self, t_us: int, data: bytes, *, masked: bool = False) -> None:
         """Append what the user typed, together with what comes next: the echo waits for less.
 
-        ``flush`` when nothing comes for a millisecond.
+        ``flush`` when nothing comes for ten milliseconds.
 
         Args:
             t_us: its moment.
@@ -146,6 +146,29 @@ class JournalFile:
         """Append the key that is held, if one is."""
         if self._held:
             self._put((), 0)
+
+    def lend(self) -> tuple[int, int, int] | None:
+        """For somebody else to append records: descriptor, salt, next index.
+
+        None when every byte must go through here. Say afterwards what was appended.
+        """
+        if self._syncer is not None or self._write is not os.writev:
+            return None
+        self.flush()
+        return self._fd, self._encoder.salt, self._encoder.index
+
+    def appended(self, *, records: int, written: int, error: int) -> None:
+        """Somebody else has appended records.
+
+        Args:
+            records: how many were begun.
+            written: the bytes of those that are whole.
+            error: the ``errno`` at which it ended; 0 for none.
+        """
+        self._encoder.index += records
+        self.size += written
+        if error:
+            self._fail(OSError(error, os.strerror(error)))
 
     def on_event(self, event: JournalEvent) -> None:
         """Append anything else."""

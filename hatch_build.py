@@ -1,0 +1,82 @@
+"""Compile the hot loop of the recorder where there is a C compiler; without one, Python does it.
+
+What is made is a plain shared library, loaded by ``ptycassette.host.recording.compiled_relay``:
+it needs no headers of Python, and fits every version of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+FOLDER = "ptycassette/host/recording"
+FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared")
+COMPILERS = ("cc", "gcc", "clang")
+TIMEOUT_S = 120
+
+
+class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Makes ``_relay.so`` beside its source, and says so to the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile; say why not, where that fails."""
+        del version
+        folder = Path(self.root) / FOLDER
+        if self.target_name != "wheel" or sys.platform != "linux":
+            return
+        try:
+            compile_relay(folder / "relay.c", folder / "_relay.so")
+        except (OSError, subprocess.SubprocessError) as exc:
+            why = (getattr(exc, "stderr", None) or str(exc)).strip()
+            self.app.display_warning(f"recording will use its loop in Python: {why}")
+            return
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+        build_data["artifacts"].append(f"{FOLDER}/_relay.so")
+
+
+def compile_relay(source: Path, target: Path) -> None:
+    """Make the library; there is the old one or the new one, never half of one.
+
+    Raises:
+        OSError: there is no compiler, or the folder cannot be written to.
+        subprocess.SubprocessError: the compiler failed.
+    """
+    made = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        subprocess.run(
+            [*compiler(), *FLAGS, "-o", str(made), str(source)],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        made.replace(target)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def compiler() -> list[str]:
+    """``CC``, or the first that is here.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    if chosen := os.environ.get("CC"):
+        return shlex.split(chosen)
+    for name in COMPILERS:
+        if found := shutil.which(name):
+            return [found]
+    raise FileNotFoundError("there is no C compiler")

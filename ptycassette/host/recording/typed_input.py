@@ -1,0 +1,84 @@
+"""What the user types, on its way to the program and into the journal."""
+
+from __future__ import annotations
+
+import os
+import termios
+from collections import deque
+
+from ptycassette.host.pty.terminal import local_modes
+from ptycassette.host.recording.compiled_relay import Key
+from ptycassette.host.recording.journal_file import JournalFile
+
+__all__ = ["TypedInput"]
+
+_SPACE = 0x20
+
+
+class TypedInput:
+    """Input for a program that may not take it at once.
+
+    It goes to the program first, and is held by the journal until its answer comes.
+
+    Args:
+        master: the program's terminal; non-blocking.
+        journal: where it is logged.
+
+    Attributes:
+        waiting: what the program has not taken yet.
+        passwords: what was typed while the terminal did not echo; in memory only.
+    """
+
+    def __init__(self, master: int, journal: JournalFile) -> None:
+        self._master, self._journal = master, journal
+        self.waiting: deque[bytes] = deque()
+        self.passwords: list[bytes] = []
+
+    def type(self, t_us: int, data: bytes) -> None:
+        """Hand ``data`` to the program, and log it."""
+        # Asking for the modes would delay the echo by a tenth. What ends no line leaves a program
+        # that reads lines where it is, so for that the answer is the same afterwards.
+        ends_line = min(data) < _SPACE
+        secret = ends_line and self._is_secret()
+        if self.waiting:
+            self.waiting.append(data)
+        else:
+            self._write(data)
+        self._log(t_us, data, secret=secret if ends_line else self._is_secret())
+
+    def complete(self, key: Key) -> None:
+        """Do what is left to do for a key that the compiled loop has begun."""
+        if key.sent < len(key.data):
+            self.waiting.append(key.data[key.sent :])
+        self._log(key.t_us, key.data, secret=key.secret)
+
+    def send(self) -> None:
+        """Go on with what waits, now that there is room."""
+        while self.waiting:
+            before = len(self.waiting)
+            self._write(self.waiting.popleft())
+            if len(self.waiting) == before:
+                return
+
+    def _log(self, t_us: int, data: bytes, *, secret: bool) -> None:
+        if secret:
+            self.passwords.append(data)
+            data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
+        self._journal.hold_key(t_us, data, masked=secret)
+
+    def _is_secret(self) -> bool:
+        """Whether the program reads a line and does not show it: a password prompt."""
+        flags = local_modes(self._master)
+        return bool(flags & termios.ICANON) and not flags & termios.ECHO
+
+    def _write(self, data: bytes) -> None:
+        """What the program does not take now waits."""
+        try:
+            done = os.write(self._master, data)
+        except BlockingIOError:
+            done = 0
+        except OSError:
+            self.waiting.clear()  # the program is gone; its end comes over the other ways
+            return
+        if done < len(data):
+            self.waiting.appendleft(data[done:])

@@ -1,0 +1,78 @@
+"""The user's screen, which may be slower than the program: what it does not take at once waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+from collections.abc import Callable
+
+from ptycassette.host.pty.polling import Poll
+
+__all__ = ["UserScreen"]
+
+_MOST_BYTES = 64 << 10
+
+
+class UserScreen:
+    """Where output is shown.
+
+    Args:
+        fd: the descriptor; non-blocking if anything is to wait. -1 for none.
+        poll: asked for room while something waits; then call ``show_rest``.
+        on_lost: called when the screen is gone.
+
+    Attributes:
+        fd: the descriptor; -1 when there is none any more.
+        waiting: what is not shown yet.
+    """
+
+    def __init__(self, fd: int, poll: Poll, *, on_lost: Callable[[], None]) -> None:
+        self.fd = fd
+        self.waiting = bytearray()
+        self._poll, self._on_lost = poll, on_lost
+
+    @property
+    def full(self) -> bool:
+        """Whether so much waits that no more should be made."""
+        return len(self.waiting) > _MOST_BYTES
+
+    def show(self, data: bytes | memoryview) -> None:
+        """Put ``data`` on the screen, or as much as it takes."""
+        if self.fd < 0:
+            return
+        done = 0 if self.waiting else self._write(data)
+        if done < len(data):
+            self.keep(data[done:])
+
+    def keep(self, data: bytes | memoryview) -> None:
+        """Show ``data`` as soon as there is room."""
+        if not self.waiting:
+            self._poll.register(self.fd, select.POLLOUT)
+        self.waiting += data
+
+    def show_rest(self) -> None:
+        """Go on with what waits."""
+        with memoryview(self.waiting) as rest:
+            done = self._write(rest)
+        del self.waiting[:done]
+        if not self.waiting and self.fd >= 0:
+            self._poll.unregister(self.fd)
+
+    def drop(self) -> None:
+        """Show nothing any more, what waits neither."""
+        if self.waiting:
+            self._poll.unregister(self.fd)
+            self.waiting = bytearray()  # not cleared: somebody may be looking at it
+        self.fd = -1
+
+    def _write(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self.fd, data)
+        except BlockingIOError:
+            return 0
+        except OSError as exc:
+            if exc.errno not in (errno.EIO, errno.EPIPE):
+                raise
+            self._on_lost()
+            return len(data)
