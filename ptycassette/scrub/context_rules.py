@@ -301,7 +301,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         placeholder="<password>",
         accept=lambda text: (
             looks_like_a_value(text)
-            and any(c.isdigit() for c in text)
+            and (any(c.isdigit() for c in text) or (len(text) >= _GENERATED and _turns(text)))
             and not _VERSION.match(text)
             and not text.startswith("\\")
         ),

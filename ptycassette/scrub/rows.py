@@ -19,6 +19,7 @@ import msgspec
 
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.views import View
+from ptycassette.scrub.words import looks_torn_off, names_a_value
 
 __all__ = [
     "Line",
@@ -50,8 +51,8 @@ _MOST_CHAINED = 24
 _MOST_ALONE = 3
 _MOST_BEGUN = 3
 _FULL = 32
+_SHORTEST_VALUE = 16
 _MIXING = re.compile("[0-9A-Z]")  # one of these is in what is mixed
-_RANDOM_LENGTH = 16
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
 # Text in the first pane: before a border with something behind it.
@@ -207,16 +208,24 @@ def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Se
             if continues(before, line):
                 if _glued(before, line):
                     yield _alone(lines, number)
-                builder.add(line, line.left, line.end)
+                builder.add(line, line.left, _end(lines, number))
                 continue
             yield builder.take()
         following = lines[number + 1] if number + 1 < len(lines) else None
         if following is not None and following.row.wrapped:
             builder.add(line, 0, len(line.text))
         else:
-            builder.add(line, 0 if line.left == line.end else line.left, line.end)
+            builder.add(line, 0 if line.left == line.end else line.left, _end(lines, number))
     yield builder.take()
     yield from _chains(lines)
+
+
+def _end(lines: Sequence[Line], number: int) -> int:
+    """Where what is taken of a row ends: with the blank behind a name, when the value is below."""
+    line, below = lines[number], lines[number + 1 : number + 2]
+    if not below or below[0].row.wrapped or line.left >= line.end or not _names(line, below[0]):
+        return line.end
+    return min(line.end + 1, len(line.text))
 
 
 def _glued(before: Line, line: Line) -> bool:
@@ -285,7 +294,9 @@ def follows(before: str, text: str, cols: int) -> bool:
     if end <= left:
         return False
     near = end >= cols - _NEAR_MARGIN or (left >= 0 and end >= len(before) - _BORDER_MARGIN)
-    if not near and (" " in before[max(0, end - _NEAR_MARGIN - 1) : end] or end <= _NEAR_MARGIN):
+    short = " " in before[max(0, end - _NEAR_MARGIN - 1) : end] or end <= _NEAR_MARGIN
+    labelled = not near and names_a_value(before, end)
+    if not near and short and not labelled:
         return False
     start, stop = 0, len(text)
     if not "!" <= text[0] <= "~" or text[0] in _BORDERS or text[-1] in _BORDERS:
@@ -293,7 +304,7 @@ def follows(before: str, text: str, cols: int) -> bool:
     word = _FIRST_WORD.match(text, start, stop)
     if word is None:
         return False
-    return near or (end >= stop and _mixed(word.group()))
+    return near or ((end >= stop or labelled) and looks_torn_off(word.group()))
 
 
 @lru_cache(maxsize=512)
@@ -334,7 +345,7 @@ def _goes_on(below: str, start: int, end: int) -> re.Match[str] | None:
     """The word that stands below a stretch and goes on with it."""
     part = _FIRST_WORD.match(below, start, end)
     touched = start > 0 and _INNER.match(below, start - 1)
-    if part is None or touched or not _mixed(part.group()):
+    if part is None or touched or not looks_torn_off(part.group()):
         return None
     return part
 
@@ -346,26 +357,32 @@ def continues(before: Line, line: Line) -> bool:
         return False
     if not ("!" <= before.text[end - 1] <= "~" and "!" <= line.text[left] <= "~"):
         return False
-    if end >= before.margin - 1 or end >= len(before.text) - _NEAR_MARGIN:
+    if _full(before):
         return True
     if end < line.end or not _LONG_WORD.match(before.text, max(before.left, end - _LONG), end):
-        return False
+        return _names(before, line)
     first = _FIRST_WORD.match(line.text, left, line.end)
-    return first is not None and _mixed(first.group())
+    return first is not None and looks_torn_off(first.group())
 
 
-def _mixed(word: str) -> bool:
-    """Whether a word looks like a piece of a token rather than of a sentence."""
-    if any(char.isdigit() for char in word) and any(char.isalpha() for char in word):
-        if "/" not in word[:8]:
-            return "://" not in word
-        return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
+def _full(line: Line) -> bool:
+    """Whether a row runs up to its margin."""
+    return line.end >= line.margin - 1 or line.end >= len(line.text) - _NEAR_MARGIN
+
+
+def _names(before: Line, line: Line) -> bool:
+    """Whether a row ends with the name of what the next one begins with.
+
+    Not one that runs up to its margin and may have been broken anywhere.
+    """
+    end = before.end
+    if not names_a_value(before.text, end) or (before.text[end - 1] in ":=" and _full(before)):
+        return False
+    first = _FIRST_WORD.match(line.text, line.left, line.end)
     return (
-        len(word) > 5
-        and not word.islower()
-        and not word[1:].islower()
-        and word.isalnum()
-        and (not word.isdigit())
+        first is not None
+        and len(first.group()) >= _SHORTEST_VALUE
+        and looks_torn_off(first.group())
     )
 
 

@@ -11,6 +11,7 @@ import json
 import quopri
 import random
 import string
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -334,6 +335,14 @@ def _f_boxed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]
     body = "\r\n".join(f"│ {line} │" for line in lines)
     return [f"╭{'─' * (cols - 2)}╮\r\n{body}\r\n╰{'─' * (cols - 2)}╯\r\n".encode()]
+
+
+def _f_boxed_by_words(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = rng.randrange(34, 45)
+    lines = textwrap.wrap(text, width, break_on_hyphens=False)
+    body = "\r\n".join(f"║ {line.ljust(width)} ║" for line in lines)
+    edge = "═" * (width + 2)
+    return [f"╔{edge}╗\r\n{body}\r\n╚{edge}╝\r\n".encode()]
 
 
 def _f_boxed_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:

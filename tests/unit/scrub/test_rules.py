@@ -200,6 +200,14 @@ def test_a_name_is_no_password(name: str) -> None:
     assert found(f"password = {name}") == []
 
 
+def test_a_password_without_digits_is_told_by_its_capitals() -> None:
+    """They stand as in no name."""
+    value = "xUGqEiRb" + "tKaWJhlC"
+
+    assert found(f"login bob, password {value}") == [value]
+    assert found("the password ResetPasswordConfiguration") == []
+
+
 def test_a_private_key_goes_line_by_line() -> None:
     """All between the marks of a PEM key is secret, the marks are not."""
     body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" for _ in range(3))

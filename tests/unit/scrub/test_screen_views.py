@@ -124,6 +124,33 @@ def test_rows_that_come_to_stand_together_are_one_line(data: bytes) -> None:
     assert any("abcdefgh12345678ijklSECOND2half" in line for line in views(data))
 
 
+@pytest.mark.parametrize(
+    "label",
+    ['"token":', "Cookie:", "api_key =", "curl -u", "login --token", "bob password", "Bearer"],
+)
+@pytest.mark.parametrize("border", ["", "│ "])
+def test_a_value_goes_with_the_name_at_the_end_of_the_row_above(label: str, border: str) -> None:
+    """A program that breaks lines between words breaks there when the value is long."""
+    rows = f"{border}{label}\r\n{border}aB3dE5gH7jK9mN1pQ3\r\nmore\r\n".encode()
+
+    assert f"{label} aB3dE5gH7jK9mN1pQ3" in views(rows)
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("Reading", "aB3dE5gH7jK9mN1pQ3"),
+        ("Digest:", "aB3dE5gH7jK9mN1pQ3"),
+        ("Token:", "short1"),
+        ("Token:", "configuration-of-it"),
+        ("the password", "/usr/share/doc/x3"),
+    ],
+)
+def test_other_rows_are_lines_of_their_own(label: str, value: str) -> None:
+    """Words that name nothing, and what does not look generated."""
+    assert {label, value} <= set(views(f"{label}\r\n{value}\r\n".encode()))
+
+
 def test_a_pane_beside_another_is_read_down_its_columns() -> None:
     """A token that goes on in the same columns is joined."""
     pane = b"left one  abcdefgh12345678ijkl\r\nleft two  mn90op          \r\n"

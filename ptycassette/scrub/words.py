@@ -1,0 +1,40 @@
+"""What a word at the end or at the beginning of a row tells about the row beside it."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["looks_torn_off", "names_a_value"]
+
+_RANDOM_LENGTH = 16
+_LONGEST_LABEL = 40
+_KEY = re.compile(
+    r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
+)
+_NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
+_LONGEST_NAME = 8
+
+
+def looks_torn_off(word: str) -> bool:
+    """Whether a word looks like a piece of a token rather than of a sentence."""
+    if any(char.isdigit() for char in word) and any(char.isalpha() for char in word):
+        if "/" not in word[:8]:
+            return "://" not in word
+        return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
+    return (
+        len(word) > 5
+        and not word.islower()
+        and not word[1:].islower()
+        and word.isalnum()
+        and (not word.isdigit())
+    )
+
+
+def names_a_value(text: str, end: int) -> bool:
+    """Whether what ends at ``end`` names a value: a key, an option, a word of a protocol."""
+    if text[end - 1] in ":=":
+        return _KEY.search(text, max(0, end - _LONGEST_LABEL), end) is not None
+    start = text.rfind(" ", 0, end) + 1
+    return text.startswith("--", start) or (
+        end - start <= _LONGEST_NAME and text[start:end].lower() in _NAMES
+    )
