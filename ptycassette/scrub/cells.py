@@ -33,6 +33,7 @@ _BLOCK = 65536
 _BATCH = 32768
 _AROUND = 48
 _BEFORE = 24
+_WRAPPED_BEFORE = 800
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
@@ -217,11 +218,19 @@ class OutputCells:
         self._length += len(text) + 1
 
     def _copy_joined(self, rows: Sequence[Row], first: int, last: int) -> None:
-        """Rows ``first`` up to ``last`` and the rows around that belong to their lines."""
+        """Rows ``first`` up to ``last`` and the rows around that belong to their lines.
+
+        Of a line that the terminal wrapped only what rules reach: the print stream has it whole.
+        """
         lines = [_line(row) for row in rows[first:last]]
+        wrapped = 0
         for row in reversed(rows[max(0, first - _AROUND) : first]):
             line = _line(row)
-            if not (lines[0].row.wrapped or continues(line, lines[0])):
+            if lines[0].row.wrapped:
+                wrapped += len(line.text)
+                if wrapped > _WRAPPED_BEFORE:
+                    break
+            elif not continues(line, lines[0]):
                 break
             lines.insert(0, line)
         for row in rows[last : last + _AROUND]:

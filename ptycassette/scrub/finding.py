@@ -117,13 +117,14 @@ class Finder:
 
     def _adopt(self) -> bool:
         """Make known what was learnt; True when that was anything new."""
-        new = self._searcher.adopt()
-        if new:
-            for trail in (self._printed, self._trail):
-                trail.learn(self._number, new)
-            if self._cells is not None:
-                self._cells.forget()
-        return bool(new)
+        lesson = self._searcher.adopt()
+        if lesson is None:
+            return False
+        for trail in (self._printed, self._trail):
+            trail.learn(self._number, lesson)
+        if self._cells is not None:
+            self._cells.forget()
+        return True
 
     def _event(self, event: JournalEvent, channels: Channels, *, by_rules: bool) -> None:
         """Search what one event completes."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from operator import ne
+from typing import NamedTuple
 
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.literals import GrowingLiterals
 
-__all__ = ["Hit", "KnownValue", "KnownValues", "found_as_word", "is_random"]
+__all__ = ["Hit", "KnownValue", "KnownValues", "Lesson", "is_random"]
 
 WINDOW = 8
 _LONG = 16
@@ -60,6 +61,14 @@ class Hit(msgspec.Struct, frozen=True):
     start: int
     end: int
     value: KnownValue
+
+
+class Lesson(NamedTuple):
+    """What is new: values, what is looked for in squeezed text, and words (canonical)."""
+
+    values: list[KnownValue]
+    pieces: list[str]
+    words: list[str]
 
 
 def is_random(text: str) -> bool:
@@ -144,8 +153,20 @@ class KnownValues:
         self._waiting.append((value, text, squeezed))
         return True
 
-    def _index(self) -> None:
-        """Be ready to find what was added since: who only asks what is known need not be."""
+    def learn(self, values: Iterable[KnownValue]) -> Lesson:
+        """Add values; says what of it is new."""
+        self._index()
+        added = [value for value in values if self.add(value)]
+        words = len(self._words)
+        pieces = self._index()
+        return Lesson(added, pieces, list(self._words)[words:])
+
+    def _index(self) -> list[str]:
+        """Be ready to find what was added since; the pieces that are new.
+
+        Who only asks what is known need not be ready.
+        """
+        pieces: list[str] = []
         for value, text, squeezed in self._waiting:
             if _has_pieces(value, squeezed):
                 new = _windows(value, squeezed)
@@ -159,18 +180,14 @@ class KnownValues:
             for window, at in new:
                 owner = self._windows.get(window)
                 if owner is None:
-                    self._window_finder.add((window,))
+                    pieces.append(window)
                 elif owner[2] != at or not squeezed.startswith(owner[1]):
                     continue
                 # It was new, or of what this value goes on with: then the longer one is found.
                 self._windows[window] = value, squeezed, at
         self._waiting.clear()
-
-    def occur(self, squeezed: str) -> bool:
-        """Whether values that are no words, or pieces of them, are in squeezed text."""
-        if self._waiting:
-            self._index()
-        return self._window_finder.occur(squeezed)
+        self._window_finder.add(pieces)
+        return pieces
 
     def in_squeezed(self, text: str) -> list[Hit]:
         """Values and pieces in squeezed text, as long as they match, none overlapping.
@@ -248,12 +265,6 @@ def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
 def _has_pieces(value: KnownValue, squeezed: str) -> bool:
     pieces = is_random(squeezed) if value.pieces is None else value.pieces
     return pieces and len(squeezed) >= WINDOW
-
-
-def found_as_word(value: KnownValue) -> bool:
-    """Whether a value is looked for in text with its blanks, as a word."""
-    squeezed = squeeze(canonical(value.text))
-    return not _has_pieces(value, squeezed) and _as_word(value, squeezed)
 
 
 def _as_word(value: KnownValue, squeezed: str) -> bool:

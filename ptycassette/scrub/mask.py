@@ -76,14 +76,12 @@ def mask(text: str, form: str = TEXT) -> str:
         form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
             (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
             letters to x, the shape stays), or ``BASE64`` followed by the place of the first
-            character in its group of four (``base642``).
+            character in its group of four (``base642``), and by ``ESCAPED`` where some of its
+            digits are escaped (``base642escaped``).
     """
     if form.startswith(BASE64):
-        phase = int(form[len(BASE64) :] or 0)
-        return "".join(
-            _X_IN_BASE64[(index + phase) % 4] if char in _BASE64_DIGITS else char
-            for index, char in enumerate(text)
-        )
+        phase = int(form[len(BASE64) :][:1] or 0)
+        return (_escaped_base64 if form.endswith(ESCAPED) else _base64)(text, phase)
     if form in _SUBSTITUTED:
         pattern, masked = _SUBSTITUTED[form]
         return pattern.sub(masked, text)
@@ -101,6 +99,25 @@ def decimal_mask(digits: str) -> str:
     if len(digits) > 2:
         wanted = max(wanted, 3)
     return _DECIMALS.get(wanted, digits).rjust(len(digits), "0")
+
+
+def _base64(text: str, phase: int) -> str:
+    """Digits of base64."""
+    return "".join(
+        _X_IN_BASE64[(index + phase) % 4] if char in _BASE64_DIGITS else char
+        for index, char in enumerate(text)
+    )
+
+
+def _escaped_base64(text: str, phase: int) -> str:
+    """Digits of base64, some of them (%2B, %3D) as escapes, each of which is one."""
+    parts = []
+    for match in _ESCAPES.finditer(text):
+        piece = match.group()
+        escaped = len(piece) > 1 and piece[0] in "%\\&"
+        parts.append(_escape(match) if escaped else _base64(piece, phase))
+        phase += 1 if escaped else len(piece)
+    return "".join(parts)
 
 
 def _escape(match: re.Match[str]) -> str:

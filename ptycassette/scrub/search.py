@@ -12,8 +12,8 @@ from ptycassette.scrub.canonical import canonical, plain, squeeze
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.decoded import Decoded
 from ptycassette.scrub.dumps import dump_columns
-from ptycassette.scrub.known import KnownValue, KnownValues
-from ptycassette.scrub.mask import TEXT, VOLATILE, mask
+from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
+from ptycassette.scrub.mask import BASE64, ESCAPED, TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Rule, RuleSet
 from ptycassette.scrub.views import squeezed_stretches
 
@@ -75,13 +75,13 @@ class Searcher:
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
 
-    def adopt(self) -> list[KnownValue]:
-        """Make what was learnt known; returns what of it is new."""
+    def adopt(self) -> Lesson | None:
+        """Make what was learnt known; returns what of it is new, None for nothing."""
         if not self._new:
-            return []
-        new = [value for value in self._new if self.known.add(value)]
-        self._new.clear()
-        return new
+            return None
+        lesson = self.known.learn(self._new)
+        self._new = []
+        return lesson if lesson.values else None
 
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go."""
@@ -216,8 +216,16 @@ def _plainly(start: int) -> str:
 
 
 def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
-    """The form of a text decoded from a decoded text: the one nearest to the bytes."""
-    return lambda start: outer(inner.source(start, start + 1)[0])
+    """The form of a text decoded from a decoded text: the one nearest to the bytes.
+
+    Escapes are few where they are in base64, and what else is there stays base64.
+    """
+
+    def form_at(start: int) -> str:
+        form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
+        return own + form if form == ESCAPED and own.startswith(BASE64) else form
+
+    return form_at
 
 
 def _over_blanks(parts: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:

@@ -15,7 +15,8 @@ import zlib
 from collections.abc import Iterable
 
 from ptycassette.scrub.canonical import squeeze
-from ptycassette.scrub.known import KnownValue, KnownValues, found_as_word
+from ptycassette.scrub.known import Lesson
+from ptycassette.scrub.literals import GrowingLiterals
 
 __all__ = ["Trail"]
 
@@ -42,8 +43,7 @@ class Trail:
         self._pending_length = 0
         self._number = 0
         self._whole = False
-        self._learnt: list[tuple[KnownValue, int]] = []
-        self._words: list[tuple[str, int]] = []
+        self._lessons: list[tuple[int, list[str]]] = []
         self._learnt_at: int | None = None
         self.repeats = False
 
@@ -58,17 +58,15 @@ class Trail:
         if self._pending_length >= _PART:
             self._flush()
 
-    def learn(self, number: int, values: Iterable[KnownValue]) -> None:
-        """Values that nothing added so far was searched for."""
+    def learn(self, number: int, lesson: Lesson) -> None:
+        """Things that nothing added so far was searched for."""
+        if not (lesson.pieces or lesson.words):
+            return
         self._flush()
         self._learnt_at = number
-        for value in values:
-            if not found_as_word(value):
-                self._learnt.append((value, len(self._parts)))
-            elif value.text.isascii():
-                self._words.append((squeeze(value.text), len(self._parts)))
-            else:
-                self._whole = True
+        self._lessons.append((len(self._parts), lesson.pieces + list(map(squeeze, lesson.words))))
+        if not all(map(str.isascii, lesson.words)):
+            self._whole = True  # squeezed, a text may show their bytes otherwise
 
     def _flush(self) -> None:
         if not self._pending:
@@ -90,18 +88,16 @@ class Trail:
             return self._learnt_at
         # From the end, so that a text is searched for what was not known then, and nobody
         # goes on once anything was found.
-        late = sorted(self._learnt, key=lambda learnt: learnt[1])
-        late_words = sorted(self._words, key=lambda learnt: learnt[1])
-        known = KnownValues(fast=self._fast)
-        words: list[str] = []
+        lessons = self._lessons[:]
+        late = GrowingLiterals(fast=self._fast)
+        known: set[str] = set()
         for index in reversed(range(len(self._parts))):
-            while late and late[-1][1] > index:
-                known.add(late.pop()[0])
-            while late_words and late_words[-1][1] > index:
-                words.append(late_words.pop()[0])
+            while lessons and lessons[-1][0] > index:
+                new = set(lessons.pop()[1]) - known
+                known |= new
+                late.add(new)
             number, data = self._parts[index]
-            text = zlib.decompress(data).decode("latin-1")
-            if any(word in text for word in words) or known.occur(text):
+            if late.occur(zlib.decompress(data).decode("latin-1")):
                 # What was left out may have stood anywhere up to there.
                 return self._learnt_at if self.repeats else number
         return None

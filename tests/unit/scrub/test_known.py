@@ -110,3 +110,14 @@ def test_a_word_is_no_piece_of_a_token_that_a_rule_found() -> None:
     assert known.in_squeezed("whathappenedthen") == []
     assert len(known.in_squeezed("what8Khappenedthen")) == 1
     assert len(known.in_squeezed(f"see{letters[:9]}")) == 1
+
+
+def test_a_lesson_says_what_is_new() -> None:
+    """The value, and those of its pieces that no other value has; words apart."""
+    known = KnownValues([KnownValue(TOKEN[:12])])
+    values = [KnownValue(TOKEN[:12]), KnownValue(TOKEN[:13], pieces=True), KnownValue("bob7")]
+    lesson = known.learn(values)
+
+    assert lesson.values == values[1:]
+    assert lesson.pieces == [TOKEN[at : at + 7] for at in range(7)]
+    assert lesson.words == ["bob7"]

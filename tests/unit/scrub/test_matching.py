@@ -90,6 +90,17 @@ def test_masked_base64_decodes_to_x(phase: int) -> None:
     assert set(base64.b64decode(masked)[3:]) == {ord("x")}
 
 
+@pytest.mark.parametrize("phase", range(4))
+def test_masked_base64_in_percent_decodes_to_x(phase: int) -> None:
+    """An escape is one digit, and the digits behind it stay in step."""
+    whole = base64.b64encode(b"y" * 30).decode()
+    masked = mask(whole[phase:12] + "%2B" + whole[13:], f"{BASE64}{phase}{ESCAPED}")
+    decoded = base64.b64decode(whole[:phase] + masked.replace("%78", "x"))
+
+    assert "%78" in masked
+    assert set(decoded[3:9] + decoded[12:]) == {ord("x")}
+
+
 def test_a_mask_leaves_what_is_no_text() -> None:
     """A byte that is no character is not painted, and stays."""
     assert mask("a\xff") == "x\xff"

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from ptycassette.model import JournalEvent, Noted, Output, SessionMeta
 from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.known import KnownValue
+from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.trail import Trail
 
 VALUE = KnownValue("qP7xR2mK9vT4nB8sL3wZ")
+
+
+def lesson(value: KnownValue = VALUE) -> Lesson:
+    """What there is to be learnt of a value that nobody knew."""
+    return KnownValues().learn([value])
 
 
 def test_nothing_learnt_is_nothing_to_look_for() -> None:
@@ -23,7 +28,7 @@ def test_what_came_before_is_looked_over_again() -> None:
     trail = Trail()
     trail.add(0, ["x"])
     trail.add(3, ["y", VALUE.text[5:15]])
-    trail.learn(7, [VALUE])
+    trail.learn(7, lesson())
     trail.add(7, [VALUE.text])
 
     assert trail.again() == 3
@@ -33,7 +38,7 @@ def test_what_comes_after_was_looked_for() -> None:
     """A value that was never there before costs no second pass."""
     trail = Trail()
     trail.add(0, ["nothing of it"])
-    trail.learn(1, [VALUE])
+    trail.learn(1, lesson())
     trail.add(2, [VALUE.text] * 10_000)
 
     assert trail.again() is None
@@ -43,7 +48,7 @@ def test_words_are_looked_over_again_where_they_may_be() -> None:
     """Also where they turn out to be no word: their text with its blanks is not kept."""
     trail = Trail()
     trail.add(0, ["bigbob7s"])
-    trail.learn(4, [KnownValue("bob7")])
+    trail.learn(4, lesson(KnownValue("bob7")))
 
     assert trail.again() == 0
 
@@ -52,7 +57,7 @@ def test_words_that_were_nowhere_cost_nothing() -> None:
     """Neither before they were learnt nor, for they were looked for then, afterwards."""
     trail = Trail()
     trail.add(0, ["nobody"])
-    trail.learn(4, [KnownValue("bob7")])
+    trail.learn(4, lesson(KnownValue("bob7")))
     trail.add(5, ["bob7"])
 
     assert trail.again() is None
@@ -61,7 +66,7 @@ def test_words_that_were_nowhere_cost_nothing() -> None:
 def test_words_with_letters_of_several_bytes_are_looked_for_everywhere() -> None:
     """Without its blanks a text may show their bytes otherwise."""
     trail = Trail()
-    trail.learn(4, [KnownValue("j\xf6rg")])
+    trail.learn(4, lesson(KnownValue("j\xf6rg")))
 
     assert trail.again() == 4
 
@@ -70,7 +75,7 @@ def test_memory_is_bounded() -> None:
     """What does not fit is looked over whole."""
     trail = Trail(most_bytes=10)
     trail.add(0, ["some text that takes more than ten bytes when compressed"])
-    trail.learn(5, [VALUE])
+    trail.learn(5, lesson())
     trail.add(6, ["more"])
 
     assert trail.again() == 5
@@ -107,7 +112,17 @@ def test_what_was_left_out_may_have_stood_anywhere() -> None:
     """Then everything up to the last lesson is looked over again."""
     trail = Trail()
     trail.add(3, [VALUE.text[5:15]])
-    trail.learn(7, [VALUE])
+    trail.learn(7, lesson())
     trail.repeats = True
 
     assert trail.again() == 7
+
+
+def test_only_what_is_new_about_a_value_is_looked_for() -> None:
+    """A piece of one that was known cannot have been overlooked."""
+    known = KnownValues([VALUE])
+    trail = Trail()
+    trail.add(3, [VALUE.text])
+    trail.learn(7, known.learn([KnownValue(VALUE.text[2:])]))
+
+    assert trail.again() is None
