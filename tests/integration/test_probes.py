@@ -312,6 +312,30 @@ def test_a_snapshot_keeps_the_last_good_answer(tmp_path: Path) -> None:
     assert snapshot.last_ok.status == "ok"
 
 
+def test_a_snapshot_is_scrubbed_and_nobody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What CLIs show of an account, and what an earlier snapshot kept, may hold a secret."""
+    secret = "qP7xR2mK9v-" + str(98_765_432)
+    monkeypatch.setenv("SOME_TOKEN", secret)
+    path = tmp_path / "snapshot.json"
+    options: dict[str, Any] = {"account": "a", "harness": "small", "clock": ManualClock()}
+    good = ask()
+    shown = msgspec.structs.replace(
+        good, quota=msgspec.structs.replace(good.quota, metadata={"a": secret})
+    )
+    refresh(path, lambda: shown, **options)
+    first = path.read_text()
+    path.write_text(first.replace("<", secret))
+    refresh(path, lambda: ask(f"please sign in: {secret}", ""), **options)
+    snapshot = msgspec.json.decode(path.read_bytes(), type=Snapshot)
+
+    assert secret not in first + path.read_text()
+    assert snapshot.last.diagnostic is not None
+    assert f"please sign in: {'x' * len(secret)}" in snapshot.last.diagnostic.screen[0]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_one_run_per_account_at_a_time(tmp_path: Path) -> None:
     """Whoever comes second asks nothing and writes nothing."""
     path = tmp_path / "snapshot.json"

@@ -17,11 +17,14 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.files.staging import lock_dir
 from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.recording.binary_probe import timestamp
+from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.ports import Clock
+from ptycassette.scrub.session import SessionScrubber
 
 __all__ = ["Snapshot", "refresh", "watch"]
 
 _MAX_BYTES = 16 << 20
+_MODE = 0o600
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,7 +40,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def refresh(
     path: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, clock: Clock
 ) -> ProbeResult | None:
-    """Ask once and write the snapshot, whole or not at all.
+    """Ask once and write the snapshot, whole or not at all, scrubbed, for this user's eyes only.
 
     Args:
         path: of the snapshot file; the last good result in it is kept.
@@ -47,10 +50,11 @@ def refresh(
         clock: for the time in the file.
 
     Returns:
-        The result; None when somebody else is asking for this account.
+        The result as it came; None when somebody else is asking for this account.
 
     Raises:
         StorageError: the file cannot be written.
+        UsageError: the configuration of scrubbing, or a plug-in, is wrong.
     """
     holder = Holder(pid=os.getpid(), what=f"probe of {harness}", since=timestamp(clock.wall()))
     lock = account_lock(lock_dir(os.environ), harness=harness, account=account, holder=holder)
@@ -61,15 +65,29 @@ def refresh(
             return None
         result = ask()
     good = result if result.status == "ok" else _last_ok(path)
+    scrubber = process_scrubber()
     snapshot = Snapshot(
         written_at=timestamp(clock.wall()),
         harness=result.harness,
         probe=result.probe,
-        last=result,
-        last_ok=good,
+        last=_scrubbed(result, scrubber),
+        last_ok=None if good is None else _scrubbed(good, scrubber),
     )
-    write_whole(path, [msgspec.json.format(msgspec.json.encode(snapshot), indent=2), b"\n"])
+    told = msgspec.json.format(msgspec.json.encode(snapshot), indent=2)
+    write_whole(path, [told, b"\n"], mode=_MODE)
     return result
+
+
+def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
+    """What a CLI said, and the screen on which it said something else, scrubbed."""
+    said = {
+        name: scrubber.value(msgspec.to_builtins(getattr(result, name)), channel=name)
+        for name in ("quota", "discovery", "diagnostic")
+        if getattr(result, name) is not None
+    }
+    if result.diagnostic is not None:
+        said["diagnostic"]["screen"] = scrubber.rows(result.diagnostic.screen)
+    return msgspec.convert({**msgspec.to_builtins(result), **said}, ProbeResult)
 
 
 def watch(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
