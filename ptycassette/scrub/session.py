@@ -9,7 +9,7 @@ one block of each channel, the values and the patches, never the session.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import msgspec
@@ -42,6 +42,7 @@ from ptycassette.scrub.structured import rewrite, strings_of
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.traffic import TrafficChannel
 from ptycassette.scrub.verify import Verification
+from ptycassette.scrub.whole_json import whole_json
 
 __all__ = ["SessionScrubber"]
 
@@ -114,7 +115,7 @@ class SessionScrubber:
         yield from self._replace(source, found)
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
-        """Provider traffic, scrubbed: as many chunks, each as long as it was.
+        """Provider traffic, scrubbed: as many chunks, each as long as it was; JSON stays JSON.
 
         What is learnt here is removed from the events of the session too, and the other
         way round, when ``events`` comes after.
@@ -125,12 +126,13 @@ class SessionScrubber:
             channel = TrafficChannel()
             views = chain.from_iterable([*map(channel.feed, chunks), channel.rest()])
             found.search("provider", patches, views, by_rules=by_rules)
-        scrubbed = []
-        offset = 0
-        for chunk in chunks:
-            scrubbed.append(patches.apply(chunk, offset))
-            offset += len(chunk)
-        return scrubbed
+        if not len(patches):
+            return list(chunks)
+        whole = b"".join(chunks)
+        masked = patches.apply(whole, 0).decode("latin-1")
+        scrubbed = whole_json(whole.decode("latin-1"), masked).encode("latin-1")
+        ends = [*accumulate(map(len, chunks), initial=0)]
+        return [scrubbed[start:end] for start, end in pairwise(ends)]
 
     def _replace(self, source: EventSource, found: Finder) -> Iterator[JournalEvent]:
         """The last pass."""

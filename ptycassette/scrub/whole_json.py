@@ -1,0 +1,91 @@
+r"""What was JSON before it was masked is JSON afterwards: its syntax stays, its escapes stay whole.
+
+A value is looked for in the bytes as they stand, so a hit may begin behind the backslash of
+an escape, take the quote that ends a string, or be a number. What stands between strings says
+nothing, and is put back; an escape that lost a byte becomes one that says nothing (RFC 8259 7).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from json import JSONDecoder
+
+__all__ = ["whole_json"]
+
+_DECODER = JSONDecoder(strict=False)
+_BEGINS = re.compile(r"[{\[\"]")
+_TOKEN = re.compile(
+    r'"(?P<body>(?:[^"\\]|\\[\s\S])*+)"'
+    r"|(?P<number>-?\d++(?:\.\d++)?)(?:[eE][+-]?\d++)?"
+)
+_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\s\S])")
+# JSON in a string of JSON: quotes are escaped, and the backslashes of escapes are doubled.
+_ESCAPE_WITHIN = re.compile(r"\\{1,2}u[0-9A-Fa-f]{4}|\\\\[bfnrt/]|\\[\s\S]")
+_QUOTE_WITHIN = '\\"'
+_DIGIT = re.compile(r"\d")
+_X = "u0078"
+
+
+def whole_json(raw: str, masked: str) -> str:
+    """``masked``, in which the JSON that was in ``raw`` is JSON again. Both are canonical text."""
+    parts = []
+    at = 0
+    for start, end in _documents(raw):
+        if raw[start:end] != masked[start:end]:
+            parts += [masked[at:start], *_mended(raw, masked, start, end)]
+            at = end
+    return "".join([*parts, masked[at:]])
+
+
+def _documents(raw: str) -> Iterator[tuple[int, int]]:
+    """Where JSON stands in ``raw``: all of it, or in each line what begins with a bracket."""
+    if _ends(raw, 0) == len(raw.rstrip()):
+        yield 0, len(raw)
+        return
+    at = 0
+    for line in raw.splitlines(keepends=True):
+        begins = _BEGINS.search(line)
+        if begins is not None:
+            end = _ends(line, begins.start())
+            if end is not None:
+                yield at + begins.start(), at + end
+        at += len(line)
+
+
+def _ends(text: str, start: int) -> int | None:
+    """Where the value that begins at ``start`` ends; None where there is none."""
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
+    """One document, in parts: what is masked in its strings and numbers, and all the rest."""
+    at = start
+    for token in _TOKEN.finditer(raw, start, end):
+        first, last = token.span("number" if token["body"] is None else "body")
+        yield raw[at:first]
+        if token["body"] is not None:
+            yield from _string(raw, masked, first, last)
+        elif raw[first:last] == masked[first:last]:
+            yield raw[first:last]
+        else:
+            yield _DIGIT.sub("8", raw[first:last])
+        at = last
+    yield raw[at:end]
+
+
+def _string(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
+    """The inside of one string."""
+    at = start
+    escapes = _ESCAPE_WITHIN if raw.find(_QUOTE_WITHIN, start, end) >= 0 else _ESCAPE
+    for escape in escapes.finditer(raw, start, end):
+        first, last = escape.span()
+        yield masked[at:first]
+        was = escape.group()
+        changed = was != masked[first:last]
+        yield was[: -len(_X)] + _X if changed and len(was) > len(_X) else was
+        at = last
+    yield masked[at:end]
