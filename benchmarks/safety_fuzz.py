@@ -154,7 +154,7 @@ TARGETS: dict[str, tuple[Reader, Callable[[], safety_inputs.Maker], type[Excepti
     "recover": (recover_from, safety_inputs.good_journal, CassetteError),
     "emulator": (emulate, safety_inputs.terminal, CassetteError),
     "text": (to_text, safety_inputs.terminal, CassetteError),
-    "scrubber": (scrub, safety_inputs.terminal, CassetteError),
+    "scrubber": (scrub, safety_inputs.secrets, CassetteError),
 }
 
 

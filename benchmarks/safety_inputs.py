@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.scrub_hostile import FAMILIES, hostile
 from ptycassette.model import (
     DiscoveryRecord,
     ExitStatus,
@@ -37,11 +38,12 @@ from ptycassette.model import (
 from ptycassette.record.journal import MAGIC, MARK, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",
-           "terminal"]  # fmt: skip
+           "secrets", "terminal"]  # fmt: skip
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 KNOWN = "correct-horse-battery"
 MAX_BYTES = 20_000
+SOME_HOSTILE = 0.01
 
 Maker = Callable[[random.Random], bytes]
 """Makes one input."""
@@ -55,6 +57,8 @@ TERMINAL_WORDS = [
     b"0;title", b"$q", b"+q", b"text ", b"A" * 60, KNOWN.encode(), b"\x1b[31mcorrect-horse",
     b"-battery", b"Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5", b"636f72726563742d686f7273652d62617474657279",
     b"export API_KEY=", b'"token": "', b"\\u0063orrect", b"https://u:p@h/", b"\x1b[1;1H",
+    b"token=aB3$x9\r\n", b'"token":"aB3$x9",', b"Authorization: Bearer aB3x9aB3x9aB3x\r\n",
+    b"\rexport API_TOKEN=aB3x9", b"a1" * 90,
 ]  # fmt: skip
 JSON_WORDS = [
     b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\u0000", b"\\ud800", b"null", b"true", b"-1",
@@ -307,6 +311,19 @@ def journal() -> Maker:
         if chance.random() < 0.5:
             return mutated(plain, JOURNAL_WORDS, chance)
         return _Journal(chance).make()
+
+    return make
+
+
+def secrets() -> Maker:
+    """Output of programs; now and then a lot of what is nothing but things to find, spoilt."""
+    ordinary = terminal()
+
+    def make(chance: random.Random) -> bytes:
+        if chance.random() > SOME_HOSTILE:
+            return ordinary(chance)
+        data = hostile(chance.choice([*FAMILIES]), chance.randint(1, MAX_BYTES), chance)
+        return mutated(data, TERMINAL_WORDS, chance)
 
     return make
 

@@ -127,9 +127,9 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def hostile(name: str, size: int) -> bytes:
-    """``size`` bytes of a family of inputs, the same every time."""
-    lines = FAMILIES[name](random.Random(name))  # noqa: S311 - no secret
+def hostile(name: str, size: int, chance: random.Random | None = None) -> bytes:
+    """``size`` bytes of a family of inputs, without ``chance`` the same every time."""
+    lines = FAMILIES[name](chance or random.Random(name))  # noqa: S311 - no secret
     parts: list[bytes] = []
     length = 0
     while length < size:
