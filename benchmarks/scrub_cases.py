@@ -153,7 +153,7 @@ def needles(case: Any) -> set[str]:
     value = AWAY.sub("", case.secret.value)
     other = AWAY.sub("", CASES.make_secret(case.kind, random.Random(99)).value)  # noqa: S311
     public = next((i for i, (a, b) in enumerate(zip(value, other, strict=False)) if a != b), 0)
-    if case.kind in {"passphrase", "aws-account"}:  # parts of them are words and numbers
+    if case.kind in {"passphrase", "aws-account", "google-client-id"}:  # parts are words, numbers
         return {value}
     if case.kind == "jwt":
         public = value.index(".") + 1

@@ -16,6 +16,7 @@ from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Escaped, Parts
 from ptycassette.scrub.dumps import Dumps
 from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED
 from ptycassette.scrub.patterns import Pattern
+from ptycassette.scrub.slid import slid
 
 __all__ = ["Decoder"]
 
@@ -124,6 +125,7 @@ class Decoder:
             yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)
+        yield from slid(text)
 
     def dumps(self, text: str) -> bool:
         """Whether there may be lines of a dump in ``text``."""

@@ -559,6 +559,14 @@ def _f_word_diff(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[:cut]}\x1b[31m[-{text[cut:]}-]\x1b[m\x1b[32m{{+{new}+}}\x1b[m\r\n".encode()]
 
 
+def _f_scrolled_field(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width, step = rng.randrange(24, 40), rng.choice((1, 1, 3, 8))
+    left, right = rng.choice((("> ", ""), ("│ ", " │"), ("", "")))
+    last = max(0, len(text) - width)
+    pictures = [text[at : at + width] for at in (*range(0, last, step), last)]
+    return [f"\r\x1b[K{left}{picture}{right}".encode() for picture in pictures] + [b"\r\x1b[K"]
+
+
 def _f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]0;{text}\x07".encode()]
 

@@ -16,6 +16,7 @@ from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED, mask
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.printed import printed_views
+from ptycassette.scrub.slid import slid
 from ptycassette.scrub.structured import Joined, rewrite, strings_of
 from ptycassette.scrub.traffic import TrafficChannel
 from ptycassette.scrub.typed import typed_view
@@ -424,6 +425,50 @@ def test_changed_words_are_read_as_they_were_and_as_they_are() -> None:
     assert old.sources(4, 9) == ((6, 9), (18, 20))
     assert decoded("usage: x [-h] [--all] {+}") == []
     assert [view.text for view in decoded("a {+b+} c")] == ["a b c"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("", ""), ("> ", ""), ("<", ">"), ("\xe2\x94\x82 ", "|")]
+)
+@pytest.mark.parametrize("step", [1, 3, 10])
+def test_what_moves_through_a_field_is_one_text(left: str, right: str, step: int) -> None:
+    """Its edges are no part of it, and neither are lines of other lengths between."""
+    said = "a field of twenty characters shows this text"
+    shown = [said[at : at + 20] for at in range(0, len(said) - 19, step)]
+    text = "\n\nother\n".join(f"{left}{part}{right}" for part in shown)
+    (view,) = slid(f"first\n{text}\nlast")
+    whole = said[: 20 + (len(shown) - 1) * step]
+    place = view.source(len(whole) - 1, len(whole))[0]
+
+    assert view.text == whole
+    assert place == len(f"first\n{text}") - len(right) - 1
+
+
+def test_two_fields_are_two_texts() -> None:
+    """Each picture goes on with the one before it, or begins anew."""
+    one, other = "one field shows these words", "and another one shows those"
+    text = "\n".join([one[:24], one[1:25], one[2:26], "-" * 30, other[:24], other[3:27]])
+
+    assert [view.text for view in slid(text)] == [one[:26], other[:27]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the same line here\nthe same line here",
+        "=====>            \n======>           ",
+        "a line of its own\nno line like that",
+        "name     size  age\nother    17    3 d",
+        f"{'a' * 401}b\n{'a' * 400}bc",
+        "abcdefghijklmnopqr\nxxxxefghijklmnopqr",
+        "0123456789 abcdefg\n9999456789 abcdefh",
+        "1234567890abcdefgh\nabcdabcdefgh123456",
+        "",
+    ],
+)
+def test_other_lines_of_one_length_do_not_move(text: str) -> None:
+    """Repeats, bars that grow, columns, and lines that share a part."""
+    assert list(slid(text)) == []
 
 
 def test_a_plus_is_a_blank_in_what_a_form_sends() -> None:

@@ -1,0 +1,68 @@
+"""Text in a field that scrolls sideways: each picture of it is the one before, moved to the left.
+
+A field that is narrower than what is typed in it never shows a token whole; one picture
+after the other does. They stand in the print stream and in what was read of the screen as
+lines that follow each other, as long as each other, with the same edges on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+
+from ptycassette.scrub.decoded import Decoded, Parts
+
+__all__ = ["slid"]
+
+_SHORTEST = 14
+_LONGEST = 400
+_INSIDE = slice(4, 10)
+_OVERLAP = 8
+_WIDEST_EDGE = 4
+
+
+def slid(text: str) -> Iterator[Decoded]:
+    """What moves through fields in canonical ``text``, each as one."""
+    lines = text.split("\n")
+    lengths = list(map(len, lines))
+    shown = [number for number, length in enumerate(lengths) if length >= _SHORTEST]
+    pairs = [
+        (one, other, *moved)
+        for one, other in pairwise(shown)
+        if lengths[one] == lengths[other]
+        and (moved := _moved(lines[one], lines[other])) is not None
+    ]
+    if not pairs:
+        return
+    starts = [0, *accumulate(length + 1 for length in lengths)]
+    places: list[int] = []
+    last = -1
+    for one, other, left, right, by in pairs:
+        if one != last:
+            if places:
+                yield _as_one(text, places)
+            places = [*range(starts[one] + left, starts[one + 1] - 1 - right)]
+        end = starts[other + 1] - 1 - right
+        places += range(end - by, end)
+        last = other
+    yield _as_one(text, places)
+
+
+def _as_one(text: str, places: list[int]) -> Decoded:
+    return Parts("".join([text[at] for at in places]), places=places)
+
+
+def _moved(before: str, line: str) -> tuple[int, int, int] | None:
+    """How wide the edges on the left and on the right are, and by how much the rest moved."""
+    inside = line[_INSIDE]
+    if before.find(inside) <= _INSIDE.start or inside.isspace() or len(line) > _LONGEST:
+        return None
+    for right in range(_WIDEST_EDGE + 1):
+        end = len(line) - right
+        for left in range(_WIDEST_EDGE + 1):
+            if before[:left] != line[:left] or before[end:] != line[end:]:
+                continue
+            at = before.find(line[left : left + _OVERLAP], left + 1, end)
+            if at >= 0 and before[at:end] == line[left : end - (at - left)]:
+                return left, right, at - left
+    return None
