@@ -18,7 +18,7 @@ _SHORTEST = 14
 _LONGEST = 400
 _INSIDE = slice(4, 10)
 _OVERLAP = 8
-_WIDEST_EDGE = 4
+_WIDEST_EDGE = 6
 
 
 def slid(text: str) -> Iterator[Decoded]:

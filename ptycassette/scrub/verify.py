@@ -41,7 +41,8 @@ from ptycassette.scrub.views import View
 
 __all__ = ["Texts", "Verification"]
 
-_MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]")
+# What moves the cursor, or begins a string (DCS up to its final byte, APC, PM, SOS).
+_MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]|\x1bP(?:[0-?]*[ -/]*[@-~])?|\x1b[X^_]")
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
 )

@@ -52,6 +52,17 @@ def _events(case: Any) -> list[Any]:
     return events
 
 
+@pytest.mark.parametrize("form", ["apc", "dcs", "scrolled-field"])
+@pytest.mark.parametrize("kind", ["crates", "replicate", "github-oauth", "grafana", "xai"])
+def test_rules_alone_find_a_leak_in_a_string_and_in_a_field(
+    cases: ModuleType, meta: SessionMeta, kind: str, form: str
+) -> None:
+    """What begins a string does not touch what it says."""
+    case = cases.make_case(kind, form, 11)
+
+    assert default_scrubber().verify(meta, lambda: iter(_events(case))) != ()
+
+
 @pytest.mark.parametrize("form", _forms())
 def test_a_planted_leak_is_found(cases: ModuleType, meta: SessionMeta, form: str) -> None:
     """In each view, and the finding does not hold the value."""
