@@ -25,6 +25,7 @@ from ptycassette.model import (
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
+from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.search import Match, Searcher
@@ -65,6 +66,7 @@ class Finder:
         self.service = Patches()
         self._printed = Trail(fast=searcher.fast, most_bytes=_MOST_PRINTED)
         self._trail = Trail(fast=searcher.fast)
+        self._late: list[KnownValue] = []
         self._cells: OutputCells | None = None
         self._number = 0
 
@@ -82,14 +84,20 @@ class Finder:
     def look_again(self, meta: SessionMeta, source: EventSource) -> None:
         """Sweep what came before a value was learnt, where that value may be.
 
-        Most of the time goes into the screen: it is left out when only the print stream
-        has anything to tell.
+        What was known by then was found. Most of the time goes into the screen: it is left
+        out when only the print stream has anything to tell.
         """
         printed, rest = self._printed.again(), self._trail.again()
         until = max(-1 if at is None else at for at in (printed, rest))
         if until < 0:
             return
-        channels = Channels.of(meta)
+        known = self._searcher.known
+        self._searcher.known = KnownValues(self._late, fast=self._searcher.fast)
+        self._sweep(Channels.of(meta), source, until, rest)
+        self._searcher.known = known
+
+    def _sweep(self, channels: Channels, source: EventSource, until: int, rest: int | None) -> None:
+        """Look again up to event ``until``; at more than the print stream up to ``rest``."""
         for number, event in enumerate(source()):
             if number > until:
                 return
@@ -116,15 +124,16 @@ class Finder:
         self.search("output", self.output, views, by_rules=by_rules, trail=self._printed)
 
     def _adopt(self) -> bool:
-        """Make known what was learnt; True when that was anything new."""
-        lesson = self._searcher.adopt()
+        """Make known what was learnt; True when the last view was not searched for all of it."""
+        lesson, late = self._searcher.adopt()
         if lesson is None:
             return False
-        for trail in (self._printed, self._trail):
-            trail.learn(self._number, lesson)
+        before = [trail.learn(self._number, lesson) for trail in (self._printed, self._trail)]
+        if any(before):
+            self._late += lesson.values
         if self._cells is not None:
             self._cells.forget()
-        return True
+        return late
 
     def _event(self, event: JournalEvent, channels: Channels, *, by_rules: bool) -> None:
         """Search what one event completes."""

@@ -70,6 +70,12 @@ class Lesson(NamedTuple):
     pieces: list[str]
     words: list[str]
 
+    def and_then(self, other: Lesson) -> Lesson:
+        """Both in one."""
+        return Lesson(
+            self.values + other.values, self.pieces + other.pieces, self.words + other.words
+        )
+
 
 def is_random(text: str) -> bool:
     """Whether ``text`` looks generated: long enough, of several kinds of characters, no words.

@@ -54,7 +54,8 @@ class Searcher:
         fast: as for ``literal_finder``.
 
     Attributes:
-        searched: when it is a list, every squeezed text that is searched is put there.
+        searched: when it is a list, every squeezed text that is searched is put there, and what
+            rules find in a text is known before the text is searched for what is known.
     """
 
     def __init__(
@@ -70,18 +71,32 @@ class Searcher:
         self.known = known
         self.learnt = KnownValues(fast=fast)
         self._new: list[KnownValue] = []
+        self._lesson: Lesson | None = None
         self.searched: list[str] | None = None
         self._judged: dict[tuple[str, str], bool] = {}
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
 
-    def adopt(self) -> Lesson | None:
-        """Make what was learnt known; returns what of it is new, None for nothing."""
+    def adopt(self) -> tuple[Lesson | None, bool]:
+        """Make what was learnt known.
+
+        Returns:
+            What of it is new, None for nothing; and whether any of it was not known yet when the
+            last text was searched for known values, so that it has to be searched again.
+        """
+        late = self._know()
+        lesson, self._lesson = self._lesson, None
+        return lesson, late
+
+    def _know(self) -> bool:
+        """Make known what was learnt so far; True when anything of it is new."""
         if not self._new:
-            return None
-        lesson = self.known.learn(self._new)
+            return False
+        new = self.known.learn(self._new)
         self._new = []
-        return lesson if lesson.values else None
+        if new.values:
+            self._lesson = new if self._lesson is None else self._lesson.and_then(new)
+        return bool(new.values)
 
     def search(self, text: str, *, by_rules: bool = True) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go."""
@@ -105,6 +120,8 @@ class Searcher:
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
                     stretches = to_source(found.start, found.end)
                     yield Match(stretches, shape, found.rule.name, found.rule.placeholder)
+        if depth == 0 and self.searched is not None:
+            self._know()
         for hit in self.known.in_plain(text):
             stretches = to_source(hit.start, hit.end)
             yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)

@@ -58,15 +58,16 @@ class Trail:
         if self._pending_length >= _PART:
             self._flush()
 
-    def learn(self, number: int, lesson: Lesson) -> None:
-        """Things that nothing added so far was searched for."""
+    def learn(self, number: int, lesson: Lesson) -> bool:
+        """Things that nothing added so far was searched for; False when there is nothing so far."""
         if not (lesson.pieces or lesson.words):
-            return
+            return False
         self._flush()
         self._learnt_at = number
         self._lessons.append((len(self._parts), lesson.pieces + list(map(squeeze, lesson.words))))
         if not all(map(str.isascii, lesson.words)):
             self._whole = True  # squeezed, a text may show their bytes otherwise
+        return self._whole or bool(self._parts)
 
     def _flush(self) -> None:
         if not self._pending:

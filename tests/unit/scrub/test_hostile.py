@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from ptycassette.model import Output, SessionMeta, Size
@@ -11,7 +13,7 @@ from ptycassette.scrub.finding import Finder
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.literals import GrowingLiterals
 from ptycassette.scrub.rules import Rule, RuleSet
-from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.testing import scrub_chunks
 
@@ -71,6 +73,30 @@ def patches_of(meta: SessionMeta, data: bytes) -> int:
     finder = Finder(Searcher(rules=rules, known=KnownValues()), tally)
     finder.look(meta, lambda: iter([Output(0, data)]))
     return sum(tally.channels["output"].values())
+
+
+@pytest.mark.parametrize(
+    ("data", "times"),
+    [
+        (lines(20), 1),
+        (b"\r\n".join(line.hex().encode() for line in lines(20).splitlines()), 2),
+    ],
+)
+def test_a_text_is_searched_again_for_what_was_found_too_late(
+    meta: SessionMeta, monkeypatch: pytest.MonkeyPatch, data: bytes, times: int
+) -> None:
+    """What rules find in it is known when it is searched; what they find in it decoded is not."""
+    searched: list[str] = []
+    search = Searcher.search
+
+    def counted(self: Searcher, text: str, *, by_rules: bool = True) -> Iterator[Match]:
+        searched.append(text)
+        return search(self, text, by_rules=by_rules)
+
+    monkeypatch.setattr(Searcher, "search", counted)
+    patches_of(meta, data)
+
+    assert searched.count(data.decode().replace("\r\n", "\n")) == times
 
 
 def test_a_line_that_grows_has_as_many_hits_as_repaints(meta: SessionMeta) -> None:
