@@ -403,7 +403,7 @@ def test_quoted_printable_is_read_and_masked(text: str, meaning: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["KEY=\nfirst", "a=12 b=3F", f"{BEFORE}{BEFORE}=\n", "a short line=\nand one more"]
+    "text", ["KEY=\nfirst a=12", "a=12 b=3F", f"{BEFORE}{BEFORE}=\n", "a short line=\nand one more"]
 )
 def test_other_equals_signs_are_no_quoted_printable(text: str) -> None:
     """Lines of another length end in one, and names of all kinds are followed by one."""
@@ -444,6 +444,9 @@ def test_what_moves_through_a_field_is_one_text(left: str, right: str, step: int
     assert place == len(f"first\n{text}") - len(right) - 1
 
 
+LONG = "".join(map(str, range(200)))
+
+
 def test_two_fields_are_two_texts() -> None:
     """Each picture goes on with the one before it, or begins anew."""
     one, other = "one field shows these words", "and another one shows those"
@@ -459,7 +462,8 @@ def test_two_fields_are_two_texts() -> None:
         "=====>            \n======>           ",
         "a line of its own\nno line like that",
         "name     size  age\nother    17    3 d",
-        f"{'a' * 401}b\n{'a' * 400}bc",
+        f"{LONG[:-1]}\n{LONG[1:]}",
+        "abcdefghijklmnopqrst\nbcdefghijklmnopqrst",
         "abcdefghijklmnopqr\nxxxxefghijklmnopqr",
         "0123456789 abcdefg\n9999456789 abcdefh",
         "1234567890abcdefgh\nabcdabcdefgh123456",
