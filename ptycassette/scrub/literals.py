@@ -122,10 +122,6 @@ class _Layers:
         found.sort()
         return found
 
-    def occur(self, text: str) -> bool:
-        """Whether there is any."""
-        return any(True for _, automaton in self._layers for _ in automaton.iter(text))
-
 
 class _Table:
     """The same in plain Python: by their first four characters, then by their lengths."""
@@ -149,10 +145,6 @@ class _Table:
     def find(self, text: str) -> list[tuple[int, int]]:
         """Every occurrence: (start, minus its length), in order."""
         return sorted(self._occurrences(text))
-
-    def occur(self, text: str) -> bool:
-        """Whether there is any."""
-        return next(self._occurrences(text), None) is not None
 
     def _occurrences(self, text: str) -> Iterator[tuple[int, int]]:
         for literal in self._short:
@@ -190,14 +182,7 @@ class GrowingLiterals:
 
         In order, so that of those that begin together the longest comes first.
         """
-        return self._made().find(text)
-
-    def occur(self, text: str) -> bool:
-        """Whether any of them is in ``text``."""
-        return self._made().occur(text)
-
-    def _made(self) -> _Layers | _Table:
         if self._new:
             self._finder.add(self._new)
             self._new = []
-        return self._finder
+        return self._finder.find(text)

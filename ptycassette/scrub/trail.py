@@ -87,18 +87,16 @@ class Trail:
             return None
         if self._whole:
             return self._learnt_at
-        # From the end, so that a text is searched for what was not known then, and nobody
-        # goes on once anything was found.
-        lessons = self._lessons[:]
-        late = GrowingLiterals(fast=self._fast)
-        known: set[str] = set()
-        for index in reversed(range(len(self._parts))):
-            while lessons and lessons[-1][0] > index:
-                new = set(lessons.pop()[1]) - known
-                known |= new
-                late.add(new)
+        # A piece that was known by then was looked for; from the end, so that nobody goes on
+        # once anything was found.
+        learnt = {piece: at for at, pieces in self._lessons if at for piece in pieces}
+        finder = GrowingLiterals(fast=self._fast)
+        finder.add(learnt)
+        for index in reversed(range(max(learnt.values(), default=0))):
             number, data = self._parts[index]
-            if late.occur(zlib.decompress(data).decode("latin-1")):
+            text = zlib.decompress(data).decode("latin-1")
+            found = (text[at : at - minus_length] for at, minus_length in finder.find(text))
+            if any(learnt[piece] > index for piece in found):
                 # What was left out may have stood anywhere up to there.
                 return self._learnt_at if self.repeats else number
         return None
