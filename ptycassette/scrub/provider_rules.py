@@ -46,7 +46,7 @@ def _mixed_case(text: str) -> bool:
 def _signed(text: str) -> bool:
     """Whether the last of the parts between dots looks generated, as no name does."""
     signature = text.rpartition(".")[2]
-    return _mixed_case(signature) and any(char.isdigit() for char in signature)
+    return _mixed_case(signature) and any(char.isdigit() for char in text)
 
 
 def _literal(text: str) -> str:
