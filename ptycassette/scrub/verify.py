@@ -47,6 +47,9 @@ _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
 )
 _STEP = 512
+# Between two looks at the screen. No value goes over it, as it would over a line: the sign of an
+# assignment may stand at the end of the one, and anything at the start of the other.
+_NEXT_LOOK = "\x00"
 _BATCH = 32768
 _TAIL = 2048
 _AROUND = 3
@@ -304,7 +307,7 @@ class _Shown:
             self._seen.clear()
             self._seen_length = 0
         self._seen.add(rows)
-        return "\n".join([*map(canonical, rows), *self._joined(rows), ""])
+        return "\n".join([*map(canonical, rows), *self._joined(rows), _NEXT_LOOK])
 
     def _joined(self, rows: Sequence[str]) -> Iterator[str]:
         """Rows that seem broken, joined."""

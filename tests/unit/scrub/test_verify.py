@@ -140,6 +140,15 @@ def test_a_screen_is_looked_at_in_the_size_that_it_has(key: str) -> None:
     assert finding.startswith("screen: 7 ms")
 
 
+def test_what_is_masked_passes_whenever_the_screen_is_looked_at(meta: SessionMeta) -> None:
+    """A look may come right behind the sign of assignment; the next look begins with other rows."""
+    line = b"http://h/?token=xxxxxxxxxxxx\r\n"
+    events = [Output(0, line * 200)]
+
+    assert 512 * 8 % len(line) == len(b"http://h/?token=")
+    assert default_scrubber().verify(meta, lambda: iter(events)) == ()
+
+
 @pytest.mark.parametrize("channel", ["output", "input"])
 def test_a_finding_says_the_time_of_its_event_not_of_its_batch(
     meta: SessionMeta, key: str, channel: str
