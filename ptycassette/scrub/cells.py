@@ -15,16 +15,8 @@ from ptycassette.model import Size
 from ptycassette.screen.grid import BLANK, Row
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.floods import Flood, floods
-from ptycassette.scrub.rows import (
-    Line,
-    RowCopy,
-    ScreenView,
-    Segment,
-    chained,
-    continues,
-    follows,
-    joined_rows,
-)
+from ptycassette.scrub.joins import Line, chained, continues, follows
+from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]

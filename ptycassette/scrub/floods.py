@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.rows import Line, chained, follows
+from ptycassette.scrub.joins import Line, chained, follows
 
 __all__ = ["Flood", "floods"]
 

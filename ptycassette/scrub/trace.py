@@ -11,75 +11,23 @@ pairs cost a third of the time.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
-from typing import Any, overload
+from typing import Any
 
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.screen.grammar import GROUND, SPLIT, STARTERS
 from ptycassette.screen.grid import BLANK, Row
-from ptycassette.screen.trace import TracedParser, TracedTerminal
+from ptycassette.screen.trace import TracedParser
 from ptycassette.screen.trace import _byte_length as byte_length
 from ptycassette.screen.widths import NO_JOIN, PLAIN, width_mode
+from ptycassette.scrub.starts import Starts
+from ptycassette.scrub.unread import UnreadTerminal
 
 __all__ = ["FastTrace"]
 
 _BLOCK = 1 << 14
 _SLOW_LIMIT = 8
-_ALL = 2
-_WIDE_BYTES = re.compile("[^\x00-\x7f]+")
-
-
-class _Starts(Sequence[int]):
-    """Byte offset of each character of a text, worked out where it is asked for."""
-
-    def __init__(self, text: str, base: int) -> None:
-        self._text = text
-        self._base = base
-        self._firsts: list[int] = []
-        self._ends: list[int] = []
-        self._shifts = [0]
-        shift = 0
-        for match in _WIDE_BYTES.finditer(text):
-            shift += len(match.group().encode()) - match.end() + match.start()
-            self._firsts.append(match.start())
-            self._ends.append(match.end())
-            self._shifts.append(shift)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        if isinstance(index, slice):
-            start, stop = index.start, index.stop
-            run = bisect_right(self._firsts, start)
-            if (not run or start >= self._ends[run - 1]) and (
-                run == len(self._firsts) or stop <= self._firsts[run]
-            ):
-                first = self._base + start + self._shifts[run]
-                return range(first, first + stop - start)
-            return self._several(start, stop)
-        run = bisect_right(self._firsts, index)
-        if run and index < self._ends[run - 1]:
-            inside = self._text[self._firsts[run - 1] : index]
-            return self._base + index + self._shifts[run - 1] + len(inside.encode()) - len(inside)
-        return self._base + index + self._shifts[run]
-
-    def _several(self, start: int, stop: int) -> Sequence[int]:
-        first = self[start]
-        text = self._text[start:stop]
-        if text.isascii():
-            return range(first, first + stop - start)
-        return list(accumulate(map(byte_length, text[:-1]), initial=first))
-
-    def __len__(self) -> int:
-        return len(self._text)
 
 
 class _Gap(Row):
@@ -93,73 +41,11 @@ class _Gap(Row):
         self.offset = offset
 
 
-class _Terminal(TracedTerminal):
-    """Paints runs of text at once. ``before_loss`` is called before unread cells are lost."""
+class _Terminal(UnreadTerminal):
+    """Paints runs of text at once."""
 
-    before_loss: Callable[[], None]
     _last: tuple[Row, int] | None = None
     _next = -1
-
-    def losing(self, first: int, last: int) -> None:
-        """Rows are about to lose content: they are read first, unless they were read before."""
-        for row in self.buf.rows[first : last + 1]:
-            if row.view is None:
-                self.before_loss()
-                return
-
-    def _scroll(self, *, wrapped: bool = False) -> None:
-        """Text that the row below the one that goes may go on with is read with that one."""
-        buf = self.buf
-        going, below = buf.rows[buf.top], buf.rows[min(buf.top + 1, buf.bottom)]
-        if going.view and below.view is None and below.chars.count(BLANK) != len(below.chars):
-            self.before_loss()
-        super()._scroll(wrapped=wrapped)
-
-    def insert_lines(self, count: int | None = None) -> None:
-        """IL."""
-        super().insert_lines(count)
-        self._met(self.buf.y + (count or 1))
-
-    def delete_lines(self, count: int | None = None) -> None:
-        """DL."""
-        super().delete_lines(count)
-        self._met(self.buf.y)
-
-    def scroll_down(self, count: int | None = None) -> None:
-        """SD."""
-        super().scroll_down(count)
-        self._met(self.buf.top + (count or 1))
-
-    def reverse_index(self) -> None:
-        """RI."""
-        at_margin = self.buf.y == self.buf.top
-        super().reverse_index()
-        if at_margin:
-            self._met(self.buf.top + 1)
-
-    def _met(self, at: int) -> None:
-        """A row has another one above it now: it is read again, together with that one."""
-        if self.buf.top <= at <= self.buf.bottom:
-            self.buf.rows[at].view = None
-
-    def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
-        """ED. An empty screen stays as it is."""
-        if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
-            super().erase_in_display(how, private=private)
-
-    def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
-        """EL. Where nothing is erased nothing is lost, as at the end of most rows."""
-        buf = self.buf
-        row = buf.rows[buf.y]
-        if how or private or self.origin or row.view is not None:
-            super().erase_in_line(how, private=private)
-            return
-        cells = row.chars[buf.x :]
-        if cells.count(BLANK) != len(cells):
-            self.before_loss()
-        row.replace(buf.x, self.columns, self.pen.erase)
-        if buf.x == 0:
-            row.wrapped = False
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Take another size; what was skipped is painted first, for it may come back."""
@@ -346,7 +232,7 @@ class _Parser(TracedParser):
         if len(text) == len(chunk) and text.isascii():
             self.screen.starts = range(self._chunk_start, self._chunk_start + len(chunk))
         elif chunk.startswith(text.encode()):
-            self.screen.starts = _Starts(text, self._chunk_start)
+            self.screen.starts = Starts(text, self._chunk_start)
         else:
             self.screen.starts = self._starts(text)  # malformed bytes were dropped
         began: int | None = None

@@ -32,7 +32,8 @@ from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.edited import edited_view
-from ptycassette.scrub.rows import RowCopy, follows, joined_rows, line_of
+from ptycassette.scrub.joins import follows
+from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
 from ptycassette.scrub.told import KeysTold, LinesTold, Told

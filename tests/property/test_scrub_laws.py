@@ -20,10 +20,11 @@ from ptycassette.screen import TracedEmulator
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.decode import Decoder
+from ptycassette.scrub.joins import continues, follows
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.printed import PrintedView
-from ptycassette.scrub.rows import RowCopy, continues, follows, line_of
+from ptycassette.scrub.rows import RowCopy, line_of
 from ptycassette.scrub.trace import FastTrace
 from ptycassette.scrub.views import squeezed_stretches
 from ptycassette.testing import scrub_chunks

@@ -9,7 +9,8 @@ import pytest
 from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.scrub.cells import OutputCells
-from ptycassette.scrub.rows import Line, RowCopy, continues, joined_rows, line_of
+from ptycassette.scrub.joins import Line, continues
+from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
 from ptycassette.testing import scrub_chunks
 

@@ -1,0 +1,84 @@
+"""Which rows have to be read before the terminal does something, and which again after it.
+
+A row is unread as long as its ``view`` is None. What is unread must be read
+before it is erased, scrolled away or painted over; a row that comes to stand
+below another one is read again, for it may go on with that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ptycassette.screen.grid import BLANK
+from ptycassette.screen.trace import TracedTerminal
+
+__all__ = ["UnreadTerminal"]
+
+_ALL = 2
+
+
+class UnreadTerminal(TracedTerminal):
+    """Calls ``before_loss`` before control functions make unread cells disappear."""
+
+    before_loss: Callable[[], None]
+
+    def losing(self, first: int, last: int) -> None:
+        """Rows are about to lose content: they are read first, unless they were read before."""
+        for row in self.buf.rows[first : last + 1]:
+            if row.view is None:
+                self.before_loss()
+                return
+
+    def _scroll(self, *, wrapped: bool = False) -> None:
+        """Text that the row below the one that goes may go on with is read with that one."""
+        buf = self.buf
+        going, below = buf.rows[buf.top], buf.rows[min(buf.top + 1, buf.bottom)]
+        if going.view and below.view is None and below.chars.count(BLANK) != len(below.chars):
+            self.before_loss()
+        super()._scroll(wrapped=wrapped)
+
+    def insert_lines(self, count: int | None = None) -> None:
+        """IL."""
+        super().insert_lines(count)
+        self._met(self.buf.y + (count or 1))
+
+    def delete_lines(self, count: int | None = None) -> None:
+        """DL."""
+        super().delete_lines(count)
+        self._met(self.buf.y)
+
+    def scroll_down(self, count: int | None = None) -> None:
+        """SD."""
+        super().scroll_down(count)
+        self._met(self.buf.top + (count or 1))
+
+    def reverse_index(self) -> None:
+        """RI."""
+        at_margin = self.buf.y == self.buf.top
+        super().reverse_index()
+        if at_margin:
+            self._met(self.buf.top + 1)
+
+    def _met(self, at: int) -> None:
+        """A row has another one above it now: it is read again, together with that one."""
+        if self.buf.top <= at <= self.buf.bottom:
+            self.buf.rows[at].view = None
+
+    def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """ED. An empty screen stays as it is."""
+        if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
+            super().erase_in_display(how, private=private)
+
+    def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
+        """EL. Where nothing is erased nothing is lost, as at the end of most rows."""
+        buf = self.buf
+        row = buf.rows[buf.y]
+        if how or private or self.origin or row.view is not None:
+            super().erase_in_line(how, private=private)
+            return
+        cells = row.chars[buf.x :]
+        if cells.count(BLANK) != len(cells):
+            self.before_loss()
+        row.replace(buf.x, self.columns, self.pen.erase)
+        if buf.x == 0:
+            row.wrapped = False
