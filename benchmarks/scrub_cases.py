@@ -256,6 +256,7 @@ def main() -> None:
                     leaks[f"kind {kind}"] += 1
                     where.setdefault(f"form {form}", f"{kind} in {place}")
                     where.setdefault(f"kind {kind}", f"{form} in {place}")
+                    print(f"seed {seed}: {kind}, {form}: in {place}", flush=True)
                 if case.channel != "service":
                     totals["lengths changed"] += any(
                         len(a.data) != len(b.data)

@@ -11,10 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ptycassette.host.recording.compiled_relay import CompiledRelay
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How long an example takes says what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ class Dumps:
         if self._pairs.occurs(text):
             for matches in _blocks(_LINE, text, apart=_COLUMN):
                 if len(matches) > 1:
-                    yield from _pairs(text, [match.span("bytes") for match in matches])
+                    yield from _pairs(text, [_bytes(match) for match in matches])
         if self._bare.occurs(text):
             for match in _BARE_LINE.finditer(text):
                 yield from _pairs(text, [match.span()])
@@ -89,13 +89,22 @@ def dump_columns(text: str) -> PiecewiseView | None:
     offsets: list[int] = []
     length = 0
     for match in _LINE.finditer(text):
-        column = _COLUMN_OF_CHARACTERS.match(text, match.end())
+        column = _COLUMN_OF_CHARACTERS.match(text, _bytes(match)[1])
         if column is not None:
             parts.append(column[1])
             starts.append(length)
             offsets.append(column.start(1))
             length += len(column[1])
     return PiecewiseView("".join(parts), starts=starts, offsets=offsets) if parts else None
+
+
+def _bytes(line: re.Match[str]) -> tuple[int, int]:
+    """Where the pairs of a line stand; as many characters as there are bytes are their column."""
+    start, end = line.span("bytes")
+    pairs, _, column = line["bytes"].rpartition("  ")
+    if column and len(pairs.replace(" ", "")) == 2 * len(column):
+        end -= len(column) + 2
+    return start, end
 
 
 def _blocks(line: re.Pattern[str], text: str, *, apart: int) -> Iterator[list[re.Match[str]]]:

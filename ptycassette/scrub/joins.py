@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
+from ptycassette.scrub.known import is_random
 from ptycassette.scrub.words import looks_torn_off, names_a_value
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "follows",
     "glued",
     "goes_on",
-    "mixes",
     "names",
     "opens_pane",
 ]
@@ -41,10 +41,11 @@ _LONG = _NEAR_MARGIN + 1
 _LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
+_LAST_WORD = re.compile(r"[!-~]{16,}\Z")
+_VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
 _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
-_MIXING = re.compile("[0-9A-Z]")  # one of these is in what is mixed
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
 # Text in the first pane: before a border with something behind it.
@@ -141,17 +142,10 @@ def _extent(text: str) -> tuple[int, int]:
 def chained(texts: Sequence[str]) -> Iterator[int]:
     """Numbers of the rows with a token that may go on in the same columns of the row below."""
     for number, (text, below) in enumerate(pairwise(texts)):
-        if not mixes(below):
-            continue
         for start, end in columns(text):
-            if goes_on(below, start, end):
+            if goes_on(text, below, start, end):
                 yield number
                 break
-
-
-def mixes(text: str) -> bool:
-    """Whether a text may hold the rest of a token: a digit or a capital."""
-    return _MIXING.search(text) is not None
 
 
 def opens_pane(rest: str) -> bool:
@@ -174,13 +168,25 @@ def columns(text: str) -> Collection[tuple[int, int]]:
     return dict.fromkeys(spans) if len(spans) > 1 else spans
 
 
-def goes_on(below: str, start: int, end: int) -> re.Match[str] | None:
-    """The word that stands below a stretch and goes on with it."""
+def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
+    """The word that stands in the row below a stretch of the row above, and goes on with it."""
     part = _FIRST_WORD.match(below, start, end)
     touched = start > 0 and _INNER.match(below, start - 1)
-    if part is None or touched or not looks_torn_off(part.group()):
+    if touched:
         return None
+    if part is None or not looks_torn_off(part.group()):
+        if names_a_value(above, end):
+            return _VALUE_BELOW.match(below, start, end)
+        word = _LAST_WORD.search(above, start, end)
+        if part is None or word is None or not is_random(word.group()):
+            return None
+        return part if _alone(below, part.end()) else None
     return part
+
+
+def _alone(text: str, end: int) -> bool:
+    """Whether no sentence goes on behind a word that ends here."""
+    return not "!" <= text[end + 1 : end + 2] <= "~" or text[end + 1] in _BORDERS
 
 
 def continues(before: Line, line: Line) -> bool:

@@ -249,7 +249,10 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     if not value.learnt:
         return found
     if any(char in squeezed for char in "._-"):
-        found = [piece for piece in found if not _WORDS.fullmatch(piece[0])]
+        # Right behind a prefix stands the token itself, whatever it reads as.
+        found = [
+            piece for piece in found if piece[1] < value.public or not _WORDS.fullmatch(piece[0])
+        ]
     # A word of the next row may have been taken for the end of a token.
     if any(char.isdigit() for char in squeezed):
         found = [piece for piece in found if not (piece[0].isalpha() and _WORD.fullmatch(piece[0]))]

@@ -13,6 +13,7 @@ token on a screen is still nobody's business.
 
 from __future__ import annotations
 
+from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
 
 __all__ = ["PROVIDER_RULES"]
@@ -47,6 +48,11 @@ def _signed(text: str) -> bool:
     """Whether the last of the parts between dots looks generated, as no name does."""
     signature = text.rpartition(".")[2]
     return _mixed_case(signature) and any(char.isdigit() for char in text)
+
+
+def _no_host(text: str) -> bool:
+    """Whether what stands where a host would reads as none: capitals and digits all over."""
+    return _mixed_case(text) and sum(map(str.isdigit, text)) > 1 and is_random(text)
 
 
 def _literal(text: str) -> str:
@@ -301,9 +307,17 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="discord-webhook",
-        pattern=r"discord(?:app)?\.com/api/webhooks/(?P<s>\d{15,22}/[A-Za-z0-9_-]{6,})",
+        pattern=r"discord(?:app)?\.com/api/webhooks/(?P<s>\d{15,22}(?:/[A-Za-z0-9_-]*)?)",
         anchors=("discord",),
         placeholder="<webhook>",
+    ),
+    Rule(  # cut off before the @ that would tell
+        name="url-token",
+        pattern=r"://(?P<s>[A-Za-z0-9_~%-]{20,256})(?:[^A-Za-z0-9_.:~%-]|\Z)",
+        anchors=("://",),
+        edge=False,
+        placeholder="<token>",
+        accept=_no_host,
     ),
 )
 

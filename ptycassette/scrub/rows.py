@@ -19,11 +19,11 @@ from ptycassette.scrub.joins import (
     continues,
     glued,
     goes_on,
-    mixes,
     names,
     opens_pane,
 )
 from ptycassette.scrub.views import View
+from ptycassette.scrub.words import names_a_value
 
 __all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows", "line_of"]
 
@@ -206,8 +206,6 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
-        if not mixes(lines[number + 1].shown):
-            continue
         for start, end in columns(line.shown):
             if start <= line.left and not opens_pane(line.text[end : line.end]):
                 continue  # joined as a line already
@@ -216,13 +214,15 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 continue  # in the middle of a column of such words
             builder = _Builder()
             builder.add(line, start, end)
-            count = 0
+            count, above = 0, line
             for below in lines[number + 1 : number + 1 + _MOST_CHAINED]:
-                part = goes_on(below.text, start, end)
+                part = goes_on(above.text, below.text, start, end)
                 if part is None:
                     break
+                if names_a_value(above.text, end) and below.text[part.start()] != " ":
+                    builder.add(above, end, end + 1)
                 builder.add(below, part.start(), part.end())
-                count += 1
+                count, above = count + 1, below
                 if part.end() < end:
                     break
             if count:

@@ -112,6 +112,15 @@ def test_a_word_is_no_piece_of_a_token_that_a_rule_found() -> None:
     assert len(known.in_squeezed(f"see{letters[:9]}")) == 1
 
 
+def test_a_token_begins_right_behind_its_prefix_though_it_reads_as_words() -> None:
+    """A growing repaint shows it before its first digit comes; words elsewhere are none of it."""
+    token = "pscale_tkn_SM-NTHWH4T-Qwert-Yuio9"
+    known = KnownValues([KnownValue(token, pieces=True, learnt=True, public=11)])
+
+    assert [hit.end for hit in known.in_squeezed("seepscale_tkn_SM-NTH")] == [20]
+    assert known.in_squeezed("see Qwert-Yuhere") == []
+
+
 def test_a_lesson_says_what_is_new() -> None:
     """The value, and those of its pieces that no other value has; words apart."""
     known = KnownValues([KnownValue(TOKEN[:12])])

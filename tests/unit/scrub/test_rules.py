@@ -179,6 +179,35 @@ def test_a_webhook_of_discord_goes_with_its_number() -> None:
     assert found(f"https://discord.com/api/webhooks/{value}") == [value]
 
 
+def test_a_webhook_of_discord_may_be_cut_off() -> None:
+    """Its number goes, though next to nothing of its token is left."""
+    assert found("https://discord.com/api/webhooks/803107901292110470/f- ") == [
+        "803107901292110470/f-"
+    ]
+
+
+@pytest.mark.parametrize("end", ["", " ", "/"])
+def test_what_no_host_is_called_is_a_token(end: str) -> None:
+    """A row may have cut off the @ behind it."""
+    token = "IztMRwBl20rAo2zy02KvVPa1" + "hMFUpqza2eb9"
+
+    assert found(f"git clone https://{token}{end}") == [token]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "my-very-long-internal-hostname-01",
+        "a1b2c3d4e5f6a7b8c9d0e1f2",
+        "IntranetServer",
+    ],
+)
+def test_a_host_without_dots_stands(host: str) -> None:
+    """Words, and digests of small letters alone."""
+    assert found(f"http://{host}/x http://{host}:80/ http://{host}.example/") == []
+
+
 @pytest.mark.parametrize(
     ("parts", "value"),
     [

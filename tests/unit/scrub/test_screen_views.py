@@ -166,6 +166,45 @@ def test_a_pane_is_read_down_from_the_words_before_a_token() -> None:
     assert any("Bearer: abcdefa2QtlNQKQj_25Z" in line for line in views(pane))
 
 
+@pytest.mark.parametrize(
+    ("token", "rest"),
+    [
+        ("aB3dE5gH7jK9mN1pQ3", "OOxsf_xV"),
+        ("aB3dE5gH7jK9mN1pQ3", "lhGZnJvWXg="),
+        ("aB3dE5gH7jK9mN1pQ3", "QBTupvt@git.io/a"),
+        ("aB3dE5gH7jK9mN1pQ3", "bcfghjk"),
+    ],
+)
+def test_what_stands_alone_below_a_token_is_its_rest(token: str, rest: str) -> None:
+    """In a column, whatever the rest of it happens to look like."""
+    pane = f"left one  {token}\r\nleft two  {rest}\r\n".encode()
+
+    assert any(token + rest in line for line in views(pane))
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("aB3dE5gH7jK9mN1pQ3", "now read"),
+        ("configuration-of-a-thing", "Makefile"),
+        ("a sentence here", "OOxsf_xV"),
+    ],
+)
+def test_a_sentence_below_a_token_is_not_its_rest(above: str, below: str) -> None:
+    """Nor is anything the rest of words."""
+    lines = views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
+
+    assert not any(above + below[:4] in line for line in lines)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_value_stands_in_the_column_below_its_name(blank: str) -> None:
+    """With the blank between them in either row."""
+    pane = f"left 1  login bob password\r\nleft 2  {blank}KInvCccWXVcFBq\r\n".encode()
+
+    assert "login bob password KInvCccWXVcFBq" in views(pane)
+
+
 def test_a_row_that_seems_to_go_on_is_also_read_alone() -> None:
     """Joined to the row before, a token would hide behind the end of a word."""
     rows = b"a line up to the margin, docs\r\nTOKEN01ABCDEF\r\n"

@@ -79,6 +79,16 @@ def test_a_hex_dump_is_one_text() -> None:
     assert columns.text == WORDS
 
 
+def test_characters_of_a_dump_that_could_be_digits_are_no_bytes() -> None:
+    """As many characters as there are bytes are the column beside them."""
+    text = "00000000: 6b65 792d 3334 3131  key-3411\n00000008: 3330 6166  30af"
+    columns = dump_columns(text)
+
+    assert columns is not None
+    assert columns.text == "key-341130af"
+    assert any(view.text == "key-341130af" for view in decoded(text))
+
+
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
