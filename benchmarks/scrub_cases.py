@@ -48,6 +48,7 @@ CASES = load_cases()
 SEQUENCES = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
 )
+MASKED = re.compile("x{8,}")
 AWAY = re.compile(r"[\s\u2500-\u257f\u2800-\u28ff|>\x00-\x1f\u2026]+")
 
 
@@ -166,6 +167,7 @@ def leak(case: Any, scrubbed: list[Any]) -> str:  # noqa: PLR0911 - one for each
     wanted = needles(case)
 
     def found(text: str) -> bool:
+        text = MASKED.sub("\0", text)  # no end of a secret, though some end so
         return any(needle in text for needle in wanted)
 
     if case.channel == "service":

@@ -41,7 +41,8 @@ _LONG = _NEAR_MARGIN + 1
 _LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
-_LAST_WORD = re.compile(r"[!-~]{16,}\Z")
+_LAST_WORD = re.compile(r"[!-~]+\Z")
+_INDENT = 4
 _VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
 _BORDER_MARGIN = 3
 _FULL = 32
@@ -169,19 +170,35 @@ def columns(text: str) -> Collection[tuple[int, int]]:
 
 
 def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
-    """The word that stands in the row below a stretch of the row above, and goes on with it."""
-    part = _FIRST_WORD.match(below, start, end)
+    """The word that stands in the row below a stretch of the row above, and goes on with it.
+
+    It may begin a little to the left, where the row above is indented.
+    """
     touched = start > 0 and _INNER.match(below, start - 1)
     if touched:
-        return None
-    if part is None or not looks_torn_off(part.group()):
-        if names_a_value(above, end):
-            return _VALUE_BELOW.match(below, start, end)
-        word = _LAST_WORD.search(above, start, end)
-        if part is None or word is None or not is_random(word.group()):
+        indented = below.rfind(" ", 0, start) + 1
+        if start - indented > _INDENT or above[indented:start].strip(" "):
             return None
-        return part if _alone(below, part.end()) else None
-    return part
+        start = indented
+    part = _FIRST_WORD.match(below, start, end)
+    if part is not None and looks_torn_off(part.group()):
+        return part
+    if names_a_value(above, end):
+        return _VALUE_BELOW.match(below, start, end)
+    if part is None or not _alone(below, part.end()):
+        return None
+    return part if _may_be_broken(above, start, end) else None
+
+
+def _may_be_broken(text: str, start: int, end: int) -> bool:
+    """Whether the last word before ``end`` is a part of a token, of a named value or of a URL."""
+    word = _LAST_WORD.search(text, start, end)
+    if word is None:
+        return False
+    if is_random(word.group()) or "://" in word.group():
+        return True
+    name = text[start : word.start()].rstrip(" ")
+    return name != "" and names_a_value(name, len(name))
 
 
 def _alone(text: str, end: int) -> bool:

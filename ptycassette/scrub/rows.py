@@ -214,15 +214,15 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 continue  # in the middle of a column of such words
             builder = _Builder()
             builder.add(line, start, end)
-            count, above = 0, line
+            count, above, left = 0, line, start
             for below in lines[number + 1 : number + 1 + _MOST_CHAINED]:
-                part = goes_on(above.text, below.text, start, end)
+                part = goes_on(above.text, below.text, left, end)
                 if part is None:
                     break
                 if names_a_value(above.text, end) and below.text[part.start()] != " ":
                     builder.add(above, end, end + 1)
                 builder.add(below, part.start(), part.end())
-                count, above = count + 1, below
+                count, above, left = count + 1, below, part.start()
                 if part.end() < end:
                     break
             if count:

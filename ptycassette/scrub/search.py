@@ -27,7 +27,7 @@ _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 _MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
-_LAST_WORD = re.compile("[A-Z]?[a-z]+\\Z")
+_LAST_WORD = re.compile("[A-Za-z][a-z]{4,}\\Z")  # shorter ones are no piece of any value
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 

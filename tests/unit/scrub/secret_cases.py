@@ -731,6 +731,10 @@ OUTPUT_FORMS: dict[str, Form] = {
     if name.startswith("_f_")
 }
 
+# These cut off what does not fit in a row; they get a row in which all of it does.
+_IN_ONE_ROW = {"insert-chars", "insert-mode", "delete-chars", "erased-line", "forward"}
+_ROOM = 8
+
 INPUT_FORMS = (
     "typed",
     "typed-rubout",
@@ -753,6 +757,8 @@ def make_case(kind: str, form: str, seed: int, *, lines: int = 6) -> Case:
     rng = random.Random(f"{kind}/{form}/{seed}")
     secret = make_secret(kind, rng)
     rows, cols = rng.choice(((24, 80), (24, 80), (30, 100), (24, 60), (50, 132)))
+    if form in _IN_ONE_ROW:
+        cols = max(cols, len(secret.text) + _ROOM)
     base = Case(kind=kind, form=form, secret=secret, chunks=(), rows=rows, cols=cols)
     if form in INPUT_FORMS:
         return _input_case(base, rng)

@@ -173,6 +173,9 @@ def test_a_pane_is_read_down_from_the_words_before_a_token() -> None:
         ("aB3dE5gH7jK9mN1pQ3", "lhGZnJvWXg="),
         ("aB3dE5gH7jK9mN1pQ3", "QBTupvt@git.io/a"),
         ("aB3dE5gH7jK9mN1pQ3", "bcfghjk"),
+        ("BhMgnZHGourNIX", "EBiac/Tk3U/el"),
+        ("secret_key = Bhmgn", "bhmgx"),
+        ("https://ab.example", "/hooks/6370885"),
     ],
 )
 def test_what_stands_alone_below_a_token_is_its_rest(token: str, rest: str) -> None:
@@ -195,6 +198,15 @@ def test_a_sentence_below_a_token_is_not_its_rest(above: str, below: str) -> Non
     lines = views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
 
     assert not any(above + below[:4] in line for line in lines)
+
+
+def test_the_first_row_of_a_column_may_be_indented() -> None:
+    """As of what is broken at a width and not by its structure."""
+    lines = views(
+        b"left one      aB3dE5gH7jK9mN\r\nleft two  1pQ3rS5tU7vW9xY1zA\r\nleft      3bC5\r\n"
+    )
+
+    assert any("aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5" in line for line in lines)
 
 
 @pytest.mark.parametrize("blank", ["", " "])

@@ -325,6 +325,15 @@ def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta
     assert said == Output(1, after)
 
 
+def test_a_value_that_ends_like_a_short_word_is_learnt_whole(meta: SessionMeta) -> None:
+    """Its beginning was shown before the rest of it was."""
+    value = "WMWxAaGD" + "PZZxQX" + "Ub"
+    shown = "".join(f"curl -u bob:{value[:at]} \r\n" for at in (14, 15, 16))
+    _, later = scrub(meta, [Output(0, shown.encode()), Output(1, f"{value[-8:]} .".encode())])
+
+    assert later == Output(1, b"xxxxxxxx .")
+
+
 def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     meta: SessionMeta, key: str
 ) -> None:
