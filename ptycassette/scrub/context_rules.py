@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.spelling import spelt_by_chance
 
 __all__ = ["CONTEXT_RULES", "looks_like_a_value"]
 
@@ -23,10 +24,9 @@ _WORDS = re.compile(
     r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
-_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*_*[\]):;,}]*\Z")
+_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}]*\Z")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
-_CAMEL_CASE = re.compile(r"(?:[A-Z]{2,5}|[a-z]*)(?:[A-Z][a-z]{2,})+[\]):;,}]*\Z")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
 _SHORTEST_RANDOM = 8
 _GENERATED = 16
@@ -43,7 +43,10 @@ _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secr
 
 
 def looks_like_a_value(text: str) -> bool:
-    """Whether what follows ``password=`` is a value rather than code, a type or a placeholder."""
+    """Whether what follows ``password=`` is a value rather than code, a type or a placeholder.
+
+    Of letters alone, and what joins words, only what is spelt as no name is.
+    """
     if len(text) < 6 or _WORDS.match(text.rstrip(_AFTER)) or not set(text) - set("x*.0-_ "):
         return False
     if text.endswith("EXAMPLE") or "EXAMPLEKEY" in text or _CUT_SHORT.match(text) or _place(text):
@@ -52,15 +55,9 @@ def looks_like_a_value(text: str) -> bool:
         return False
     if _COLOUR.match(text) or _NUMBER.match(text):
         return False
-    has_digit = any(char.isdigit() for char in text)
-    mixed = text != text.lower() and text != text.upper() and not text.istitle()
-    if has_digit:
+    if any(char.isdigit() for char in text):
         return any(char.isalpha() for char in text) or len(text) >= 8
-    return not _IDENTIFIER.match(text) or (
-        mixed
-        and not _CAMEL_CASE.match(text)
-        and (_turns(text) or (len(text) >= _GENERATED and "." not in text))
-    )
+    return not _IDENTIFIER.match(text) or spelt_by_chance(text)
 
 
 def looks_generated(text: str) -> bool:

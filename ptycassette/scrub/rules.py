@@ -9,7 +9,7 @@ find. A rule without anchors is searched everywhere (RE2 when installed).
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -19,7 +19,7 @@ import msgspec
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.patterns import Pattern
 
-__all__ = ["Found", "Rule", "RuleSet"]
+__all__ = ["Declined", "Found", "Rule", "RuleSet"]
 
 Kind = Literal["secret", "identity", "volatile"]
 
@@ -27,6 +27,7 @@ Kind = Literal["secret", "identity", "volatile"]
 _LONG_PREFIX = 4
 _MOST_JUDGED = 8192
 _LONGEST_JUDGED = 520
+_MOST_DECLINED = 1 << 14
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +70,45 @@ class Found(msgspec.Struct, frozen=True):
     rule: Rule
 
 
+class Declined:
+    """What rules matched and was judged to be no value, whole.
+
+    A row that cuts it, and a look at the screen before it is written to its end, show its
+    beginning alone, which may look otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[tuple[str, str]] = set()
+        self._order: list[tuple[str, str]] = []
+
+    def add(self, rule: Rule, text: str) -> None:
+        """Remember a text; some thousands of them."""
+        if len(self._texts) < _MOST_DECLINED:
+            self._texts.add((rule.name, text))
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._texts.clear()
+        self._order = []
+
+    def begins(self, rule: str, text: str) -> bool:
+        """Whether ``text`` is the beginning of more that was declined for the rule of this name."""
+        if len(self._order) != len(self._texts):
+            self._order = sorted(self._texts)
+        at = bisect_right(self._order, (rule, text))
+        return at < len(self._order) and (
+            self._order[at][0] == rule and self._order[at][1].startswith(text)
+        )
+
+
 class _Anchored:
     """A rule that is tried around its anchors."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, declined: Declined) -> None:
         self.rule = rule
         self._pattern = re.compile(rule.pattern, re.ASCII)
         self._group = "s" if "s" in self._pattern.groupindex else 0
-        self._taken = _Taken(rule)
+        self._taken = _Taken(rule, declined)
 
     def at(self, text: str, at: int, *, loose: bool = False) -> Found | None:
         """The match that begins with the anchor at ``at``."""
@@ -114,11 +146,11 @@ class _Anchored:
 class _Everywhere:
     """A rule without anchors."""
 
-    def __init__(self, rule: Rule, *, fast: bool | None) -> None:
+    def __init__(self, rule: Rule, declined: Declined, *, fast: bool | None) -> None:
         self.rule = rule
         self._pattern = Pattern(rule.pattern, fast=fast)
         self._group = "s" if "s" in self._pattern.groups else None
-        self._taken = _Taken(rule)
+        self._taken = _Taken(rule, declined)
 
     def find(self, text: str) -> list[Found]:
         """All matches."""
@@ -134,8 +166,9 @@ class _Everywhere:
 class _Taken:
     """What a match of a rule takes. Most values come many times and are judged once."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, declined: Declined) -> None:
         self._rule = rule
+        self._declined = declined
         self._accept = rule.accept
         self._until = re.compile(f"\x1b|{rule.until}" if rule.until else "\x1b").search
         self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
@@ -144,7 +177,11 @@ class _Taken:
         """No value goes on behind ESC: there a key or a sequence begins."""
         short = end - start <= _LONGEST_JUDGED
         length = (self._judged if short else self._judge)(text[start:end])
-        return Found(start, start + length, self._rule) if length else None
+        if length:
+            return Found(start, start + length, self._rule)
+        if short:
+            self._declined.add(self._rule, text[start:end])
+        return None
 
     def _judge(self, value: str) -> int:
         """How many characters of ``value`` are taken."""
@@ -166,17 +203,21 @@ class RuleSet:
     Args:
         rules: names are distinct.
         fast: as for ``literal_finder``.
+
+    Attributes:
+        declined: what matched and was let stand.
     """
 
     def __init__(self, rules: Iterable[Rule], *, fast: bool | None = None) -> None:
         self.rules = tuple(rules)
+        self.declined = Declined()
         by_anchor: dict[str, list[_Anchored]] = {}
         self._everywhere = []
         for rule in self.rules:
             if not rule.anchors:
-                self._everywhere.append(_Everywhere(rule, fast=fast))
+                self._everywhere.append(_Everywhere(rule, self.declined, fast=fast))
                 continue
-            anchored = _Anchored(rule)
+            anchored = _Anchored(rule, self.declined)
             for anchor in rule.anchors:
                 by_anchor.setdefault(anchor, []).append(anchored)
         self._by_anchor = tuple(by_anchor.values())

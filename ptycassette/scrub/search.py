@@ -15,6 +15,7 @@ from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.mask import BASE64, ESCAPED, TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.spelling import spelt_by_chance
 from ptycassette.scrub.views import squeezed_stretches
 
 __all__ = ["Match", "Searcher", "shaped"]
@@ -36,12 +37,16 @@ _FormAt = Callable[[int], str]
 
 
 class Match(msgspec.Struct, frozen=True):
-    """Stretches of a text to be masked in ``form``, because of ``rule``."""
+    """Stretches of a text to be masked in ``form``, because of ``rule``.
+
+    ``value`` is what a rule took, decoded; "" of what was known.
+    """
 
     stretches: tuple[tuple[int, int], ...]
     form: str
     rule: str
     placeholder: str
+    value: str = ""
 
 
 class Searcher:
@@ -115,11 +120,12 @@ class Searcher:
     ) -> Iterator[Match]:
         if by_rules:
             for found in self.rules.find(text, loose=depth > 0):
-                if self._takes(found.rule, text[found.start : found.end]):
+                value = text[found.start : found.end]
+                if self._takes(found.rule, value):
                     form = form_at(found.start)
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
                     stretches = to_source(found.start, found.end)
-                    yield Match(stretches, shape, found.rule.name, found.rule.placeholder)
+                    yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
         if depth == 0 and self.searched is not None:
             self._know()
         for hit in self.known.in_plain(text):
@@ -160,6 +166,8 @@ class Searcher:
             if len(self._judged) >= _MOST_JUDGED:
                 self._judged.clear()
             self._judged[rule.pattern, value] = judged
+        if not judged:
+            self.rules.declined.add(rule, value)
         return judged
 
     def _counts(self, rule: Rule, value: str) -> bool:
@@ -191,8 +199,9 @@ class Searcher:
         for line in lines:
             if self._begins_learnt(line):
                 continue
-            if line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY:
-                continue  # a word, which texts use without meaning this one
+            word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
+            if word and not spelt_by_chance(line):
+                continue  # texts use it without meaning this one
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:
                 value_of_line = KnownValue(
                     plain(line),

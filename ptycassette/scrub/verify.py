@@ -57,6 +57,7 @@ _AROUND = 3
 _BY_CHANCE = 12
 _MOST_REMEMBERED = 1 << 20
 _MOST_GROUPS = 512
+_MOST_CUT = 1 << 14
 
 
 class Texts(Noted, frozen=True):
@@ -109,9 +110,11 @@ class Verification:
         self._searcher = searcher
         self._emulator = emulator
         self._found: dict[tuple[str, str], tuple[int, int]] = {}
+        self._cut: dict[tuple[str, str, str], tuple[int, int]] = {}
 
     def run(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """The findings; empty when nothing is left."""
+        self._searcher.rules.declined.clear()
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
         lines, told, deltas = LinesTold(), KeysTold(), Deltas()
@@ -149,7 +152,7 @@ class Verification:
     def look(self, text: str, channel: str, *, t_us: int = 0) -> None:
         """Search one text of a channel."""
         for match in self._searcher.search(canonical(text)):
-            self._note(channel, match.rule, t_us)
+            self._keep(channel, match, t_us)
 
     def _batch(
         self, channel: str, batch: _Batch, *, last: bool = False, full: bool = False
@@ -164,7 +167,7 @@ class Verification:
                 if _by_chance(match):
                     continue
                 position = match.stretches[0][0] if match.stretches else 0
-                self._note(channel, match.rule, batch.time_at(origin(position)))
+                self._keep(channel, match, batch.time_at(origin(position)))
         if not last:
             batch.keep(_TAIL)
 
@@ -174,7 +177,7 @@ class Verification:
             for match in self._searcher.search(text):
                 if not _by_chance(match):
                     position = match.stretches[0][0] if match.stretches else 0
-                    self._note(channel, match.rule, time_at(position))
+                    self._keep(channel, match, time_at(position))
 
     def _strings(self, channel: str, value: Any, t_us: int) -> None:
         for _, text in strings_of(value):
@@ -186,13 +189,30 @@ class Verification:
             for match in self._searcher.search(message.text()):
                 start, end = match.stretches[0][0], match.stretches[-1][1]
                 if message.several(start, end) and not _by_chance(match):
-                    self._note("service-events", match.rule, message.t_us(start))
+                    self._keep("service-events", match, message.t_us(start))
 
-    def _note(self, channel: str, rule: str, t_us: int) -> None:
+    def _note(self, channel: str, rule: str, t_us: int, times: int = 1) -> None:
         first, number = self._found.get((channel, rule), (t_us, 0))
-        self._found[channel, rule] = (min(first, t_us), number + 1)
+        self._found[channel, rule] = (min(first, t_us), number + times)
+
+    def _keep(self, channel: str, match: Match, t_us: int) -> None:
+        """What may be the beginning of more is kept until all was searched."""
+        what = channel, match.rule, match.value
+        if not match.value or (what not in self._cut and len(self._cut) >= _MOST_CUT):
+            self._note(channel, match.rule, t_us)
+            return
+        first, number = self._cut.get(what, (t_us, 0))
+        self._cut[what] = min(first, t_us), number + 1
+
+    def _decide(self) -> None:
+        """Note of what was kept all but the beginnings of what was let stand as a whole."""
+        for (channel, rule, value), (t_us, number) in self._cut.items():
+            if not self._searcher.rules.declined.begins(rule, value):
+                self._note(channel, rule, t_us, number)
+        self._cut.clear()
 
     def _lines(self) -> Iterator[str]:
+        self._decide()
         for (channel, rule), (t_us, number) in sorted(self._found.items()):
             times = "once" if number == 1 else f"{number} times"
             yield f"{channel}: {t_us // 1000} ms: rule {rule} matches ({times})"

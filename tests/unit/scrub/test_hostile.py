@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import string
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -148,3 +150,24 @@ def test_rules_of_one_name_are_judged_apart() -> None:
     found = [len(list(searcher.search(text))) for text in ("k=xxx12345678", "xxx12345678")]
 
     assert found == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda value: f'"token":"{value}",'.encode(),
+        lambda value: f"token={value} ".encode().hex().encode(),
+        lambda value: f"token%3D%{ord(value[0]):02x}{value[1:]}\r\n".encode(),
+    ],
+)
+def test_letters_alone_pass_where_rows_cut_them(
+    meta: SessionMeta, line: Callable[[str], bytes]
+) -> None:
+    """What the scrubber takes for a name, verification does too; and nothing is masked twice."""
+    chance = random.Random(5)
+    values = ("".join(chance.choices(string.ascii_letters, k=12)) for _ in range(500))
+    events = [Output(0, b"".join(map(line, values)))]
+    after = list(default_scrubber().events(meta, lambda: iter(events)))
+
+    assert default_scrubber().verify(meta, lambda: iter(after)) == ()
+    assert list(default_scrubber().events(meta, lambda: iter(after))) == after

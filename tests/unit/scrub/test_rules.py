@@ -94,11 +94,21 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "github.com/token/password v1.6.0 h1: password v16.12.3-beta",
         "cache key: key-f57a191c71e3336de56a6e451ab09481bcf2bbfc",
         r"password \ud83c\udf89 ok1",
+        "auth: getHTTPResponseCode, token: accessTokenFor",
+        "token=workspace.get(name) token=access- password: workspace.",
+        "secret=_TokenType() api_key=x-amazon-apigateway-authorizer",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:
     """What only talks about secrets is no secret."""
     assert found(text) == []
+
+
+@pytest.mark.parametrize("value", ["kqzxwvbnm", "hGfKqWzX", "QvZrTkPwjX", "zkvqhjwnbxtr"])
+@pytest.mark.parametrize("name", ["token=%s", "password: %s", '"secret": "%s"', "--api-key %s"])
+def test_letters_that_no_name_has_are_a_value(name: str, value: str) -> None:
+    """Without a digit, of one case or both."""
+    assert value in found(name % value)
 
 
 @pytest.mark.parametrize(

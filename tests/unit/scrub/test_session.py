@@ -313,6 +313,16 @@ def test_neither_words_nor_pieces_of_addresses_are_learnt(meta: SessionMeta) -> 
     assert second == Output(1, rest)
 
 
+def test_letters_that_no_name_has_are_learnt(meta: SessionMeta) -> None:
+    """They go where nothing names them; what stands there as a name stays."""
+    letters = b"kqzxwvbnmt"
+    page = b"token=%s auth=sessiontoken\r\nnow %s and sessiontoken" % (letters, letters)
+    (after,) = scrub(meta, [Output(0, page)])
+
+    assert isinstance(after, Output)
+    assert after.data == page.replace(letters, b"x" * len(letters))
+
+
 def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta, key: str) -> None:
     """The end of the row and the next one look like one token; that costs this word alone."""
     token = key[:60]

@@ -97,6 +97,66 @@ def test_a_key_file_that_comes_byte_by_byte_passes(meta: SessionMeta, rows: int)
     assert scrubber.verify(meta, lambda: iter(after)) == ()
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "workspace.get(name)", "self.s3tables_backend.list_tables()", "access-token", "expired.",
+        "Ed25519PrivateKey.generate()", "refreshTokenIfExpired", "_TokenType()",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("at", range(6, 11))
+def test_code_stands_where_a_row_or_a_look_cuts_it(code: str, at: int) -> None:
+    """What is no value as a whole is none where only its beginning is to be seen."""
+    meta = SessionMeta(
+        id="x", argv=("x",), size=Size(24, 40), recorded_at="", harness=Harness(name="x")
+    )
+    rows = b" " * (40 - at) + f"token={code} and more".encode()
+    looks = f"token={code}\r\n".encode()
+    events = [Output(0, rows + b"\r\n"), Output(1, looks[: 6 + at]), Output(2, looks[6 + at :])]
+    after = list(default_scrubber().events(meta, lambda: iter(events)))
+
+    assert after == events
+    assert default_scrubber().verify(meta, lambda: iter(after)) == ()
+
+
+def test_what_was_kept_on_purpose_stands_where_a_row_cuts_it() -> None:
+    """An address that stays goes on in the next row."""
+    meta = SessionMeta(
+        id="x", argv=("x",), size=Size(24, 40), recorded_at="", harness=Harness(name="x")
+    )
+    address = "bob.smith@desk.corp.community"
+    events = [Output(0, b" " * 20 + f"{address} and more\r\n".encode())]
+    scrubber = default_scrubber(preserved=[address])
+    after = list(scrubber.events(meta, lambda: iter(events)))
+
+    assert after == events
+    assert default_scrubber(preserved=[address]).verify(meta, lambda: iter(after)) == ()
+
+
+def test_the_beginning_of_what_stands_elsewhere_is_a_value_in_another_session(
+    meta: SessionMeta,
+) -> None:
+    """What one look let stand does not count for the next one."""
+    scrubber = default_scrubber()
+
+    def left(text: bytes) -> bool:
+        return bool(scrubber.verify(meta, lambda: iter([Output(0, text)])))
+
+    assert not left(b"token=md5_hash(key)\r\n")
+    assert left(b"token=md5_hash\r\n")
+
+
+def test_findings_are_counted_when_they_are_too_many_to_be_kept(
+    meta: SessionMeta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost."""
+    monkeypatch.setattr("ptycassette.scrub.verify._MOST_CUT", 3)
+    texts = [Noted(0, {"text": f"token=aB3x9Q{number}"}) for number in range(10)]
+    (finding,) = default_scrubber().verify(meta, lambda: iter(texts))
+
+    assert finding.endswith("(10 times)")
+
+
 def test_a_finding_says_channel_time_and_rule(meta: SessionMeta, key: str) -> None:
     """And how often."""
     findings = default_scrubber().verify(
