@@ -109,8 +109,10 @@ class OutputCells:
             yield from self._take()
 
     def rest(self) -> Iterator[ScreenView]:
-        """What is on the screens at the end."""
+        """What is on the screens at the end: all of it, together."""
         self._flush()
+        self._read()
+        self._trace.unread()
         self._read()
         terminal = self._trace.terminal
         if terminal.buf is not terminal.main:

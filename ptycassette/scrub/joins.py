@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from ptycassette.scrub.known import is_random
-from ptycassette.scrub.words import looks_torn_off, names_a_value
+from ptycassette.scrub.words import looks_torn_off, named_when_joined, names_a_value
 
 __all__ = [
     "Line",
@@ -42,8 +42,14 @@ _LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
 _LAST_WORD = re.compile(r"[!-~]+\Z")
+_LONGEST = 256
 _INDENT = 4
 _VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
+_WITH_VALUE = re.compile(r"[!-~]+ [!-~]{6,}")
+_PLAIN_WORD = re.compile(r"[(\[\"']?(?:[A-Za-z][a-z]*|[A-Z]+|\d+)[.,:;!?)\]\"']*")
+_OF_URL = re.compile(r"[@\d]")
+_ADDRESS_BEGUN = re.compile(r"[\"'<(]?[\w.+-]+@[\w-]*")
+_REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
 _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
@@ -115,21 +121,20 @@ def follows(before: str, text: str, cols: int) -> bool:
     before = before.rstrip()
     if not before or not text:
         return False
-    left, end = _extent(before) if before[-1] in _BORDERS else (-1, len(before))
+    bordered = before[-1] in _BORDERS
+    left, end = 0, len(before)
+    if bordered or not "!" <= before[0] <= "~" or before[0] in _BORDERS:
+        left, end = _extent(before)
     if end <= left:
         return False
-    near = end >= cols - _NEAR_MARGIN or (left >= 0 and end >= len(before) - _BORDER_MARGIN)
-    short = " " in before[max(0, end - _NEAR_MARGIN - 1) : end] or end <= _NEAR_MARGIN
-    labelled = not near and names_a_value(before, end)
-    if not near and short and not labelled:
-        return False
+    near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
     start, stop = 0, len(text)
     if not "!" <= text[0] <= "~" or text[0] in _BORDERS or text[-1] in _BORDERS:
         start, stop = _extent(text)
     word = _FIRST_WORD.match(text, start, stop)
     if word is None:
         return False
-    return near or ((end >= stop or labelled) and looks_torn_off(word.group()))
+    return near or _broken(before, left, end, word.group(), wider=stop > end)
 
 
 @lru_cache(maxsize=512)
@@ -170,34 +175,38 @@ def columns(text: str) -> Collection[tuple[int, int]]:
 
 
 def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
-    """The word that stands in the row below a stretch of the row above, and goes on with it.
-
-    It may begin a little to the left, where the row above is indented.
-    """
-    touched = start > 0 and _INNER.match(below, start - 1)
-    if touched:
-        indented = below.rfind(" ", 0, start) + 1
-        if start - indented > _INDENT or above[indented:start].strip(" "):
-            return None
-        start = indented
-    part = _FIRST_WORD.match(below, start, end)
+    """The word that stands in the row below a stretch of the row above, and goes on with it."""
+    start = _beginning(above, below, start)
+    part = None if start < 0 else _FIRST_WORD.match(below, start, end)
     if part is not None and looks_torn_off(part.group()):
         return part
-    if names_a_value(above, end):
+    if start >= 0 and names_a_value(above, end):
         return _VALUE_BELOW.match(below, start, end)
-    if part is None or not _alone(below, part.end()):
+    last = _LAST_WORD.search(above, start, end)
+    if part is None or last is None:
         return None
-    return part if _may_be_broken(above, start, end) else None
+    if named_when_joined(last.group(), part.group()):
+        return _WITH_VALUE.match(below, start, end) or part
+    begun = _alone(below, part.end()) and _begun(above, start, last)
+    return part if begun or _address(last.group(), part.group()) else None
 
 
-def _may_be_broken(text: str, start: int, end: int) -> bool:
-    """Whether the last word before ``end`` is a part of a token, of a named value or of a URL."""
-    word = _LAST_WORD.search(text, start, end)
-    if word is None:
-        return False
-    if is_random(word.group()) or "://" in word.group():
+def _beginning(above: str, below: str, start: int) -> int:
+    """Where the row below goes on with a column that begins at ``start``; -1 for nowhere.
+
+    Further left where the row above is indented.
+    """
+    if start == 0 or not _INNER.match(below, start - 1):
+        return start
+    begins = below.rfind(" ", 0, start) + 1
+    return begins if start - begins <= _INDENT and not above[begins:start].strip(" ") else -1
+
+
+def _begun(text: str, start: int, last: re.Match[str]) -> bool:
+    """Whether the last word of a stretch is a part of a token, of a named value or of a URL."""
+    if is_random(last.group()) or "://" in last.group():
         return True
-    name = text[start : word.start()].rstrip(" ")
+    name = text[start : last.start()].rstrip(" ")
     return name != "" and names_a_value(name, len(name))
 
 
@@ -215,10 +224,49 @@ def continues(before: Line, line: Line) -> bool:
         return False
     if _full(before):
         return True
-    if end < line.end or not _LONG_WORD.match(before.text, max(before.left, end - _LONG), end):
-        return names(before, line)
     first = _FIRST_WORD.match(line.text, left, line.end)
-    return first is not None and looks_torn_off(first.group())
+    return first is not None and _broken(
+        before.text, before.left, end, first.group(), wider=line.end > end
+    )
+
+
+def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
+    """Whether ``word``, which begins a row, is the rest of what ends the row above.
+
+    That one has room left. ``wider`` says whether the row of the word reaches further.
+    """
+    shown = _FIRST_WORD.match(above[max(left, end - _LONGEST) : end][::-1])
+    last = shown.group()[::-1] if shown is not None else ""
+    begins = end - len(last)
+    if named_when_joined(last, word):
+        return True
+    torn = looks_torn_off(word)
+    if len(word) >= _SHORTEST_VALUE and torn:
+        if names_a_value(above, end):
+            return True
+        if (
+            begins > left + 1
+            and "!" <= above[begins - 2] <= "~"
+            and names_a_value(above, begins - 1)
+        ):
+            return True
+    return end - begins >= _LONG and not wider and (torn or _fits(above[left:end], last, word))
+
+
+def _fits(shown: str, last: str, word: str) -> bool:
+    """Whether a row that ends with ``last`` may be broken there, and ``word`` is no word."""
+    if _address(last, word):
+        return True
+    if '"' in word[1:] and shown.count('"') % 2 == 1:
+        return True
+    if "://" in word or _PLAIN_WORD.fullmatch(word):
+        return False
+    return is_random(last) or ("://" in last and _OF_URL.search(word) is not None)
+
+
+def _address(last: str, word: str) -> bool:
+    """Whether two words are the halves of a mail address."""
+    return _ADDRESS_BEGUN.fullmatch(last) is not None and _REST_OF_ADDRESS.match(word) is not None
 
 
 def _full(line: Line) -> bool:

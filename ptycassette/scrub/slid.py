@@ -19,6 +19,7 @@ _LONGEST = 400
 _INSIDE = slice(4, 10)
 _OVERLAP = 8
 _WIDEST_EDGE = 6
+_SPINNER = 2
 
 
 def slid(text: str) -> Iterator[Decoded]:
@@ -60,7 +61,8 @@ def _moved(before: str, line: str) -> tuple[int, int, int] | None:
     for right in range(_WIDEST_EDGE + 1):
         end = len(line) - right
         for left in range(_WIDEST_EDGE + 1):
-            if before[:left] != line[:left] or before[end:] != line[end:]:
+            same = before[:left] == line[:left] or (left == _SPINNER and line[left - 1] == " ")
+            if not same or before[end:] != line[end:]:
                 continue
             at = before.find(line[left : left + _OVERLAP], left + 1, end)
             if at >= 0 and before[at:end] == line[left : end - (at - left)]:

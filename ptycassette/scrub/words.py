@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["looks_torn_off", "names_a_value"]
+__all__ = ["looks_torn_off", "named_when_joined", "names_a_value"]
 
 _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
@@ -13,6 +13,10 @@ _KEY = re.compile(
 )
 _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
 _LONGEST_NAME = 8
+_BROKEN = ("password", "passphrase", "passwd", "bearer", "token", "secret", "apikey", "key")
+_BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
+_LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
+_FIRST_LETTERS = re.compile("[A-Za-z]+")
 
 
 def looks_torn_off(word: str) -> bool:
@@ -38,3 +42,17 @@ def names_a_value(text: str, end: int) -> bool:
     return text.startswith("--", start) or (
         end - start <= _LONGEST_NAME and text[start:end].lower() in _NAMES
     )
+
+
+def named_when_joined(last: str, word: str) -> bool:
+    """Whether a word at the end of a row and one that begins the next name a value together.
+
+    As ``passw`` and ``ord``, ``DB_PASSW`` and ``ORD=``; not when one of them does by itself.
+    """
+    begun = _LAST_LETTERS.search(last)
+    if begun is None or begun.group().lower() not in _BEGINNINGS:
+        return False
+    rest = _FIRST_LETTERS.match(word)
+    if rest is None:
+        return False
+    return (begun.group() + rest.group()).lower() in _BROKEN

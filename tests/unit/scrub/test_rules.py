@@ -274,6 +274,32 @@ def test_a_private_key_is_found_though_its_first_line_is_broken(
     assert any(body in one for one in found(f"{' '.join(parts)}\n{body}\n{end}"))
 
 
+def test_the_end_of_a_private_key_is_enough() -> None:
+    """As ``tail`` shows it; a certificate is none."""
+    body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" for _ in range(3)) + "\ngu==\n"
+    text = f"total 48\n{body}-----END {{}} KEY-----\n"
+
+    assert found(text.format("RSA PRIVATE")) == [body]
+    assert found(text.format("PUBLIC")) == []
+
+
+# Of these the last part, or each of few, is what tells them.
+_TOLD_BY_THEIR_END = {"openai-legacy", "mailchimp", "postman", "sendgrid", "airtable", "discord"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_token_is_found_though_its_end_is_cut_off(cases: ModuleType, seed: int) -> None:
+    """Where a row or a column ends; what goes on elsewhere is too short to be found."""
+    missed = []
+    for kind in cases.SHAPED:
+        value = cases.make_secret(kind, random.Random(f"{kind}{seed}")).value
+        kept = value[: len(value) - min(5, len(value) // 7)]
+        if not any(kept in text for text in found(f"see {kept} there")):
+            missed.append(kind)
+
+    assert set(missed) <= _TOLD_BY_THEIR_END
+
+
 @pytest.mark.parametrize(
     ("before", "parts"),
     [

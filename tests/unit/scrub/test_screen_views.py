@@ -200,6 +200,26 @@ def test_a_sentence_below_a_token_is_not_its_rest(above: str, below: str) -> Non
     assert not any(above + below[:4] in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "line"),
+    [
+        ("of bobby, the p", "assword aQt4lN", "of bobby, the password aQt4lN"),
+        ("as bob.b@butcl", "hxrl.io (Pro)", "as bob.b@butclhxrl.io"),
+    ],
+)
+def test_a_column_may_break_names_and_addresses(above: str, below: str, line: str) -> None:
+    """Neither half of them looks like a piece of a token."""
+    assert line in views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
+
+
+def test_at_the_end_the_screen_is_read_as_a_whole() -> None:
+    """What is told by several rows may have been painted row by row."""
+    rows = ["one", "two", "three", "four"]
+    data = "".join(f"\x1b[2;1H\x1b[L{text}" for text in reversed(rows))
+
+    assert "one two three four" in " ".join(views(data.encode()))
+
+
 def test_the_first_row_of_a_column_may_be_indented() -> None:
     """As of what is broken at a width and not by its structure."""
     lines = views(
@@ -247,6 +267,21 @@ def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
         ("short 1               ", "a1b2c3", False),
         ("abcdefghij01          ", "https://x.y/1", False),
         ("abcdefghij01          ", "XyzKLm", True),
+        ("log in with the passw", "ord is a2b4c6", True),
+        ("export DB_PASSW", "ORD=a2b4c6", True),
+        ("it will pass", "overs", False),
+        ("bob password di", "qe6g0U57CY7YXbvjCpRZ", True),
+        ("bob password di", "and then", False),
+        ("https://me:mV3Qke957bdWgg", "A@git.example/x", True),
+        ("https://hooks.example/service", "s/T5D9ECL/BIR3J4", True),
+        ("http://h.example/?token=a1b2c3", "http://h.example/?token=d4", False),
+        ("https://docs.example/guide", "src/main.py", False),
+        ("logged in as bob.b@example", ".io (Pro)", True),
+        ("logged in as bob.b@example.io", "and then", False),
+        ('"accountUuid": "c4c9a917-33e2-4794-d987d4e4bc', '57"', True),
+        ('"accountUuid": "c4c9a917-33e2-4794-d987d4e4bc"', '57"', False),
+        ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "ogS here", True),
+        ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "Then here", False),
     ],
 )
 def test_rows_are_joined_where_a_token_seems_broken(above: str, below: str, joined: bool) -> None:

@@ -344,6 +344,16 @@ def test_a_value_that_ends_like_a_short_word_is_learnt_whole(meta: SessionMeta) 
     assert later == Output(1, b"xxxxxxxx .")
 
 
+def test_a_webhook_that_grows_goes_from_its_first_characters_on(meta: SessionMeta) -> None:
+    """What stands before it is no part of what is learnt."""
+    value = "T5D9ECLB0NJ/BIR3J423JKO/rwh9xGlUSa97" + "WT815hk3aMvR"
+    shown = [f"\r\x1b[Khttps://hooks.slack.com/services/{value[:at]}" for at in (10, 30, 48)]
+    first, *_ = scrub(meta, [Output(at, text.encode()) for at, text in enumerate(shown)])
+
+    assert isinstance(first, Output)
+    assert b"5D9ECLB0" not in first.data
+
+
 def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     meta: SessionMeta, key: str
 ) -> None:

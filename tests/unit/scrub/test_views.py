@@ -454,6 +454,14 @@ def test_what_moves_through_a_field_is_one_text(left: str, right: str, step: int
     assert place == len(f"first\n{text}") - len(right) - 1
 
 
+def test_a_spinner_beside_a_field_may_turn() -> None:
+    """It stands before the field and looks otherwise in each picture."""
+    text = "| a field of twenty char\n/ field of twenty charac\n- eld of twenty characte"
+    (view,) = slid(text)
+
+    assert view.text == "a field of twenty characte"
+
+
 LONG = "".join(map(str, range(200)))
 
 
