@@ -2,8 +2,8 @@
 
 A value of high entropy (a key, a token) is found by every window of a few
 characters, so that a truncated form, a growing repaint or a value torn over
-rows goes too. Other values (a pass phrase, a user name) are found whole: their
-pieces are ordinary words, which must stay.
+rows goes too. Other values (a pass phrase) are found by three fifths of them, or
+whole: shorter pieces are ordinary words, which must stay.
 
 Windows that hold only what is public about a value (``sk-ant-api03-``, the
 header of a JWT) are no hits by themselves.
@@ -28,6 +28,8 @@ _LONG = 16
 _FEW_VOWELS = 0.3
 _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
+_SHORTEST_PART = 7
+_MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
 SHORTEST = 3
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._-](?:[A-Z]?[a-z]*|[A-Z]+))+")
@@ -182,7 +184,7 @@ class KnownValues:
                     self._word_finder.add((text,))
                 continue
             else:
-                new = [(squeezed, 0)]
+                new = _long_parts(value, squeezed)
             for window, at in new:
                 owner = self._windows.get(window)
                 if owner is None:
@@ -248,6 +250,7 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
     if not value.learnt:
         return found
+    found = [piece for piece in found if len(set(piece[0])) > _MONOTONOUS]
     if any(char in squeezed for char in "._-"):
         # Right behind a prefix stands the token itself, whatever it reads as.
         found = [
@@ -257,6 +260,14 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     if any(char.isdigit() for char in squeezed):
         found = [piece for piece in found if not (piece[0].isalpha() and _WORD.fullmatch(piece[0]))]
     return found
+
+
+def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
+    """A value of words, by which shorter parts would hit ordinary text; whole when learnt."""
+    size = -(-len(squeezed) * 3 // 5)
+    if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
+        return [(squeezed, 0)]
+    return [(squeezed[at : at + size], at) for at in range(len(squeezed) - size + 1)]
 
 
 def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:

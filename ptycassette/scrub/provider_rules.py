@@ -61,6 +61,7 @@ def _literal(text: str) -> str:
 
 
 _SHORT = 4
+_VARIED = 16
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
 _H = "[0-9a-fA-F]"
@@ -167,7 +168,6 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     *(("shopify-token", f"shp{kind}_", f"{_H}{{24,}}") for kind in ("at", "ca", "pa", "ss")),
     ("square-token", "sq0atp-", f"{_W}{{18,}}"),
     ("square-secret", "sq0csp-", f"{_W}{{30,}}"),
-    ("square-token", "EAAA", "[A-Za-z0-9+=_-]{44,}"),
     ("vault-token", "hvs.", f"{_W}{{24,}}"),
     ("vault-token", "hvb.", f"{_W}{{24,}}"),
     ("vault-token", "hvr.", f"{_W}{{24,}}"),
@@ -247,6 +247,14 @@ _UNANCHORED_PREFIX = (
             accept=lambda text: not text.endswith("EXAMPLE"),
         )
         for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")
+    ),
+    Rule(  # Base64 of binary data begins so as well, and goes on with more of the same
+        name="square-token",
+        pattern="EAAA[A-Za-z0-9+=_-]{44,}",
+        anchors=("eaaa",),
+        placeholder="<square-token>",
+        public=4,
+        accept=lambda text: "AAA" not in text[4:] and is_random(text) and len(set(text)) > _VARIED,
     ),
     Rule(  # of two forms, one of them with dots; "highs_bindings.cpython-311..." is none
         name="github-token",

@@ -23,6 +23,8 @@ _KEY = re.compile(
     r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
     r"|\x1b\[27;(?P<modifiers2>\d+);(?P<codes2>\d{1,7})~"  # xterm modifyOtherKeys
     r"|\x1b\[20[01]~"  # bracketed paste
+    r"|\x1b\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|\x1b[P_][^\x1b]{0,4096}\x1b\\"  # answers
+    r"|\x1b\[M[\s\S]{3}"  # the mouse, as X10 said it
     r"|\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1bO.|\x1b[\x20-\x7e\x7f]?"
     r"|(?P<char>[\s\S])"
 )

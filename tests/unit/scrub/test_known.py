@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.known import KnownValue, KnownValues, is_random
 
 TOKEN = "qP7xR2mK9vT4nB8sL3wZ"
@@ -35,11 +36,49 @@ def test_what_is_public_about_a_value_is_no_hit() -> None:
 
 
 def test_pieces_of_words_are_no_hits() -> None:
-    """A pass phrase is found whole, its words stay."""
-    known = KnownValues([KnownValue("correct horse battery")])
+    """A pass phrase is found whole, its words stay; one that a rule took nowhere else."""
+    known, learnt = (
+        KnownValues([KnownValue("correct horse battery", learnt=learnt)])
+        for learnt in (False, True)
+    )
 
-    assert known.in_squeezed("correcthorsebatter") == []
+    assert known.in_squeezed("correcthors") == []
     assert len(known.in_squeezed("acorrecthorsebatteryb")) == 1
+    assert learnt.in_squeezed("correcthorsebatter") == []
+
+
+@pytest.mark.parametrize("value", ["correct horse battery", "582910473361", "frances@corp.example"])
+def test_three_fifths_of_a_known_value_are_found(value: str) -> None:
+    """As a repaint shows it that grows, and what is left when its end is cut off."""
+    known = KnownValues([KnownValue(value)])
+    shown = value.replace(" ", "")
+    size = -(-len(shown) * 3 // 5)
+
+    assert [(hit.start, hit.end) for hit in known.in_squeezed(f"##{shown[:size]}##")] == [
+        (2, 2 + size)
+    ]
+    assert [hit.end for hit in known.in_squeezed(shown[-size:])] == [size]
+    assert known.in_squeezed(shown[: size - 1]) == []
+
+
+def test_pieces_of_one_character_are_learnt_by_nobody() -> None:
+    """Base64 of binary data is full of them."""
+    known = KnownValues([KnownValue("EAAABxQ7" + "A" * 12 + "m2Kd9", pieces=True, learnt=True)])
+
+    assert known.in_squeezed("A" * 40) == []
+    assert len(known.in_squeezed("EAAABxQ7AA")) == 1
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["\u0301", "\ufe0f", "\u034f", "\u2061", "\u202e", "\u061c", "\u200b", "\U000e0061", "*"],
+)
+def test_a_value_is_found_over_marks_that_take_no_room(mark: str) -> None:
+    """And over the asterisk, as which a password is shown a moment after its character."""
+    known = KnownValues([KnownValue(TOKEN)])
+    text = canonical(mark.join(TOKEN))
+
+    assert [(hit.start, hit.end) for hit in known.in_squeezed(squeeze(text))] == [(0, len(TOKEN))]
 
 
 def test_short_values_are_found_as_words() -> None:

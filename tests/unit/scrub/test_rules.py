@@ -274,6 +274,13 @@ def test_a_private_key_is_found_though_its_first_line_is_broken(
     assert any(body in one for one in found(f"{' '.join(parts)}\n{body}\n{end}"))
 
 
+def test_binary_data_in_base64_is_no_token() -> None:
+    """It begins like one of Square's and goes on with more of the same."""
+    token = "EAAA" + "AEbHxQ7m2Kd9vT4nB8sL3wZqP7xR2mK9" * 2
+
+    assert found(f"{token} EAAA{'A' * 60} EAAABB{'CAAADA' * 10} ") == [token]
+
+
 def test_the_end_of_a_private_key_is_enough() -> None:
     """As ``tail`` shows it; a certificate is none."""
     body = "\n".join("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" for _ in range(3)) + "\ngu==\n"

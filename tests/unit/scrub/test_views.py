@@ -537,6 +537,9 @@ def test_numbers_are_masked_with_as_many_digits() -> None:
         ("\x1b[104;;104u\x1b[0;;104:105u\x1b[;;106u", "hhij"),
         ("\x1b[57441;2u\x1b[57441;2:3u\x1b[u\x1b[99999999u", ""),
         ("\x1b[104;1:3u", ""),
+        ("a\x1b]11;rgb:1e1e/1e1e/1e1e\x07b\x1b]4;1;red\x1b\\c", "abc"),
+        ("a\x1bP>|xterm(380)\x1b\\b\x1b_Gi=1;OK\x1b\\c\x1b[M abc!", "abcc!"),
+        ("a\x1b]bc\r", "abc\n"),
     ],
 )
 def test_keys_say_what_they_type_once(raw: str, text: str) -> None:
