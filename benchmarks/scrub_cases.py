@@ -49,7 +49,9 @@ SEQUENCES = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
 )
 MASKED = re.compile("x{8,}")
-AWAY = re.compile(r"[\s\u2500-\u257f\u2800-\u28ff|>\x00-\x1f\u2026]+")
+AWAY = re.compile(
+    r"[\s\u2500-\u257f\u2800-\u28ff|>*\x00-\x1f\u2026\u0300-\u036f\ufe0f\u2060\u200b\u202c\U000e0061]+"
+)
 
 
 def meta(case: Any) -> SessionMeta:

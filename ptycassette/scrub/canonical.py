@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SQUEEZED_AWAY", "canonical", "plain", "squeeze"]
+__all__ = ["INVISIBLE", "SQUEEZED_AWAY", "canonical", "plain", "squeeze"]
 
-# Bullet, no-break space, soft hyphen; U+0300-036F (marks that combine); U+061C; U+180B-180E;
-# U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+2000-200F and U+2028-202F (spaces, zero width, bidi);
-# U+2022; U+2060-206F; U+20D0-20FF (marks for symbols); U+23BF; U+2500-257F and U+2580-259F (boxes
-# and blocks); U+25A0-25FF (shapes); U+2800-28FF (braille spinners); U+3000; U+FE00-FE0F and
-# U+FE20-FE2F (variations, half marks); U+FEFF; U+FFF9-FFFB; U+E0000-E0FFF (tags, variations).
-# Written as their UTF-8 bytes.
-_AWAY = (
-    "\xc2[\xa0\xad\xb7]"
-    "|\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xd8\x9c"
+# Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
+# U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
+# width, bidi); U+2060-206F; U+20D0-20FF (marks for symbols); U+FE00-FE0F and U+FE20-FE2F
+# (variations, half marks); U+FEFF; U+FFF9-FFFB; U+E0000-E0FFF (tags, variations).
+INVISIBLE = (
+    "\xc2\xad|\xcc[\x80-\xbf]|\xcd[\x80-\xaf]|\xd8\x9c"
     "|\xe1(?:\xa0[\x8b-\x8e]|\xaa[\xb0-\xbf]|[\xab\xb7][\x80-\xbf])"
-    "|\xe2(?:\x80[\x80-\x8f\xa2\xa8-\xaf]|\x81[\xa0-\xaf]|\x83[\x90-\xbf]|\x8e\xbf"
-    "|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])"
-    "|\xe3\x80\x80|\xef(?:\xb8[\x80-\x8f\xa0-\xaf]|\xbb\xbf|\xbf[\xb9-\xbb])"
+    "|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf]|\x83[\x90-\xbf])"
+    "|\xef(?:\xb8[\x80-\x8f\xa0-\xaf]|\xbb\xbf|\xbf[\xb9-\xbb])"
     "|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
+)
+# And no-break space, bullets; U+2000-200A, U+2028-202F, U+3000 (spaces); U+23BF; U+2500-257F and
+# U+2580-259F (boxes and blocks); U+25A0-25FF (shapes); U+2800-28FF (braille spinners).
+_AWAY = (
+    f"\xc2[\xa0\xb7]|\xe2(?:\x80[\x80-\x8a\xa2\xa8\xa9\xaf]|\x8e\xbf"
+    f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{INVISIBLE}"
 )
 # These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as).
 SQUEEZED_AWAY = re.compile(f"[\x00-\x20\x7f|>*]+|{_AWAY}")

@@ -11,7 +11,7 @@ import sys
 from base64 import b64decode
 from collections.abc import Iterator
 
-from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Escaped, Parts
 from ptycassette.scrub.dumps import Dumps
 from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED
@@ -49,17 +49,15 @@ _PARTS = "|".join(
     for part in (rf"{quote}(?:[^{quote}\\\n]|\\[^\n]){{1,8}}{quote}" for quote in "\"'")
 )
 _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
-# What stands inside of a token without being part of it: characters without a cell (U+00AD,
-# U+200B-200F, U+2060, U+FEFF), a line that goes on behind a backslash, strings that are added.
+# What stands inside of a token without being part of it: characters without a cell, that as which a
+# character of a password is shown a moment later, a line that goes on behind a backslash, strings
+# that are added.
 _BETWEEN = re.compile(
-    r"\xc2\xad|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\\\n[ \t]*(?:> )?"
-    r"|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
+    rf"{INVISIBLE}|(?<=[ -~])\n+(?:\*|\xe2\x80\xa2)\n*(?=[ -~]?(?:\n|\Z))"
+    r"|\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 )
-_SIGNS_OF_IT = (
-    "\\\n", '" +', "' +", '"+', "'+",
-    "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x80\x8e", "\xe2\x80\x8f",
-    "\xe2\x81\xa0", "\xef\xbb\xbf",
-)  # fmt: skip
+_SIGNS_OF_IT = ("\n*", "\n\xe2\x80\xa2", "\\\n", '" +', "' +", '"+', "'+")
+_INVISIBLE = re.compile(INVISIBLE)
 # What git shows of words that changed (git-diff, --word-diff=plain).
 _CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")
 _FIRST_OF_SEVERAL_BYTES = 0x80
@@ -121,7 +119,9 @@ class Decoder:
             yield from _escaped(text)
         if "=\n" in text or "=\r\n" in text or "=3D" in text:
             yield from _quoted(text)
-        if any(sign in text for sign in _SIGNS_OF_IT):
+        if any(sign in text for sign in _SIGNS_OF_IT) or (
+            not text.isascii() and _INVISIBLE.search(text)
+        ):
             yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)

@@ -311,6 +311,21 @@ def _f_coloured_each(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return ["".join(f"\x1b[38;5;{rng.randrange(256)}m{c}\x1b[0m" for c in text).encode() + b"\r\n"]
 
 
+def _f_marked(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    marks = ("\u0301", "\ufe0f", "\u034f", "\u2060", "\u200b", "\u202c", "\U000e0061")
+    mark, every = rng.choice(marks), rng.choice((1, 1, 3, 7))
+    marked = (c + mark * (n % every == 0 and c.isalpha()) for n, c in enumerate(text))
+    return ["".join(marked).encode() + b"\r\n"]  # a digit before U+FE0F would be wide
+
+
+def _f_shown_a_moment(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    if rng.random() < 0.5:
+        return [*(part for c in text for part in (c.encode(), b"\x08*")), b"\r\n"]
+    room = cols - 2
+    shown = ((at(2 + n // room, 1 + n % room), c) for n, c in enumerate(text))
+    return [b"\x1b[2J", *(f"{place}{c}{place}*".encode() for place, c in shown), b"\r\n"]
+
+
 def _f_bytewise(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [bytes([b]) for b in f"{text}\r\n".encode()]
 
