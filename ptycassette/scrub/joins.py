@@ -26,8 +26,8 @@ __all__ = [
     "follows",
     "glued",
     "goes_on",
+    "has_neighbour",
     "names",
-    "opens_pane",
 ]
 
 _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
@@ -55,12 +55,14 @@ _FULL = 32
 _SHORTEST_VALUE = 16
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
+# Text in the first column: before two blanks with something behind them.
+_FIRST_COLUMN = re.compile(r" *(?P<text>[!-~]+(?: [!-~]+)*)  +[!-{}~]")
 # Text in the first pane: before a border with something behind it.
 _FIRST_PANE = re.compile(
     r"[ \u2502\u2503\u2551|]*(?P<text>[!-{}~]+(?: [!-{}~]+)*) *[\u2502\u2503\u2551|] *[!-{}~]"
 )
-_BETWEEN = re.compile(r"[!-{}~] *[\u2502\u2503\u2551|] *[!-{}~]")  # is in every such row
 _PANES = frozenset("\u2502\u2503\u2551|")
+_BETWEEN = re.compile(r"[!-{}~] *[\u2502\u2503\u2551|] *[!-{}~]")  # is in every such row
 
 
 class Traced(Protocol):
@@ -154,9 +156,10 @@ def chained(texts: Sequence[str]) -> Iterator[int]:
                 break
 
 
-def opens_pane(rest: str) -> bool:
-    """Whether a border comes next in what is left of a row."""
-    return rest.lstrip()[:1] in _PANES
+def has_neighbour(rest: str) -> bool:
+    """Whether what is left of a row is another column: behind a border or two blanks."""
+    behind = rest.lstrip()
+    return behind[:1] in _PANES if rest[:2] != "  " else behind != ""
 
 
 @lru_cache(maxsize=2048)
@@ -168,6 +171,8 @@ def columns(text: str) -> Collection[tuple[int, int]]:
     spans = [match.span() for match in _TOKEN.finditer(text, 1)]
     if "  " in text or not text.isascii() or "|" in text:
         spans += [match.span("text") for match in _PANE.finditer(text)]
+        column = _FIRST_COLUMN.match(text)
+        spans += [] if column is None else [column.span("text")]
         if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]

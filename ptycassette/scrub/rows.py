@@ -19,8 +19,8 @@ from ptycassette.scrub.joins import (
     continues,
     glued,
     goes_on,
+    has_neighbour,
     names,
-    opens_pane,
 )
 from ptycassette.scrub.views import View
 from ptycassette.scrub.words import names_a_value
@@ -207,7 +207,7 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
         for start, end in columns(line.shown):
-            if start <= line.left and not opens_pane(line.text[end : line.end]):
+            if start <= line.left and not has_neighbour(line.text[end : line.end]):
                 continue  # joined as a line already
             ends = reached.setdefault(start, [])
             if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:

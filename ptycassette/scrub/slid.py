@@ -33,9 +33,14 @@ def slid(text: str) -> Iterator[Decoded]:
         if lengths[one] == lengths[other]
         and (moved := _moved(lines[one], lines[other])) is not None
     ]
-    if not pairs:
+    jumps = list(_jumps(lines, shown)) if "\n<" in text else []
+    if not pairs and not jumps:
         return
     starts = [0, *accumulate(length + 1 for length in lengths)]
+    for one, other, same in jumps:
+        end = starts[one + 1] - 1 - lines[one].endswith(">")
+        rest = range(starts[other] + 1 + same, starts[other + 1] - 1)
+        yield _as_one(text, [*range(starts[one], end), *rest])
     places: list[int] = []
     last = -1
     for one, other, left, right, by in pairs:
@@ -46,7 +51,24 @@ def slid(text: str) -> Iterator[Decoded]:
         end = starts[other + 1] - 1 - right
         places += range(end - by, end)
         last = other
-    yield _as_one(text, places)
+    if places:
+        yield _as_one(text, places)
+
+
+def _jumps(lines: list[str], shown: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Lines that show what readline does when it scrolls: ``<`` and the end of the line before.
+
+    Yields:
+        The numbers of both, and how much of the line before is there again.
+    """
+    for one, other in pairwise(shown):
+        line = lines[other]
+        if not line.startswith("<") or len(line) > _LONGEST or lines[one].startswith("<"):
+            continue
+        before = lines[one].removesuffix(">")
+        at = before.find(line[1 : 1 + _OVERLAP])
+        if at >= 0 and line.startswith(before[at:], 1):
+            yield one, other, len(before) - at
 
 
 def _as_one(text: str, places: list[int]) -> Decoded:

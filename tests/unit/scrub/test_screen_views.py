@@ -357,6 +357,14 @@ def test_a_token_wrapped_in_the_left_pane_is_found(
     assert re.sub(rb"[^A-Za-z0-9]|foo bar", b"", scrubbed).strip(b"x") == b"thevalueis"
 
 
+@pytest.mark.parametrize("beside", ["other text", "\u2502 text"])
+def test_the_first_column_may_be_parted_by_blanks_only(beside: str) -> None:
+    """Or by a border in some of its rows."""
+    rows = f"TOKEN=aB3dE5gH7j  {beside}\r\nkL2mN4pQ6r        text\r\n"
+
+    assert "TOKEN=aB3dE5gH7jkL2mN4pQ6r" in views(rows.encode())
+
+
 def test_a_row_of_a_box_is_no_pane() -> None:
     """Its words and those below them are no token together."""
     page = "│ aws_instance.token: created after 33s [i │\r\n│ d=i-a619edd8bf7201317]{:21}│\r\n"

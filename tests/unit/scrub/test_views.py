@@ -95,6 +95,7 @@ def test_characters_of_a_dump_that_could_be_digits_are_no_bytes() -> None:
         ("a%20b%41", "a bA"),
         (r"\u0061\u00e9", "a\xc3\xa9"),
         (r"\x41\x42", "AB"),
+        (r"\U00000041\U0001F600\U00110000", "A\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"),
         (r"\101\102", "AB"),
         (r"say \"hi\"\/\n", 'say "hi"/\n'),
     ],
@@ -454,6 +455,16 @@ def test_what_moves_through_a_field_is_one_text(left: str, right: str, step: int
     assert place == len(f"first\n{text}") - len(right) - 1
 
 
+def test_a_line_that_jumps_sideways_is_one_text() -> None:
+    """As readline shows one that is wider than the screen: less-than, and the end of it again."""
+    (view,) = slid("$ a line of which the first part\n\n<ch the first part and the rest\n")
+
+    assert view.text == "$ a line of which the first part and the rest"
+    assert (
+        list(slid("$ a line of which the first part\n<b>the first part</b> and the rest\n")) == []
+    )
+
+
 def test_a_spinner_beside_a_field_may_turn() -> None:
     """It stands before the field and looks otherwise in each picture."""
     text = "| a field of twenty char\n/ field of twenty charac\n- eld of twenty characte"
@@ -512,6 +523,7 @@ def test_named_characters_of_html_are_read() -> None:
         ("&#104;&#72;&#072;&#1078;&#9;&#128512;", "&#120;&#88;&#120;&#1093;&#9;&#120793;"),
         ("&#x68;&#X0048;&#xA;&amp;a&b", "&#x78;&#X0078;&#x78;&amp;xxx"),
         (r"\u0068\x68\150%68\\ %", r"\u0078\x78\170%78\\ x"),
+        (r"\U00000068\U0001F600\Ux", r"\U00000078\U00000078\Ux"),
     ],
 )
 def test_masked_escapes_stay_escapes_of_the_same_length(text: str, masked: str) -> None:
