@@ -102,6 +102,7 @@ def readings(text: str, depth: int = 2) -> Iterator[str]:
     if "\\" in text:
         plain = re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda m: chr(int(m[1], 16)), text)
         plain = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), plain)
+        plain = re.sub(r"\\U([0-9a-fA-F]{8})", lambda m: chr(int(m[1], 16)), plain)
         plain = re.sub(r"\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), plain)
         yield from readings(re.sub(r"\\(.)", r"\1", plain), depth - 1)
     for run in re.findall(r"[A-Za-z0-9+/_-]{12,}", text):

@@ -30,8 +30,8 @@ _HEX_HINT = re.compile(r"[2-7][0-9A-Fa-f](?:[0-9A-Fa-f]?[ :,]{0,2}(?:0[xX])?[2-7
 _PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
-    r"|\\u\{([0-9A-Fa-f]{1,6})\}|&\#[xX]([0-9A-Fa-f]{1,6});|&\#([0-9]{1,7});"
-    r"|&(amp|lt|gt|quot|apos);"
+    r"|\\u\{([0-9A-Fa-f]{1,6})\}|\\U([0-9A-Fa-f]{8})"
+    r"|&\#[xX]([0-9A-Fa-f]{1,6});|&\#([0-9]{1,7});|&(amp|lt|gt|quot|apos);"
 )
 # A form field besides has + for a blank (WHATWG URL, application/x-www-form-urlencoded).
 _FORM_ESCAPE = re.compile(rf"{_ESCAPE.pattern}|(\+)")
@@ -268,7 +268,7 @@ def _unescape(text: str, escapes: list[tuple[int, int, str]], *, form: str = ESC
 
 def _meaning(match: re.Match[str]) -> str:
     """What one escape stands for, as canonical text."""
-    percent, unicode, hexadecimal, octal, named, braced, html, decimal, entity, *plus = (
+    percent, unicode, hexadecimal, octal, named, braced, long, html, decimal, entity, *plus = (
         match.groups()
     )
     if plus and plus[0]:
@@ -279,7 +279,8 @@ def _meaning(match: re.Match[str]) -> str:
         return _ENTITIES[entity]
     if octal:
         return chr(int(octal, 8))
-    code = int(decimal) if decimal else int(percent or unicode or hexadecimal or braced or html, 16)
+    digits = percent or unicode or hexadecimal or braced or long or html
+    code = int(decimal) if decimal else int(digits, 16)
     if code >= _FIRST_OF_SEVERAL_BYTES and not (percent or hexadecimal):
         return canonical(chr(min(code, sys.maxunicode)))
     return chr(code)

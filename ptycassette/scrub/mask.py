@@ -45,7 +45,7 @@ _SAME = {
 }
 _ESCAPES = re.compile(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}"
-    r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}"
+    r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\U[0-9A-Fa-f]{8}"
     r"|&\#(?P<decimal>[0-9]{1,7});|&\#[xX](?P<hexadecimal>[0-9A-Fa-f]{1,6});|&(?:amp|lt|gt|quot|apos);"
     r"|\\.|[^%\\&]+|.",
     re.DOTALL,
@@ -54,7 +54,7 @@ _QUOTED = re.compile(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
 _NUMBER = re.compile(r"[0-9]+")
 # Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
 _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
-_NUMBERED = {"u": "\\u0078", "x": "\\x78"}
+_NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx

@@ -710,6 +710,7 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "json-in-json": lambda t: json.dumps(_json(t)),
     "unicode-escapes": _unicode,
     "hex-escapes": _hexed,
+    "long-escapes": lambda t: "".join(f"\\U{ord(c):08x}" for c in t),
     "js-escapes": lambda t: "".join(f"\\u{{{ord(c):x}}}" for c in t),
     "html-decimal": lambda t: "".join(f"&#{ord(c)};" for c in t),
     "html-hex": lambda t: "".join(f"&#x{ord(c):X};" for c in t),
