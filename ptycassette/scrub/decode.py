@@ -12,11 +12,12 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 from ptycassette.scrub.canonical import INVISIBLE, canonical
-from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Escaped, Parts
+from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
-from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED
+from ptycassette.scrub.mask import NUMBERS, QUOTED
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.slid import slid
+from ptycassette.scrub.stretches import neighbours, unescaped, without
 
 __all__ = ["Decoder"]
 
@@ -61,7 +62,6 @@ _INVISIBLE = re.compile(INVISIBLE)
 # What git shows of words that changed (git-diff, --word-diff=plain).
 _CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")
 _FIRST_OF_SEVERAL_BYTES = 0x80
-_AROUND = 400
 _MOST_DIGITS = 1 << 20
 
 
@@ -178,53 +178,31 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
 
 def _torn(text: str) -> Iterator[Decoded]:
     """Stretches with something in them that is no part of the words that it tears."""
-    for matches in _neighbours(list(_BETWEEN.finditer(text))):
-        yield _without(text, matches, [(0, 0)] * len(matches))
+    for matches in neighbours(list(_BETWEEN.finditer(text))):
+        yield without(text, matches, [(0, 0)] * len(matches))
 
 
 def _changed(text: str) -> Iterator[Decoded]:
     """Stretches with changed words in them, as they were and as they are."""
-    for matches in _neighbours(list(_CHANGED.finditer(text))):
+    for matches in neighbours(list(_CHANGED.finditer(text))):
         for kept in ("old", "new"):
             if any(match[kept] for match in matches):
-                yield _without(text, matches, [match.span(kept) for match in matches])
-
-
-def _without(text: str, matches: list[re.Match[str]], kept: list[tuple[int, int]]) -> Decoded:
-    """What stands around matches, without them but for what is ``kept`` of each."""
-    at = max(0, matches[0].start() - _AROUND)
-    places: list[int] = []
-    for match, span in zip(matches, kept, strict=True):
-        places += (*range(at, match.start()), *range(*span))
-        at = match.end()
-    places += range(at, min(len(text), at + _AROUND))
-    return Parts("".join([text[place] for place in places]), places=places)
-
-
-def _neighbours(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
-    """Matches that stand near each other."""
-    first = 0
-    while first < len(matches):
-        last = first
-        while last + 1 < len(matches) and matches[last + 1].start() - matches[last].end() < _AROUND:
-            last += 1
-        yield matches[first : last + 1]
-        first = last + 1
+                yield without(text, matches, [match.span(kept) for match in matches])
 
 
 def _escaped(text: str) -> Iterator[Decoded]:
     """Stretches with escapes, and what stands around them."""
-    for matches in _neighbours(list(_ESCAPE.finditer(text))):
-        yield _unescape(text, [(*match.span(), _meaning(match)) for match in matches])
+    for matches in neighbours(list(_ESCAPE.finditer(text))):
+        yield unescaped(text, [(*match.span(), _meaning(match)) for match in matches])
         start, end = matches[0].start(), matches[-1].end()
         if text.find("%", start, end) >= 0 and text.find("+", start, end) >= 0:
             fields = _FORM_ESCAPE.finditer(text, start, end)
-            yield _unescape(text, [(*match.span(), _meaning(match)) for match in fields])
+            yield unescaped(text, [(*match.span(), _meaning(match)) for match in fields])
 
 
 def _quoted(text: str) -> Iterator[Decoded]:
     """Stretches of quoted-printable text, and what stands around them."""
-    for matches in _neighbours(list(_QUOTED.finditer(text))):
+    for matches in neighbours(list(_QUOTED.finditer(text))):
         escapes = []
         sure = False
         for match in matches:
@@ -238,32 +216,7 @@ def _quoted(text: str) -> Iterator[Decoded]:
                 continue
             escapes.append((*match.span(), chr(int(code, 16)) if code else ""))
         if sure:
-            yield _unescape(text, escapes, form=QUOTED)
-
-
-def _unescape(text: str, escapes: list[tuple[int, int, str]], *, form: str = ESCAPED) -> Decoded:
-    """One stretch: the escapes (start, end, meaning) replaced by what they stand for."""
-    at = max(0, escapes[0][0] - _AROUND)
-    stop = min(len(text), escapes[-1][1] + _AROUND)
-    parts: list[str] = []
-    starts: list[int] = []
-    runs: list[tuple[int, int, int]] = []
-    length = 0
-    for start, end, meaning in escapes:
-        if start > at:
-            starts.append(length)
-            runs.append((length, at, 0))
-            parts.append(text[at:start])
-            length += start - at
-        starts.append(length)
-        runs.append((length, start, end - start))
-        parts.append(meaning)
-        length += len(meaning)
-        at = end
-    starts.append(length)
-    runs.append((length, at, 0))
-    parts.append(text[at:stop])
-    return Escaped("".join(parts), starts=starts, runs=runs, form=form)
+            yield unescaped(text, escapes, form=QUOTED)
 
 
 def _meaning(match: re.Match[str]) -> str:
