@@ -15,7 +15,7 @@ from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
 from ptycassette.scrub.spelling import spelt_by_chance
 
-__all__ = ["CONTEXT_RULES", "looks_like_a_value"]
+__all__ = ["CONTEXT_RULES", "NAMES", "looks_like_a_value"]
 
 _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
@@ -82,7 +82,7 @@ def _turns(text: str) -> bool:
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
 
 
-_NAMES = (
+NAMES = (
     r"(?i:passwords?|passwd|pwd|passphrase|[_-]pass|sshpass|secret|token|[_-]key|api[_ ]?key|"
     r"accesskey|access key|privatekey|secretkey|accountkey|sessionkey|credentials?|auth|cookie|psk|"
     r"device_code|code_verifier)"
@@ -98,12 +98,14 @@ _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
 _GAP = r"(?:[ \t\r\n|>]|\xe2[\x94\x95][\x80-\xbf]){1,120}"
 
 # Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
-_NEXT_NAME = rf"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]|(?:KEY|PAT|PSK|SALT|{_NAMES})=[^=]"
+_NEXT_NAME = (
+    rf"[+-]?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^=]|(?:KEY|PAT|PSK|SALT|{NAMES})=[^=]|{NAMES}=\Z"
+)
 
 CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(
         name="assignment",
-        pattern=_NAMES + _ASSIGN + r"(?P<s>[^\s\"'`,;<>\\\x1b\x00-\x1f]{6,512})",
+        pattern=NAMES + _ASSIGN + r"(?P<s>[^\s\"'`,;<>\\\x1b\x00-\x1f]{6,512})",
         anchors=(
             "passw",
             "pwd",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
@@ -25,6 +26,7 @@ _PRINTABLE_RUN = re.compile(rb"[\x20-\x7e]{6,}")
 _TO_STANDARD = str.maketrans("-_", "+/")
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _SHORTEST_BASE64 = 12
+_SHORT_RUN = 128
 _HEX = r"(?:0[xX])?[0-9A-Fa-f]{2}(?:[ :,]{0,2}(?:0[xX])?[0-9A-Fa-f]{2}){5,}"
 # Six pairs that stand for printable characters, as far as one look can tell.
 _HEX_HINT = re.compile(r"[2-7][0-9A-Fa-f](?:[0-9A-Fa-f]?[ :,]{0,2}(?:0[xX])?[2-7][0-9A-Fa-f]){5}")
@@ -134,16 +136,30 @@ class Decoder:
 
 def _base64(text: str, start: int, end: int) -> Iterator[Decoded]:
     """One run of the alphabet, read from each of its first four characters."""
-    run = text[start:end].translate(_TO_STANDARD)
+    run = text[start:end]
+    readings = _often_read(run) if len(run) <= _SHORT_RUN else _readings(run)
+    for skip, taken, decoded in readings:
+        yield Base64Run(decoded, base=start + skip, length=taken)
+
+
+def _readings(run: str) -> Iterable[tuple[int, int, str]]:
+    """What a run says that is read from a digit on: where, how many digits, and the text."""
+    standard = run.translate(_TO_STANDARD)
     for skip in range(4):
-        digits = (end - start - skip) // 4 * 4
-        rest = (end - start - skip) % 4
+        digits = (len(run) - skip) // 4 * 4
+        rest = (len(run) - skip) % 4
         taken = digits + (rest if rest > 1 else 0)
         if taken < 8:
             continue
-        raw = b64decode(run[skip : skip + taken] + "=" * (-taken % 4))
+        raw = b64decode(standard[skip : skip + taken] + "=" * (-taken % 4))
         if _PRINTABLE_RUN.search(raw):
-            yield Base64Run(raw.decode("latin-1"), base=start + skip, length=taken)
+            yield skip, taken, raw.decode("latin-1")
+
+
+@lru_cache(maxsize=8192)
+def _often_read(run: str) -> tuple[tuple[int, int, str], ...]:
+    """The same for a short run: in rows that are joined and searched again it comes often."""
+    return tuple(_readings(run))
 
 
 def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:

@@ -66,6 +66,7 @@ class Finder:
         self.service = Patches()
         self._printed = Trail(fast=searcher.fast, most_bytes=_MOST_PRINTED)
         self._trail = Trail(fast=searcher.fast)
+        self._begun: list[Trail] = []
         self._late: list[KnownValue] = []
         self._cells: OutputCells | None = None
         self._number = 0
@@ -128,7 +129,7 @@ class Finder:
         lesson, late = self._searcher.adopt()
         if lesson is None:
             return False
-        before = [trail.learn(self._number, lesson) for trail in (self._printed, self._trail)]
+        before = [trail.learn(self._number, lesson) for trail in self._begun]
         if any(before):
             self._late += lesson.values
         if self._cells is not None:
@@ -194,6 +195,8 @@ class Finder:
             if by_rules and self._adopt():
                 self._search_view(channel, patches, view, done, by_rules=False)
             trail.add(self._number, searched)
+            if trail not in self._begun and any(searched):
+                self._begun.append(trail)
 
     def _search_view(
         self,

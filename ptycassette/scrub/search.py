@@ -9,12 +9,13 @@ from itertools import chain
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
+from ptycassette.scrub.context_rules import NAMES
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.decoded import Decoded
 from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.mask import BASE64, ESCAPED, TEXT, VOLATILE, mask
-from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.rules import Found, Rule, RuleSet
 from ptycassette.scrub.spelling import spelt_by_chance
 from ptycassette.scrub.views import squeezed_stretches
 
@@ -23,12 +24,15 @@ __all__ = ["Match", "Searcher", "shaped"]
 _DEPTH = 2
 _MOST_LEARNT = 20_000
 _MOST_JUDGED = 8192
+_MOST_LOOKED = 8192
+_SHORT = 128
 _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 _MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 _LAST_WORD = re.compile("[A-Za-z][a-z]{4,}\\Z")  # shorter ones are no piece of any value
+_NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 
@@ -47,6 +51,21 @@ class Match(msgspec.Struct, frozen=True):
     rule: str
     placeholder: str
     value: str = ""
+
+
+class _Looked:
+    """What a look at a text gave, as far as it was asked for: most that is decoded comes often.
+
+    ``silent`` is what was known when nothing known was found in it.
+    """
+
+    __slots__ = ("found", "silent", "squeezed", "views")
+
+    def __init__(self) -> None:
+        self.found: list[Found] | None = None
+        self.squeezed: str | None = None
+        self.views: Iterable[Decoded] | None = None
+        self.silent: tuple[KnownValues, int] | None = None
 
 
 class Searcher:
@@ -79,8 +98,14 @@ class Searcher:
         self._lesson: Lesson | None = None
         self.searched: list[str] | None = None
         self._judged: dict[tuple[str, str], bool] = {}
+        self._looked: dict[str, _Looked] = {}
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._decoder = Decoder(fast=fast)
+
+    def forget(self) -> None:
+        """Begin to remember anew what rules let stand."""
+        self.rules.declined.clear()
+        self._looked.clear()
 
     def adopt(self) -> tuple[Lesson | None, bool]:
         """Make what was learnt known.
@@ -118,36 +143,36 @@ class Searcher:
     def _search(
         self, text: str, form_at: _FormAt, to_source: _ToSource, *, depth: int, by_rules: bool
     ) -> Iterator[Match]:
+        looked = self._look(text) if depth and len(text) <= _SHORT else _Looked()
         if by_rules:
-            for found in self.rules.find(text, loose=depth > 0):
+            if looked.found is None:
+                looked.found = self.rules.find(text, loose=depth > 0)
+            for found in looked.found:
                 value = text[found.start : found.end]
-                if self._takes(found.rule, value):
+                if self._takes(found.rule, value, decoded=depth > 0):
                     form = form_at(found.start)
                     shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
                     stretches = to_source(found.start, found.end)
                     yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
         if depth == 0 and self.searched is not None:
             self._know()
-        for hit in self.known.in_plain(text):
-            stretches = to_source(hit.start, hit.end)
-            yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
-        squeezed = squeeze(text)
+        squeezed = looked.squeezed = squeeze(text) if looked.squeezed is None else looked.squeezed
         if self.searched is not None:
             self.searched.append(squeezed)
-        hits = self.known.in_squeezed(squeezed)
-        if hits:
-            spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
-            for hit, parts in zip(hits, spans, strict=True):
-                if to_source is _same:
-                    stretches = tuple(_over_blanks(parts, text))
-                    yield Match(stretches, TEXT, hit.value.rule, hit.value.placeholder)
-                    continue
-                for group in _alike(_over_blanks(parts, text), form_at):
-                    sources = tuple(chain.from_iterable(to_source(*part) for part in group))
-                    form = form_at(group[0][0])
-                    yield Match(sources, form, hit.value.rule, hit.value.placeholder)
+        known = self.known, len(self.known)
+        if looked.silent != known:
+            silent = True
+            for match in self._known_in(text, squeezed, form_at, to_source):
+                silent = False
+                yield match
+            if silent:
+                looked.silent = known
         if depth < _DEPTH:
-            for decoded in self._decoder.views(text):
+            if looked.views is None:
+                looked.views = (
+                    tuple(self._decoder.views(text)) if depth else self._decoder.views(text)
+                )
+            for decoded in looked.views:
                 yield from self._search(
                     decoded.text,
                     _form_chained(form_at, decoded) if depth else decoded.form_at,
@@ -156,13 +181,43 @@ class Searcher:
                     by_rules=by_rules,
                 )
 
-    def _takes(self, rule: Rule, value: str) -> bool:
+    def _look(self, text: str) -> _Looked:
+        """What is known already of a short decoded text."""
+        looked = self._looked.get(text)
+        if looked is None:
+            if len(self._looked) >= _MOST_LOOKED:
+                self._looked.clear()
+            looked = self._looked[text] = _Looked()
+        return looked
+
+    def _known_in(
+        self, text: str, squeezed: str, form_at: _FormAt, to_source: _ToSource
+    ) -> Iterator[Match]:
+        """What is known of ``text``."""
+        for hit in self.known.in_plain(text):
+            stretches = to_source(hit.start, hit.end)
+            yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
+        hits = self.known.in_squeezed(squeezed)
+        if not hits:
+            return
+        spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
+        for hit, parts in zip(hits, spans, strict=True):
+            if to_source is _same:
+                stretches = tuple(_over_blanks(parts, text))
+                yield Match(stretches, TEXT, hit.value.rule, hit.value.placeholder)
+                continue
+            for group in _alike(_over_blanks(parts, text), form_at):
+                sources = tuple(chain.from_iterable(to_source(*part) for part in group))
+                form = form_at(group[0][0])
+                yield Match(sources, form, hit.value.rule, hit.value.placeholder)
+
+    def _takes(self, rule: Rule, value: str, *, decoded: bool) -> bool:
         """Whether a match is to be scrubbed; it is learnt, then. Most come many times."""
         judged = self._judged.get((rule.pattern, value))
         if judged is None:
             judged = self._counts(rule, value)
             if judged:
-                self._learn(rule, value)
+                self._learn(rule, value, decoded=decoded)
             if len(self._judged) >= _MOST_JUDGED:
                 self._judged.clear()
             self._judged[rule.pattern, value] = judged
@@ -182,22 +237,24 @@ class Searcher:
         # The dashes are those of an END line that is not whole yet.
         return rest == value or len(squeeze(rest).strip("-")) >= _LEFT_OVER
 
-    def _begins_learnt(self, value: str) -> bool:
+    def _begins_learnt(self, value: str, *, decoded: bool) -> bool:
         """Whether ``value`` is one that is learnt already, and a word that only stood behind it.
 
-        On the screen the end of a line and the next one may look like one token.
+        On the screen the end of a line and the next one may look like one token. Where a sign
+        of assignment was taken for an escape, the name of another value may follow, and that.
         """
         word = _LAST_WORD.search(value)
-        if word is None:
-            return False
-        return any(plain(value[:at]) in self.learnt for at in range(word.start(), len(value)))
+        ends = [*range(word.start(), len(value))] if word is not None else []
+        if decoded:
+            ends += [name.start() for name in _NAME.finditer(value)]
+        return any(plain(value[:at]) in self.learnt for at in ends)
 
-    def _learn(self, rule: Rule, value: str) -> None:
+    def _learn(self, rule: Rule, value: str, *, decoded: bool) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self.learnt) >= _MOST_LEARNT:
             return
         lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
         for line in lines:
-            if self._begins_learnt(line):
+            if self._begins_learnt(line, decoded=decoded):
                 continue
             word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
             if word and not spelt_by_chance(line):

@@ -114,7 +114,7 @@ class Verification:
 
     def run(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """The findings; empty when nothing is left."""
-        self._searcher.rules.declined.clear()
+        self._searcher.forget()
         screen = _Shown(self._emulator, meta.size)
         printed, shown, keys = _Batch(), _Batch(), _Batch()
         lines, told, deltas = LinesTold(), KeysTold(), Deltas()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import string
 from collections.abc import Callable, Iterator
@@ -171,3 +172,42 @@ def test_letters_alone_pass_where_rows_cut_them(
 
     assert default_scrubber().verify(meta, lambda: iter(after)) == ()
     assert list(default_scrubber().events(meta, lambda: iter(after))) == after
+
+
+def test_a_text_that_comes_again_is_asked_for_what_is_known_since() -> None:
+    """What looking at it gave is kept, not what was unknown then."""
+    value = "correct horse battery"
+    text = base64.b64encode(f"a {value} b".encode()).decode()
+    searcher = Searcher(rules=RuleSet(()), known=KnownValues())
+
+    assert list(searcher.search(text)) == []
+    searcher.known.add(KnownValue(value))
+    assert len(list(searcher.search(text))) == 1
+    searcher.known = KnownValues([KnownValue("another phrase")])
+    assert list(searcher.search(text)) == []
+
+
+def test_the_name_of_the_next_value_is_not_learnt_with_the_one_before() -> None:
+    """Quoted-printable takes =82 for a byte, and glues what stands around it: there alone."""
+    values = ["Z9vhj9", "82mV83", "3DqT5e", "kT4bR9", "Lw8cV2"]
+    page = "".join(f"password={value}\r\n" for value in values).encode()
+    (after,) = scrub_chunks([page], rows=24, cols=80)
+
+    assert after.endswith(b"password=xxxxxx\r\n" * 3)
+
+
+def test_nobody_looks_again_where_nothing_was_searched_before(meta: SessionMeta) -> None:
+    """Whatever was learnt in the first text that there was."""
+    looks = 0
+
+    def source() -> Iterator[Output]:
+        nonlocal looks
+        looks += 1
+        yield Output(0, base64.b64encode(b"token=o|d|\x83%4\r\n") + b"\r\n" + b"." * 70_000)
+
+    finder = Finder(Searcher(rules=default_scrubber()._rules, known=KnownValues()), Tally())
+    finder.look(meta, source)
+    finder.look_again(meta, source)
+
+    assert len(finder.output) > 0
+    assert looks == 1

@@ -104,6 +104,15 @@ def test_innocent_text_stands(text: str) -> None:
     assert found(text) == []
 
 
+def test_a_value_ends_where_the_name_of_another_begins() -> None:
+    """Also where nothing is left of that but its name, at the end of what was joined."""
+    value = "qP7xR2mK9vT4"
+
+    assert found(f"token={value}password=") == [value]
+    assert found(f"token={value}secret=nB8sL3wZ5yH1") == [value, "nB8sL3wZ5yH1"]
+    assert found(f"token={value}AUTH_TOKEN==") == [f"{value}AUTH_TOKEN=="]
+
+
 @pytest.mark.parametrize("value", ["kqzxwvbnm", "hGfKqWzX", "QvZrTkPwjX", "zkvqhjwnbxtr"])
 @pytest.mark.parametrize("name", ["token=%s", "password: %s", '"secret": "%s"', "--api-key %s"])
 def test_letters_that_no_name_has_are_a_value(name: str, value: str) -> None:
