@@ -12,15 +12,22 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ptycassette.scrub.known import is_random
-from ptycassette.scrub.words import looks_torn_off, named_when_joined, names_a_value
+from ptycassette.scrub.words import (
+    begins_a_name,
+    looks_torn_off,
+    named_when_joined,
+    names_a_value,
+)
 
 __all__ = [
+    "Column",
     "Line",
     "Traced",
     "chained",
+    "column_at",
     "columns",
     "continues",
     "follows",
@@ -41,10 +48,10 @@ _LONG = _NEAR_MARGIN + 1
 _LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
-_LAST_WORD = re.compile(r"[!-~]+\Z")
-_LONGEST = 256
 _INDENT = 4
 _VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
+_DIGEST = re.compile("[0-9a-f]+")
+_DIGESTS = {32, 40, 64, 96, 128}  # which are whole
 _WITH_VALUE = re.compile(r"[!-~]+ [!-~]{6,}")
 _PLAIN_WORD = re.compile(r"[(\[\"']?(?:[A-Za-z][a-z]*|[A-Z]+|\d+)[.,:;!?)\]\"']*")
 _OF_URL = re.compile(r"[@\d]")
@@ -53,6 +60,7 @@ _REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
 _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
+_SHORTEST_PART = 12
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
 # Text in the first column: before two blanks with something behind them.
@@ -147,11 +155,23 @@ def _extent(text: str) -> tuple[int, int]:
     return left, max(len(shown), left)
 
 
+class Column(NamedTuple):
+    """A stretch of a row with something that the row below may go on with.
+
+    ``open`` says that it may whatever it looks like: a name of a value, a part of a token or of
+    a URL stands at the end of the stretch.
+    """
+
+    start: int
+    end: int
+    open: bool
+
+
 def chained(texts: Sequence[str]) -> Iterator[int]:
     """Numbers of the rows with a token that may go on in the same columns of the row below."""
     for number, (text, below) in enumerate(pairwise(texts)):
-        for start, end in columns(text):
-            if goes_on(text, below, start, end):
+        for column in columns(text):
+            if goes_on(text, below, column):
                 yield number
                 break
 
@@ -163,7 +183,7 @@ def has_neighbour(rest: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def columns(text: str) -> Collection[tuple[int, int]]:
+def columns(text: str) -> Collection[Column]:
     """Where in a (right-trimmed) row something stands that the row below may go on with.
 
     Of what begins with the row only what has something beside it.
@@ -176,24 +196,51 @@ def columns(text: str) -> Collection[tuple[int, int]]:
         if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]
-    return dict.fromkeys(spans) if len(spans) > 1 else spans
+    return [
+        column_at(text, start, end)
+        for start, end in dict.fromkeys(spans)
+        if end - start not in _DIGESTS or not _DIGEST.fullmatch(text, start, end)
+    ]
 
 
-def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
-    """The word that stands in the row below a stretch of the row above, and goes on with it."""
+def goes_on(above: str, below: str, column: Column) -> re.Match[str] | None:
+    """The word that stands in the row below a column of the row above, and goes on with it."""
+    start, end, opened = column
     start = _beginning(above, below, start)
     part = None if start < 0 else _FIRST_WORD.match(below, start, end)
     if part is not None and looks_torn_off(part.group()):
         return part
-    if start >= 0 and names_a_value(above, end):
+    return _told_above(above, below, (start, end), part) if opened and start >= 0 else None
+
+
+def _told_above(
+    above: str, below: str, span: tuple[int, int], part: re.Match[str] | None
+) -> re.Match[str] | None:
+    """What goes on with an open column: ``part``, a word that does not look so by itself, or so."""
+    start, end = span
+    if names_a_value(above, end):
         return _VALUE_BELOW.match(below, start, end)
-    last = _LAST_WORD.search(above, start, end)
-    if part is None or last is None:
+    if part is None:
         return None
-    if named_when_joined(last.group(), part.group()):
+    begins = above.rfind(" ", start, end) + 1 or start
+    last = above[begins:end]
+    if named_when_joined(last, part.group()):
         return _WITH_VALUE.match(below, start, end) or part
-    begun = _alone(below, part.end()) and _begun(above, start, last)
-    return part if begun or _address(last.group(), part.group()) else None
+    begun = _alone(below, part.end()) and _begun(above, start, begins, last)
+    return part if begun or _address(last, part.group()) else None
+
+
+def column_at(text: str, start: int, end: int) -> Column:
+    """The column of a row between these places."""
+    begins = text.rfind(" ", start, end) + 1 or start
+    last = text[begins:end]
+    opened = (
+        names_a_value(text, end)
+        or begins_a_name(last)
+        or (end - begins >= _LONG and "@" in last)
+        or _begun(text, start, begins, last)
+    )
+    return Column(start, end, opened)
 
 
 def _beginning(above: str, below: str, start: int) -> int:
@@ -207,12 +254,11 @@ def _beginning(above: str, below: str, start: int) -> int:
     return begins if start - begins <= _INDENT and not above[begins:start].strip(" ") else -1
 
 
-def _begun(text: str, start: int, last: re.Match[str]) -> bool:
+def _begun(text: str, start: int, begins: int, last: str) -> bool:
     """Whether the last word of a stretch is a part of a token, of a named value or of a URL."""
-    if is_random(last.group()) or "://" in last.group():
+    if "://" in last or (len(last) >= _SHORTEST_PART and is_random(last)):
         return True
-    name = text[start : last.start()].rstrip(" ")
-    return name != "" and names_a_value(name, len(name))
+    return begins > start + 1 and text[begins - 2] != " " and names_a_value(text, begins - 1)
 
 
 def _alone(text: str, end: int) -> bool:
@@ -240,22 +286,18 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
 
     That one has room left. ``wider`` says whether the row of the word reaches further.
     """
-    shown = _FIRST_WORD.match(above[max(left, end - _LONGEST) : end][::-1])
-    last = shown.group()[::-1] if shown is not None else ""
-    begins = end - len(last)
+    begins = above.rfind(" ", left, end) + 1 or left
+    last = above[begins:end]
     if named_when_joined(last, word):
         return True
-    torn = looks_torn_off(word)
-    if len(word) >= _SHORTEST_VALUE and torn:
+    if len(word) >= _SHORTEST_VALUE and looks_torn_off(word):
         if names_a_value(above, end):
             return True
-        if (
-            begins > left + 1
-            and "!" <= above[begins - 2] <= "~"
-            and names_a_value(above, begins - 1)
-        ):
+        if begins > left + 1 and above[begins - 2] != " " and names_a_value(above, begins - 1):
             return True
-    return end - begins >= _LONG and not wider and (torn or _fits(above[left:end], last, word))
+    if wider or end - begins < _LONG:
+        return False
+    return looks_torn_off(word) or _fits(above[left:end], last, word)
 
 
 def _fits(shown: str, last: str, word: str) -> bool:
@@ -264,14 +306,20 @@ def _fits(shown: str, last: str, word: str) -> bool:
         return True
     if '"' in word[1:] and shown.count('"') % 2 == 1:
         return True
-    if "://" in word or _PLAIN_WORD.fullmatch(word):
+    if "://" in word or not word[0].isalnum() or _PLAIN_WORD.fullmatch(word):
         return False
-    return is_random(last) or ("://" in last and _OF_URL.search(word) is not None)
+    if "://" in last:
+        return _OF_URL.search(word) is not None
+    return len(last) >= _SHORTEST_VALUE and is_random(last)
 
 
 def _address(last: str, word: str) -> bool:
     """Whether two words are the halves of a mail address."""
-    return _ADDRESS_BEGUN.fullmatch(last) is not None and _REST_OF_ADDRESS.match(word) is not None
+    return (
+        "@" in last
+        and _ADDRESS_BEGUN.fullmatch(last) is not None
+        and _REST_OF_ADDRESS.match(word) is not None
+    )
 
 
 def _full(line: Line) -> bool:

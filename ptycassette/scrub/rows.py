@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.joins import (
+    Column,
     Line,
     Traced,
+    column_at,
     columns,
     continues,
     glued,
@@ -206,7 +209,8 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
-        for start, end in columns(line.shown):
+        for column in columns(line.shown):
+            start, end = column.start, column.end
             if start <= line.left and not has_neighbour(line.text[end : line.end]):
                 continue  # joined as a line already
             ends = reached.setdefault(start, [])
@@ -214,17 +218,22 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 continue  # in the middle of a column of such words
             builder = _Builder()
             builder.add(line, start, end)
-            count, above, left = 0, line, start
-            for below in lines[number + 1 : number + 1 + _MOST_CHAINED]:
-                part = goes_on(above.text, below.text, left, end)
-                if part is None:
-                    break
-                if names_a_value(above.text, end) and below.text[part.start()] != " ":
-                    builder.add(above, end, end + 1)
-                builder.add(below, part.start(), part.end())
-                count, above, left = count + 1, below, part.start()
-                if part.end() < end:
-                    break
+            count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], column)
             if count:
                 ends.append(number + count)
                 yield builder.take()
+
+
+def _add_below(builder: _Builder, lines: Sequence[Line], column: Column) -> int:
+    """Add what goes on with a column of the first line; in how many lines it does."""
+    for count, (above, below) in enumerate(pairwise(lines)):
+        part = goes_on(above.text, below.text, column)
+        if part is None:
+            return count
+        if names_a_value(above.text, column.end) and below.text[part.start()] != " ":
+            builder.add(above, column.end, column.end + 1)
+        builder.add(below, part.start(), part.end())
+        if part.end() < column.end:
+            return count + 1
+        column = column_at(below.text, part.start(), column.end)
+    return len(lines) - 1

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["looks_torn_off", "named_when_joined", "names_a_value"]
+__all__ = ["begins_a_name", "looks_torn_off", "named_when_joined", "names_a_value"]
 
 _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
+_LONGEST_PLAIN = 5
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
 _KEY = re.compile(
     r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
 )
@@ -15,23 +18,20 @@ _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
 _LONGEST_NAME = 8
 _BROKEN = ("password", "passphrase", "passwd", "bearer", "token", "secret", "apikey", "key")
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
+_LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
 _FIRST_LETTERS = re.compile("[A-Za-z]+")
 
 
 def looks_torn_off(word: str) -> bool:
     """Whether a word looks like a piece of a token rather than of a sentence."""
-    if any(char.isdigit() for char in word) and any(char.isalpha() for char in word):
-        if "/" not in word[:8]:
-            return "://" not in word
-        return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
-    return (
-        len(word) > 5
-        and not word.islower()
-        and not word[1:].islower()
-        and word.isalnum()
-        and (not word.isdigit())
-    )
+    if word.isalpha():
+        return len(word) > _LONGEST_PLAIN and not word.islower() and not word[1:].islower()
+    if not _DIGIT.search(word) or not _LETTER.search(word):
+        return False
+    if "/" not in word[:8]:
+        return "://" not in word
+    return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
 
 
 def names_a_value(text: str, end: int) -> bool:
@@ -44,15 +44,19 @@ def names_a_value(text: str, end: int) -> bool:
     )
 
 
+def begins_a_name(last: str) -> bool:
+    """Whether a word at the end of a row ends like the beginning of what names a value."""
+    begun = _LAST_LETTERS.search(last[-_LONGEST_BEGINNING - 1 :])
+    return begun is not None and begun.group().lower() in _BEGINNINGS
+
+
 def named_when_joined(last: str, word: str) -> bool:
     """Whether a word at the end of a row and one that begins the next name a value together.
 
     As ``passw`` and ``ord``, ``DB_PASSW`` and ``ORD=``; not when one of them does by itself.
     """
-    begun = _LAST_LETTERS.search(last)
+    begun = _LAST_LETTERS.search(last[-_LONGEST_BEGINNING - 1 :])
     if begun is None or begun.group().lower() not in _BEGINNINGS:
         return False
     rest = _FIRST_LETTERS.match(word)
-    if rest is None:
-        return False
-    return (begun.group() + rest.group()).lower() in _BROKEN
+    return rest is not None and (begun.group() + rest.group()).lower() in _BROKEN
