@@ -109,12 +109,18 @@ def readings(text: str, depth: int = 2) -> Iterator[str]:
         for skip in range(4):
             part = run[skip:].replace("-", "+").replace("_", "/")
             part = part[: len(part) // 4 * 4]
-            yield from readings(base64.b64decode(part).decode("latin-1"), depth - 1)
+            yield from spoken(base64.b64decode(part), depth - 1)
     for run in re.findall(r"(?:[0-9a-fA-F]{2} ?){8,}", text):
         for skip in (0, 1):
             digits = run.replace(" ", "")[skip:]
             raw = bytes.fromhex(digits[: len(digits) // 2 * 2])
-            yield from readings(raw.decode("latin-1"), depth - 1)
+            yield from spoken(raw, depth - 1)
+
+
+def spoken(raw: bytes, depth: int) -> Iterator[str]:
+    """What decoded bytes say."""
+    for text in dict.fromkeys((raw.decode("latin-1"), raw.decode("utf-8", "ignore"))):
+        yield from readings(text, depth)
 
 
 def listed(text: str) -> Iterator[str]:
@@ -214,7 +220,12 @@ def _as_told(form: str, shown: str) -> str:
     if form == "hex-lines":
         return "".join(line for line in lines if re.fullmatch("[0-9a-f]+", line))
     if form == "character-dump":
-        return "".join(line[10::4] for line in lines if re.match(r"[0-7]{7}(?:   .)+$", line))
+        cells = "".join(
+            line[7:] for line in lines if re.match(r"[0-7]{7}(?:   .| [0-7]{3})+$", line)
+        )
+        octal = re.compile(r" {3}(.)| ([0-7]{3})")
+        said = (m[1] or chr(int(m[2], 8)) for m in octal.finditer(cells))
+        return "".join(said).encode("latin-1").decode("utf-8", "replace")
     if form == "quoted-printable":
         return quopri.decodestring(shown.encode()).decode("utf-8", "replace")
     return unquote_plus(shown) if form == "form-field" else shown

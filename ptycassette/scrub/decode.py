@@ -56,7 +56,8 @@ _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)
 # character of a password is shown a moment later, a line that goes on behind a backslash, strings
 # that are added.
 _BETWEEN = re.compile(
-    rf"{INVISIBLE}|(?<=[ -~])\n+(?:\*|\xe2\x80\xa2)\n*(?=[ -~]?(?:\n|\Z))"
+    rf"{INVISIBLE}|(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
+    r"(?=(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z))"
     r"|\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 )
 _SIGNS_OF_IT = ("\n*", "\n\xe2\x80\xa2", "\\\n", '" +', "' +", '"+', "'+")

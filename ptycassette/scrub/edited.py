@@ -1,10 +1,11 @@
-"""Typed text as it stood in a line whose cursor was moved: ctrl-a, arrows, Home, and what follows.
+"""Typed text as it stood in a line that was edited: ctrl-a, arrows, Home, ctrl-y, what follows.
 
 What is typed before the cursor was moved back stands behind what is typed then. The keys
 are those of line editors (readline's emacs mode, which shells, prompts and the input
 boxes of agents share) and of xterm's cursor and editing keypads, plain and with ctrl or
-alt. Whether a program reads them so is not known; so this is one more reading, beside
-those in which the cursor stays where it is.
+alt. What is removed by more than a character comes back with ctrl-y. Whether a program
+reads them so is not known; so this is one more reading, beside those in which the cursor
+stays where it is.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ _CONTROLS = {
     KILL_LINE: (True, "home"), KILL_WORD: (True, "blank before"),
     **dict.fromkeys(RUBOUT, (True, "left")),
 }  # fmt: skip
-_MOVES_BACK = re.compile("[\x01\x02]|\x1b(?:\\[[0-9;:]*[DHu~]|O[DH]|b)")
+_YANK = "\x19"
+_BY_CHARACTERS = frozenset({"left", "right"})
+_FOLLOWING = range(0x80, 0xC0)  # bytes of UTF-8 that begin no character
+_SEVERAL_BYTES = "\x80"
+_MOVES_BACK = re.compile("[\x01\x02\x19]|\x1b(?:\\[[0-9;:]*[DHu~]|O[DH]|b)")
 _LONGEST_LINE = 4096
 _LONGEST_WORD = 256
 _MOST_COPIED = 1 << 18
@@ -73,16 +78,22 @@ class _Editor:
         self._inside = False
         self._typed = False
         self._left = _MOST_COPIED
+        self._killed: list[str] = []
+        self._killed_places: list[list[Place]] = []
+        self._kills = False
 
     def key(self, text: str, places: list[Place]) -> None:
         """One key: what it types, or the sequence that it sends, which has no places."""
         does = _CONTROLS.get(text) if places else _meant(text)
+        kills, self._kills = self._kills, False
         if does is not None:
-            self._do(does[1], removes=does[0])
+            self._do(does[1], removes=does[0], goes_on=kills)
+        elif text == _YANK and places:
+            self._yank()
         elif text == "\n":
             self.enter(text, places)
         elif places:
-            self._type(text, places)
+            self._insert([*text], [places] * len(text))
 
     def enter(self, text: str, places: list[Place]) -> None:
         """The line is done; ``text`` ends it."""
@@ -92,24 +103,43 @@ class _Editor:
         self._at = 0
         self._inside = self._typed = False
 
-    def _type(self, text: str, places: list[Place]) -> None:
+    def _insert(self, chars: list[str], places: list[list[Place]]) -> None:
         at = self._at
         if at < len(self._line):
             self._inside = self.changed = True
-        self._line[at:at] = text
-        self._places[at:at] = [places] * len(text)
-        self._at += len(text)
+        self._line[at:at] = chars
+        self._places[at:at] = places
+        self._at += len(chars)
         self._typed = True
         if len(self._line) >= _LONGEST_LINE:
             self.enter("", [])
 
-    def _do(self, place: str, *, removes: bool) -> None:
-        """Go to a place, or remove what lies on the way to it."""
+    def _do(self, place: str, *, removes: bool, goes_on: bool) -> None:
+        """Go to a place, or remove what lies on the way to it.
+
+        ``goes_on`` says whether the key before removed what can come back: this is added to it.
+        """
         to = self._place(place)
-        if removes:
-            self._remove(min(self._at, to), max(self._at, to))
-        else:
+        if not removes:
             self._at = to
+            return
+        start, end = min(self._at, to), max(self._at, to)
+        if place not in _BY_CHARACTERS:
+            self._kills = True
+            chars, places = self._line[start:end], self._places[start:end]
+            kept = (self._killed, self._killed_places) if goes_on else ([], [])
+            if to < self._at:
+                self._killed, self._killed_places = chars + kept[0], places + kept[1]
+            else:
+                self._killed, self._killed_places = kept[0] + chars, kept[1] + places
+        self._remove(start, end)
+
+    def _yank(self) -> None:
+        """Put back what was removed last."""
+        if self._killed and len(self._killed) <= self._left:
+            self._left -= len(self._killed)
+            self.changed = True
+            self._insert(self._killed, self._killed_places)
 
     def _place(self, name: str) -> int:
         """Where a place is."""
@@ -117,8 +147,16 @@ class _Editor:
             return self._blank_before()
         if name.startswith("word"):
             return self._word(-1 if name == "word before" else 1)
-        at, end = self._at, len(self._line)
-        return {"home": 0, "end": end, "left": max(0, at - 1), "right": min(end, at + 1)}[name]
+        if name in _BY_CHARACTERS:
+            return self._beside(-1 if name == "left" else 1)
+        return 0 if name == "home" else len(self._line)
+
+    def _beside(self, step: int) -> int:
+        """Where the cursor comes to stand that goes by one character, of one or more bytes."""
+        at, end = self._at + step, len(self._line)
+        while 0 < at < end and ord(self._line[at]) in _FOLLOWING:
+            at += step
+        return min(max(0, at), end)
 
     def _remove(self, start: int, end: int) -> None:
         """Remove characters; a line of which nobody else knows how it stood is kept as it was."""
@@ -140,7 +178,8 @@ class _Editor:
         at, seen = self._at, False
         for _ in range(_LONGEST_WORD):
             beside = at if step > 0 else at - 1
-            inside = 0 <= beside < len(self._line) and self._line[beside].isalnum()
+            char = self._line[beside] if 0 <= beside < len(self._line) else " "
+            inside = char.isalnum() or char >= _SEVERAL_BYTES
             if not 0 <= beside < len(self._line) or (seen and not inside):
                 break
             seen = seen or inside

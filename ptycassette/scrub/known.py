@@ -20,6 +20,7 @@ import msgspec
 
 from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.literals import GrowingLiterals
+from ptycassette.scrub.sought import Sought
 
 __all__ = ["Hit", "KnownValue", "KnownValues", "Lesson", "is_random"]
 
@@ -128,9 +129,13 @@ class KnownValues:
     Args:
         values: to begin with.
         fast: as for ``literal_finder``.
+
+    Attributes:
+        sought: reads encoded text that holds what is known here and does not look like text.
     """
 
     def __init__(self, values: Iterable[KnownValue] = (), *, fast: bool | None = None) -> None:
+        self.sought = Sought(fast=fast)
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -176,6 +181,7 @@ class KnownValues:
         """
         pieces: list[str] = []
         for value, text, squeezed in self._waiting:
+            self.sought.add(text)
             if _has_pieces(value, squeezed):
                 new = _windows(value, squeezed)
             elif _as_word(value, squeezed):

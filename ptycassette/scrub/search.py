@@ -172,7 +172,7 @@ class Searcher:
                 looked.views = (
                     tuple(self._decoder.views(text)) if depth else self._decoder.views(text)
                 )
-            for decoded in looked.views:
+            for decoded in chain(looked.views, self.known.sought.views(text)):
                 yield from self._search(
                     decoded.text,
                     _form_chained(form_at, decoded) if depth else decoded.form_at,

@@ -23,6 +23,7 @@ HEX = "0123456789abcdef"
 URLSAFE = ALNUM + "_-"
 BASE64 = ALNUM + "+/"
 UPPER = string.ascii_uppercase + string.digits
+LETTERS = "\u00e4\u00f6\u00fc\u00df\u00e9\u00f1\u00f8\u017e\u0142\u0431\u044f\u03bb" * 3
 BASE32 = string.ascii_uppercase + "234567"
 
 Rng = random.Random
@@ -205,6 +206,7 @@ CONTEXTUAL: dict[str, tuple[Callable[[Rng], str], str]] = {
         "https://discord.com/api/web" + "hooks/{}",
     ),
     "passphrase": (_words, "passphrase: {}"),
+    "letters": (lambda r: chars(r, ALNUM + LETTERS, 18), "export ADMIN_PASSWORD={}"),
 }
 
 KINDS = (*SHAPED, *CONTEXTUAL)
@@ -701,7 +703,10 @@ def _lines(text: str, width: int) -> str:
 
 def _character_dump(text: str) -> str:
     names = {"\n": "\\n", "\t": "\\t"}
-    cells = [f"{names.get(char, char):>4}" for char in text]
+    cells = [
+        f"{names.get(chr(byte), chr(byte)):>4}" if byte < 0x80 else f" {byte:03o}"
+        for byte in text.encode()
+    ]
     return "\r\n".join(f"{at:07o}{''.join(cells[at : at + 16])}" for at in range(0, len(cells), 16))
 
 
@@ -756,6 +761,7 @@ INPUT_FORMS = (
     "typed-rubout",
     "typed-kill-line",
     "typed-kill-word",
+    "typed-yank",
     "typed-before",
     "typed-between",
     "typed-kitty",
@@ -823,6 +829,9 @@ def _input_case(base: Case, rng: Rng) -> Case:
         keys = [text[: len(text) // 2].encode(), b"\x15", text.encode()]
     elif base.form == "typed-kill-word":
         keys = [b"echo ", b"oops", b"\x17", text.encode()]
+    elif base.form == "typed-yank":
+        middle = rng.randrange(1, len(text))
+        keys = [text[middle:].encode(), b"\x15", text[:middle].encode(), b"\x19"]
     elif base.form in {"typed-before", "typed-between"}:
         keys = _edited_keys(rng, text, between=base.form == "typed-between")
     elif base.form == "typed-kitty":

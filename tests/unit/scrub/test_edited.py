@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.edited import edited_view
 from ptycassette.testing import scrub_chunks
 
@@ -32,6 +33,12 @@ def text_of(raw: str) -> str | None:
         ("two three\x1b[1;5D\x1b[1;3Done \x1b[1;5C\x1b[1;5C four", "one two three four"),
         ("b..\x1bba", "ab.."),
         ("." + "b" * 256 + "\x1bba", ".a" + "b" * 256),
+        (canonical("\u00e4\u5b57z\x02\x02\x02\u00fc\x06y"), canonical("\u00fc\u00e4y\u5b57z")),
+        (canonical("\u00e4x\u5b57z\x1bba "), canonical("a \u00e4x\u5b57z")),
+        ("cret\x15se\x19!", "secret!"),
+        ("cret\x1b[117;5use\x1b[121;5u!\r\x19", "secret!\ncret"),
+        ("secret\x02\x02\x02\x0b\x01\x19\x05\x19", "retsecret"),
+        ("one two three\x17\x17\rsay \x19", "one \nsay two three"),
     ],
 )
 def test_text_stands_where_the_cursor_was(raw: str, text: str) -> None:
@@ -57,6 +64,9 @@ def test_text_stands_where_the_cursor_was(raw: str, text: str) -> None:
         ("seX\x7fcret\r", None),
         ("\x1b[Dab\x1b[Z\x1b[2~", None),
         ("plain", None),
+        (canonical("a\u00e4b\x02\x7f"), canonical("a\u00e4b\nab")),
+        ("\x19plain", None),
+        ("one two\x01\x1bd\x1bd \x19\x02\x02\x02\x02\x1b\x7f", "one two\n one two\n  two"),
     ],
 )
 def test_a_line_that_loses_something_is_kept_as_it_was(raw: str, text: str | None) -> None:
@@ -70,6 +80,23 @@ def test_copies_of_lines_are_bounded() -> None:
 
     assert view is not None
     assert len(view.text) < 300_000
+
+
+def test_what_comes_back_is_bounded() -> None:
+    """Ctrl-y may be held down."""
+    view = edited_view("a" * 3000 + "\x15" + "\x19\x15\x15" * 2000, base=0)
+
+    assert view is not None
+    assert len(view.text) < 300_000
+
+
+def test_what_came_back_is_masked_in_the_keys_that_typed_it_first() -> None:
+    """A token of which the second half was removed and put back behind the first."""
+    token = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    keys = f"{token[17:]}\x15echo {token[:17]}\x19\r".encode()
+    masked = b"x" * 23 + b"\x15echo " + b"x" * 17 + b"\x19\r"
+
+    assert b"".join(scrub_chunks([keys], rows=24, cols=80, channel="input")) == masked
 
 
 def test_an_endless_line_is_cut() -> None:
