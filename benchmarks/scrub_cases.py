@@ -228,7 +228,7 @@ def _as_told(form: str, shown: str) -> str:
         return "".join(said).encode("latin-1").decode("utf-8", "replace")
     if form == "quoted-printable":
         return quopri.decodestring(shown.encode()).decode("utf-8", "replace")
-    return unquote_plus(shown) if form == "form-field" else shown
+    return unquote_plus(shown) if form.startswith("form-") else shown
 
 
 def moved(case: Any, before: list[Any], after: list[Any]) -> bool:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
+from ptycassette.scrub.fields import Fields
 from ptycassette.scrub.mask import NUMBERS, QUOTED
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.slid import slid
@@ -104,6 +105,7 @@ class Decoder:
             self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
         self._dumps = Dumps(fast=fast)
+        self._fields = Fields(fast=fast)
         self._lists = Pattern(f"{_NUMBERS}|{_PARTS}", fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
@@ -120,6 +122,7 @@ class Decoder:
             yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
+        yield from self._fields.read(text)
         if "=\n" in text or "=\r\n" in text or "=3D" in text:
             yield from _quoted(text)
         if any(sign in text for sign in _SIGNS_OF_IT) or (

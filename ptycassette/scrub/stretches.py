@@ -35,10 +35,19 @@ def without(text: str, matches: list[re.Match[str]], kept: list[tuple[int, int]]
     return Parts("".join([text[place] for place in places]), places=places)
 
 
-def unescaped(text: str, escapes: list[tuple[int, int, str]], *, form: str = ESCAPED) -> Decoded:
-    """One stretch: the escapes (start, end, meaning) replaced by what they stand for."""
-    at = max(0, escapes[0][0] - AROUND)
-    stop = min(len(text), escapes[-1][1] + AROUND)
+def unescaped(
+    text: str,
+    escapes: list[tuple[int, int, str]],
+    *,
+    form: str = ESCAPED,
+    within: tuple[int, int] | None = None,
+) -> Decoded:
+    """One stretch: the escapes (start, end, meaning) replaced by what they stand for.
+
+    It is as long as ``within`` says, or holds some of what stands around the escapes.
+    """
+    at, stop = within or (max(0, escapes[0][0] - AROUND), escapes[-1][1] + AROUND)
+    stop = min(len(text), stop)
     parts: list[str] = []
     starts: list[int] = []
     runs: list[tuple[int, int, int]] = []

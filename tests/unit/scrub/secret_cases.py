@@ -738,6 +738,8 @@ ENCODERS: dict[str, Callable[[str], str]] = {
         .decode()
         .replace("\n", "\r\n")
     ),
+    "form-words": lambda t: "q=" + quote_plus(t) + "&z=1",
+    "form-bare": quote_plus,
     "form-field": lambda t: "text=" + quote_plus(f'it is "{t}" now') + "&id=1",
     "base64-twice": lambda t: _b64(_b64(t)),
     "base64-in-percent": lambda t: quote(_b64(t), safe=""),
