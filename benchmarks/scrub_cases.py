@@ -217,6 +217,8 @@ def _as_told(form: str, shown: str) -> str:
     lines = shown.splitlines()
     if form == "hex-dump":
         return " ".join(line[10:50] for line in lines)
+    if form.startswith("base64-lines"):
+        return "".join(line for line in lines if re.fullmatch("[A-Za-z0-9+/]{5,}=*", line))
     if form == "hex-lines":
         return "".join(line for line in lines if re.fullmatch("[0-9a-f]+", line))
     if form == "character-dump":

@@ -12,6 +12,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from ptycassette.scrub.base64_lines import base64_lines
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
@@ -113,6 +114,7 @@ class Decoder:
         for start, end in self._base64.spans(text):
             if end - start >= _SHORTEST_BASE64 and _BASE64_HINT.search(text, start, end):
                 yield from _base64(text, start, end)
+        yield from base64_lines(text)
         for start, end in self._hex.spans(text):
             if _HEX_HINT.search(text, start, end + 1):
                 yield from _hex(text, start, end)

@@ -57,6 +57,7 @@ _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
 _NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
 _PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
 _BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_BETWEEN_LINES = frozenset("\r\n\t ")
 _X_IN_BASE64 = "eHh4"  # decodes to xxx
 _ASCII = dict.fromkeys(range(ord("!"), ord("~") + 1), "x")
 _VOLATILE = str.maketrans(
@@ -102,11 +103,12 @@ def decimal_mask(digits: str) -> str:
 
 
 def _base64(text: str, phase: int) -> str:
-    """Digits of base64."""
-    return "".join(
-        _X_IN_BASE64[(index + phase) % 4] if char in _BASE64_DIGITS else char
-        for index, char in enumerate(text)
-    )
+    """Digits of base64; the end of a line between them is none."""
+    parts = []
+    for char in text:
+        parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
+        phase += char not in _BETWEEN_LINES
+    return "".join(parts)
 
 
 def _escaped_base64(text: str, phase: int) -> str:

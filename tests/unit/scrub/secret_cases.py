@@ -741,6 +741,8 @@ ENCODERS: dict[str, Callable[[str], str]] = {
     "form-words": lambda t: "q=" + quote_plus(t) + "&z=1",
     "form-bare": quote_plus,
     "form-field": lambda t: "text=" + quote_plus(f'it is "{t}" now') + "&id=1",
+    "base64-lines": lambda t: _lines(_b64(f"The first line\nand {t} in\nthe second.\n"), 76),
+    "base64-lines-70": lambda t: _lines(_b64(f"The first line\nand {t} in\nthe second.\n"), 70),
     "base64-twice": lambda t: _b64(_b64(t)),
     "base64-in-percent": lambda t: quote(_b64(t), safe=""),
     "percent-in-base64": lambda t: _b64("".join(f"%{b:02x}" for b in t.encode())),
