@@ -57,13 +57,23 @@ _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)
 # What stands inside of a token without being part of it: characters without a cell, that as which a
 # character of a password is shown a moment later, a line that goes on behind a backslash, strings
 # that are added.
-_BETWEEN = re.compile(
-    rf"{INVISIBLE}|(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
+_ADDED = r"\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
+_MOMENT = (
+    r"(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
     r"(?=(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z))"
-    r"|\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 )
-_SIGNS_OF_IT = ("\n*", "\n\xe2\x80\xa2", "\\\n", '" +', "' +", '"+', "'+")
+# By whether there is anything of the second and of the third kind, which most texts have none of.
+_BETWEEN = {
+    (False, False): re.compile(_ADDED),
+    (True, False): re.compile(f"{_MOMENT}|{_ADDED}"),
+    (False, True): re.compile(f"{INVISIBLE}|{_ADDED}"),
+    (True, True): re.compile(f"{INVISIBLE}|{_MOMENT}|{_ADDED}"),
+}
+_SIGNS_OF_IT = ("\\\n", '" +', "' +", '"+', "'+")
 _INVISIBLE = re.compile(INVISIBLE)
+_SHOWN_AND_GONE = re.compile(
+    r"\n(?:\*|\xe2\x80\xa2)\n*(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z)"
+)
 # What git shows of words that changed (git-diff, --word-diff=plain).
 _CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")
 _FIRST_OF_SEVERAL_BYTES = 0x80
@@ -127,10 +137,7 @@ class Decoder:
         yield from self._fields.read(text)
         if "=\n" in text or "=\r\n" in text or "=3D" in text:
             yield from _quoted(text)
-        if any(sign in text for sign in _SIGNS_OF_IT) or (
-            not text.isascii() and _INVISIBLE.search(text)
-        ):
-            yield from _torn(text)
+        yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)
         yield from slid(text)
@@ -200,7 +207,11 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
 
 def _torn(text: str) -> Iterator[Decoded]:
     """Stretches with something in them that is no part of the words that it tears."""
-    for matches in neighbours(list(_BETWEEN.finditer(text))):
+    moment = _SHOWN_AND_GONE.search(text) is not None
+    invisible = not text.isascii() and _INVISIBLE.search(text) is not None
+    if not (moment or invisible or any(sign in text for sign in _SIGNS_OF_IT)):
+        return
+    for matches in neighbours(list(_BETWEEN[moment, invisible].finditer(text))):
         yield without(text, matches, [(0, 0)] * len(matches))
 
 

@@ -12,22 +12,21 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.words import (
     begins_a_name,
     looks_torn_off,
+    may_tell,
     named_when_joined,
     names_a_value,
 )
 
 __all__ = [
-    "Column",
     "Line",
     "Traced",
     "chained",
-    "column_at",
     "columns",
     "continues",
     "follows",
@@ -41,6 +40,7 @@ _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
 _BORDERS = frozenset(
     [*map(chr, range(0x2500, 0x2600)), "\u23bf", "\u23fa", "\u276f", "\u2022", "|", ">"]
 )
+_PLAIN = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 _EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _INNER = re.compile(rf"[^\s{_BORDER}]")
 _NEAR_MARGIN = 8
@@ -51,7 +51,7 @@ _TOKEN = re.compile(r"[!-~]{16,}")
 _INDENT = 4
 _VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
 _DIGEST = re.compile("[0-9a-f]+")
-_DIGESTS = {32, 40, 64, 96, 128}  # which are whole
+_DIGESTS = frozenset({32, 40, 64, 96, 128})
 _WITH_VALUE = re.compile(r"[!-~]+ [!-~]{6,}")
 _PLAIN_WORD = re.compile(r"[(\[\"']?(?:[A-Za-z][a-z]*|[A-Z]+|\d+)[.,:;!?)\]\"']*")
 _OF_URL = re.compile(r"[@\d]")
@@ -61,10 +61,10 @@ _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
 _SHORTEST_PART = 12
+_PART_WITH_DIGIT = re.compile(r"(?<![!-~])(?=[!-~]{12})[!-~]*\d")
+_MIXING = re.compile("[0-9A-Z]")  # one of these is in what is mixed
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(r"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[!-~]+(?: [!-~]+)*)")
-# Text in the first column: before two blanks with something behind them.
-_FIRST_COLUMN = re.compile(r" *(?P<text>[!-~]+(?: [!-~]+)*)  +[!-{}~]")
 # Text in the first pane: before a border with something behind it.
 _FIRST_PANE = re.compile(
     r"[ \u2502\u2503\u2551|]*(?P<text>[!-{}~]+(?: [!-{}~]+)*) *[\u2502\u2503\u2551|] *[!-{}~]"
@@ -133,18 +133,24 @@ def follows(before: str, text: str, cols: int) -> bool:
         return False
     bordered = before[-1] in _BORDERS
     left, end = 0, len(before)
-    if bordered or not "!" <= before[0] <= "~" or before[0] in _BORDERS:
+    if bordered or before.lstrip(" ")[0] not in _PLAIN:
         left, end = _extent(before)
     if end <= left:
         return False
     near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
-    start, stop = 0, len(text)
-    if not "!" <= text[0] <= "~" or text[0] in _BORDERS or text[-1] in _BORDERS:
+    shown = text.lstrip(" ")
+    start, stop = len(text) - len(shown), len(text.rstrip())
+    if text[-1] in _BORDERS or shown[:1] not in _PLAIN:
         start, stop = _extent(text)
+    if near:
+        return _FIRST_WORD.match(text, start, stop) is not None
+    begins = before.rfind(" ", left, end) + 1 or left
+    if end - begins < _LONG or stop > end:  # as most rows are
+        short = stop - start < _SHORTEST_VALUE or " " in text[start : start + _SHORTEST_VALUE]
+        if short and not begins_a_name(before[begins:end]):
+            return False
     word = _FIRST_WORD.match(text, start, stop)
-    if word is None:
-        return False
-    return near or _broken(before, left, end, word.group(), wider=stop > end)
+    return word is not None and _broken(before, left, end, word.group(), wider=stop > end)
 
 
 @lru_cache(maxsize=512)
@@ -155,23 +161,13 @@ def _extent(text: str) -> tuple[int, int]:
     return left, max(len(shown), left)
 
 
-class Column(NamedTuple):
-    """A stretch of a row with something that the row below may go on with.
-
-    ``open`` says that it may whatever it looks like: a name of a value, a part of a token or of
-    a URL stands at the end of the stretch.
-    """
-
-    start: int
-    end: int
-    open: bool
-
-
 def chained(texts: Sequence[str]) -> Iterator[int]:
     """Numbers of the rows with a token that may go on in the same columns of the row below."""
     for number, (text, below) in enumerate(pairwise(texts)):
-        for column in columns(text):
-            if goes_on(text, below, column):
+        if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
+            continue
+        for start, end in columns(text):
+            if goes_on(text, below, start, end):
                 yield number
                 break
 
@@ -183,7 +179,7 @@ def has_neighbour(rest: str) -> bool:
 
 
 @lru_cache(maxsize=2048)
-def columns(text: str) -> Collection[Column]:
+def columns(text: str) -> Collection[tuple[int, int]]:
     """Where in a (right-trimmed) row something stands that the row below may go on with.
 
     Of what begins with the row only what has something beside it.
@@ -191,56 +187,49 @@ def columns(text: str) -> Collection[Column]:
     spans = [match.span() for match in _TOKEN.finditer(text, 1)]
     if "  " in text or not text.isascii() or "|" in text:
         spans += [match.span("text") for match in _PANE.finditer(text)]
-        column = _FIRST_COLUMN.match(text)
-        spans += [] if column is None else [column.span("text")]
+        begins = len(text) - len(text.lstrip(" "))
+        ends = text.find("  ", begins)
+        if ends > 0 and text.isascii() and not text[ends:].lstrip(" ").startswith("|"):
+            spans.append((begins, ends))
         if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]
-    return [
-        column_at(text, start, end)
-        for start, end in dict.fromkeys(spans)
-        if end - start not in _DIGESTS or not _DIGEST.fullmatch(text, start, end)
-    ]
+    if any(end - start in _DIGESTS for start, end in spans):
+        spans = [span for span in spans if not _digest(text, *span)]
+    return dict.fromkeys(spans) if len(spans) > 1 else spans
 
 
-def goes_on(above: str, below: str, column: Column) -> re.Match[str] | None:
-    """The word that stands in the row below a column of the row above, and goes on with it."""
-    start, end, opened = column
-    start = _beginning(above, below, start)
-    part = None if start < 0 else _FIRST_WORD.match(below, start, end)
+def _digest(text: str, start: int, end: int) -> bool:
+    """Whether a stretch is a digest, which is whole."""
+    return end - start in _DIGESTS and _DIGEST.fullmatch(text, start, end) is not None
+
+
+def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
+    """The word that stands in the row below a stretch of the row above, and goes on with it."""
+    begins = _beginning(above, below, start)
+    part = None if begins < 0 else _FIRST_WORD.match(below, begins, end)
     if part is not None and looks_torn_off(part.group()):
         return part
-    return _told_above(above, below, (start, end), part) if opened and start >= 0 else None
+    return None if begins < 0 else _told_above(above, below, (begins, end), part)
 
 
 def _told_above(
     above: str, below: str, span: tuple[int, int], part: re.Match[str] | None
 ) -> re.Match[str] | None:
-    """What goes on with an open column: ``part``, a word that does not look so by itself, or so."""
+    """What goes on with a stretch: ``part``, a word that does not look so by itself, or more."""
     start, end = span
-    if names_a_value(above, end):
-        return _VALUE_BELOW.match(below, start, end)
-    if part is None:
-        return None
     begins = above.rfind(" ", start, end) + 1 or start
     last = above[begins:end]
-    if named_when_joined(last, part.group()):
-        return _WITH_VALUE.match(below, start, end) or part
-    begun = _alone(below, part.end()) and _begun(above, start, begins, last)
-    return part if begun or _address(last, part.group()) else None
-
-
-def column_at(text: str, start: int, end: int) -> Column:
-    """The column of a row between these places."""
-    begins = text.rfind(" ", start, end) + 1 or start
-    last = text[begins:end]
-    opened = (
-        names_a_value(text, end)
-        or begins_a_name(last)
-        or (end - begins >= _LONG and "@" in last)
-        or _begun(text, start, begins, last)
-    )
-    return Column(start, end, opened)
+    if may_tell(last):
+        if names_a_value(above, end):
+            return _VALUE_BELOW.match(below, start, end)
+        if part is not None and named_when_joined(last, part.group()):
+            return _WITH_VALUE.match(below, start, end) or part
+        if part is not None and _address(last, part.group()):
+            return part
+    if part is None or not _alone(below, part.end()):
+        return None
+    return part if _begun(above, start, begins, last) else None
 
 
 def _beginning(above: str, below: str, start: int) -> int:

@@ -14,10 +14,8 @@ import msgspec
 
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.joins import (
-    Column,
     Line,
     Traced,
-    column_at,
     columns,
     continues,
     glued,
@@ -209,8 +207,7 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     for number, line in enumerate(lines[:-1]):
-        for column in columns(line.shown):
-            start, end = column.start, column.end
+        for start, end in columns(line.shown):
             if start <= line.left and not has_neighbour(line.text[end : line.end]):
                 continue  # joined as a line already
             ends = reached.setdefault(start, [])
@@ -218,22 +215,22 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 continue  # in the middle of a column of such words
             builder = _Builder()
             builder.add(line, start, end)
-            count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], column)
+            count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], start, end)
             if count:
                 ends.append(number + count)
                 yield builder.take()
 
 
-def _add_below(builder: _Builder, lines: Sequence[Line], column: Column) -> int:
-    """Add what goes on with a column of the first line; in how many lines it does."""
+def _add_below(builder: _Builder, lines: Sequence[Line], start: int, end: int) -> int:
+    """Add what goes on with a stretch of the first line; in how many lines it does."""
     for count, (above, below) in enumerate(pairwise(lines)):
-        part = goes_on(above.text, below.text, column)
+        part = goes_on(above.text, below.text, start, end)
         if part is None:
             return count
-        if names_a_value(above.text, column.end) and below.text[part.start()] != " ":
-            builder.add(above, column.end, column.end + 1)
+        if names_a_value(above.text, end) and below.text[part.start()] != " ":
+            builder.add(above, end, end + 1)
         builder.add(below, part.start(), part.end())
-        if part.end() < column.end:
+        start = part.start()
+        if part.end() < end:
             return count + 1
-        column = column_at(below.text, part.start(), column.end)
     return len(lines) - 1

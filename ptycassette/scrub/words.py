@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["begins_a_name", "looks_torn_off", "named_when_joined", "names_a_value"]
+__all__ = ["begins_a_name", "looks_torn_off", "may_tell", "named_when_joined", "names_a_value"]
 
 _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
@@ -18,6 +18,7 @@ _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
 _LONGEST_NAME = 8
 _BROKEN = ("password", "passphrase", "passwd", "bearer", "token", "secret", "apikey", "key")
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
+_TELLING = _NAMES | _BEGINNINGS
 _LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
 _FIRST_LETTERS = re.compile("[A-Za-z]+")
@@ -44,8 +45,22 @@ def names_a_value(text: str, end: int) -> bool:
     )
 
 
+def may_tell(last: str) -> bool:
+    """Whether a word at the end of a row may name a value, or be half of what does or an address.
+
+    Never False where it does; quick, for it is asked for every column of every row.
+    """
+    if last.isalpha():
+        return last.lower() in _TELLING
+    return last[-1] in ":=" or last[0] == "-" or "@" in last or last[-1].isalpha()
+
+
 def begins_a_name(last: str) -> bool:
     """Whether a word at the end of a row ends like the beginning of what names a value."""
+    if last.isalpha():
+        return last.lower() in _BEGINNINGS
+    if not last[-1:].isalpha():
+        return False
     begun = _LAST_LETTERS.search(last[-_LONGEST_BEGINNING - 1 :])
     return begun is not None and begun.group().lower() in _BEGINNINGS
 
@@ -55,8 +70,10 @@ def named_when_joined(last: str, word: str) -> bool:
 
     As ``passw`` and ``ord``, ``DB_PASSW`` and ``ORD=``; not when one of them does by itself.
     """
-    begun = _LAST_LETTERS.search(last[-_LONGEST_BEGINNING - 1 :])
-    if begun is None or begun.group().lower() not in _BEGINNINGS:
+    if not begins_a_name(last):
         return False
+    begun = _LAST_LETTERS.search(last)
     rest = _FIRST_LETTERS.match(word)
-    return rest is not None and (begun.group() + rest.group()).lower() in _BROKEN
+    if begun is None or rest is None:
+        return False
+    return (begun.group() + rest.group()).lower() in _BROKEN
