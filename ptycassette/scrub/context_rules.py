@@ -26,6 +26,9 @@ _WORDS = re.compile(
 )
 _IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}]*\Z")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
+_NUMBERED = re.compile(
+    r"\d+(?:\.\d+){2,}[\]);,}]*\Z|0x[0-9A-Fa-f]{1,16}[\]);,}]*\Z"
+)  # OID, pointer
 _COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}\Z")
 _DOTTED = re.compile(r"[a-z_]\w*(?:\.[A-Za-z_]\w*){2,}\Z", re.ASCII)
 _SHORTEST_RANDOM = 8
@@ -53,7 +56,7 @@ def looks_like_a_value(text: str) -> bool:
         return False
     if text.isdigit() or "(" in text or _DOTTED.match(text):
         return False
-    if _COLOUR.match(text) or _NUMBER.match(text):
+    if _COLOUR.match(text) or _NUMBER.match(text) or _NUMBERED.match(text):
         return False
     if any(char.isdigit() for char in text):
         return any(char.isalpha() for char in text) or len(text) >= 8
@@ -295,7 +298,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="login-password",
-        pattern=r"password\s{1,3}(?P<s>[^\s\"'`,;<>()]{6,256})",
+        pattern=r"(?<![/.-])password\s{1,3}(?P<s>[^\s\"'`,;<>()]{6,256})",
         anchors=("password",),
         placeholder="<password>",
         accept=lambda text: (
@@ -337,7 +340,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         name="private-key",
         # Its first line may be broken, in a box too.
         pattern=rf"-----BEGIN{_GAP}(?:[A-Z0-9]+{_GAP}){{0,3}}PRIVATE{_GAP}KEY(?:{_GAP}BLOCK)?-{{3,5}}"
-        r"(?P<s>(?:[^-]|-(?!----)){16,16384})",
+        r"(?P<s>(?:[^-]|-(?!--)){16,16384})",
         anchors=("-----begin ",),
         reach=17000,
         edge=False,

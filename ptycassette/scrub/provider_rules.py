@@ -125,7 +125,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ),
     *(
         ("stripe-key", f"{kind}_{mode}_", f"{_A}{{16,}}")
-        for kind in ("sk", "rk", "pk")
+        for kind in ("sk", "rk")
         for mode in ("live", "test", "prod")
     ),
     ("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/=]{16,}"),
@@ -159,7 +159,6 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("linear-key", "lin_api_", f"{_A}{{24,}}"),
     ("linear-token", "lin_oauth_", f"{_A}{{24,}}"),
     ("notion-token", "ntn_", f"{_A}{{30,}}"),
-    ("notion-token", "secret_", f"{_A}{{34,43}}"),
     ("figma-token", "figd_", f"{_W}{{26,}}"),
     ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
     ("twilio-key", "SK", "[0-9a-f]{26,32}"),
@@ -247,6 +246,14 @@ _UNANCHORED_PREFIX = (
             accept=lambda text: not text.endswith("EXAMPLE"),
         )
         for prefix in ("AKIA", "ASIA", "ABIA", "ACCA")
+    ),
+    Rule(
+        name="notion-token",
+        pattern="secret_[A-Za-z0-9]{34,43}",
+        anchors=("secret_",),
+        placeholder="<notion-token>",
+        public=7,
+        accept=lambda text: _mixed_case(text[7:]) and any(map(str.isdigit, text)),
     ),
     Rule(  # Base64 of binary data begins so as well, and goes on with more of the same
         name="square-token",

@@ -283,6 +283,28 @@ def test_a_private_key_is_found_though_its_first_line_is_broken(
     assert any(body in one for one in found(f"{' '.join(parts)}\n{body}\n{end}"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SERVER_AUTH = '1.3.6.1.5.5.7.3.1'",
+        "in stream_parser (secret=0x64ee52c7c510)",
+        "/usr/bin/systemd-ask-password\n9f0c4d2e8a7b6c5d4e3f2a1b0c9d8e7f  /usr/bin/systemd-cat",
+        f"publishable: pk_{'test'}_a1B2c3D4e5F6g7H8i9J0",
+        "aws_secret_acceforkethexxxxxxxxxxxxxxxxxxxxxxxxxxxxxxag",
+    ],
+)
+def test_what_has_other_meanings_stands(text: str) -> None:
+    """Object identifiers, pointers, names of programs, keys that are for everybody, a mask."""
+    assert found(text) == []
+
+
+def test_a_key_ends_though_its_last_dashes_are_not_all_there() -> None:
+    """A mask in base64 may have changed the first of them; then nothing is left to scrub."""
+    text = f"-----BEGIN {'PRIVATE'} KEY----,{'x' * 64}\n{'x' * 60}x----END {'PRIVATE'} KEY-----"
+
+    assert [value.strip("x,-\n") for value in found(text)] == [""]
+
+
 def test_binary_data_in_base64_is_no_token() -> None:
     """It begins like one of Square's and goes on with more of the same."""
     token = "EAAA" + "AEbHxQ7m2Kd9vT4nB8sL3wZqP7xR2mK9" * 2
