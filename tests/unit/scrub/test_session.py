@@ -338,9 +338,7 @@ def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta
 @pytest.mark.parametrize("skip", range(3))
 def test_a_key_file_in_base64_is_scrubbed_once(meta: SessionMeta, skip: int) -> None:
     """A mask shares a digit with what stands beside it, at two of three alignments."""
-    body = "\n".join(
-        base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 96, 16)
-    )
+    lines = (base64.b64encode(bytes(range(at, at + 48))).decode() for at in range(0, 96, 16))
     head, tail = (f"-----{mark} RSA {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
     body = "\n".join(lines)
     shown = base64.b64encode(("." * skip + f"{head}\n{body}\n{tail}").encode())
