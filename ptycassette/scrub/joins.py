@@ -21,6 +21,7 @@ from ptycassette.scrub.words import (
     may_tell,
     named_when_joined,
     names_a_value,
+    stands_alone,
 )
 
 __all__ = [
@@ -284,7 +285,7 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
             return True
         if begins > left + 1 and above[begins - 2] != " " and names_a_value(above, begins - 1):
             return True
-    if wider or end - begins < _LONG:
+    if wider or end - begins < _LONG or stands_alone(last, word):
         return False
     return looks_torn_off(word) or _fits(above[left:end], last, word)
 

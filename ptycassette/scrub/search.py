@@ -35,6 +35,9 @@ _LAST_WORD = re.compile("[A-Za-z][a-z]{4,}\\Z")  # shorter ones are no piece of 
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
+_BY_CHANCE = 2
+_TELLING = 5
+_SEVERAL = 2
 
 _ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
 _FormAt = Callable[[int], str]
@@ -201,7 +204,8 @@ class Searcher:
         if not hits:
             return
         spans = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
-        for hit, parts in zip(hits, spans, strict=True):
+        for hit, whole in zip(hits, spans, strict=True):
+            parts = _without_chance(whole, text, hit.value) if len(whole) > 1 else whole
             if to_source is _same:
                 stretches = tuple(_over_blanks(parts, text))
                 yield Match(stretches, TEXT, hit.value.rule, hit.value.placeholder)
@@ -309,6 +313,39 @@ def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
         return own + form if form == ESCAPED and own.startswith(BASE64) else form
 
     return form_at
+
+
+def _without_chance(
+    parts: list[tuple[int, int]], text: str, value: KnownValue
+) -> list[tuple[int, int]]:
+    """Stretches of a hit without a letter or two of a word on the line before or behind.
+
+    Such a word ends as the value goes on, by chance: it holds no end of the value, and stands
+    on another line than what is beside it in the value.
+    """
+    (start, end), (after, stop) = parts[0], parts[1]
+    begins = text[start:end] + text[after : after + _BY_CHANCE]
+    if (
+        end - start <= _BY_CHANCE
+        and stop - after >= _TELLING
+        and text[start - 1 : start].isalnum()
+        and "\n" in text[end:after]
+        and not squeeze(canonical(value.text)).startswith(begins)
+    ):
+        parts = parts[1:]
+    if len(parts) < _SEVERAL:
+        return parts
+    (first, before), (start, end) = parts[-2], parts[-1]
+    ends = text[before - _BY_CHANCE : before] + text[start:end]
+    if (
+        end - start <= _BY_CHANCE
+        and before - first >= _TELLING
+        and text[end : end + 1].isalnum()
+        and "\n" in text[before:start]
+        and not squeeze(canonical(value.text)).endswith(ends)
+    ):
+        parts = parts[:-1]
+    return parts
 
 
 def _over_blanks(parts: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["begins_a_name", "looks_torn_off", "may_tell", "named_when_joined", "names_a_value"]
+__all__ = [
+    "begins_a_name",
+    "looks_torn_off",
+    "may_tell",
+    "named_when_joined",
+    "names_a_value",
+    "stands_alone",
+]
 
 _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
@@ -14,6 +21,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 _KEY = re.compile(
     r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
 )
+_ITSELF = re.compile(
+    r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
+    r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
+    r"(?:[_-](?i:id|key|value|secret|token))?[\"']?(?:[:=]|%3[Dd])[^=:/]"
+)
+_LISTS = frozenset(";&?,\\")
 _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
 _LONGEST_NAME = 8
 _BROKEN = ("password", "passphrase", "passwd", "bearer", "token", "secret", "apikey", "key")
@@ -33,6 +46,14 @@ def looks_torn_off(word: str) -> bool:
     if "/" not in word[:8]:
         return "://" not in word
     return len(word) >= _RANDOM_LENGTH * word.count("/") and not word.islower()
+
+
+def stands_alone(last: str, word: str) -> bool:
+    """Whether a word that begins a row names its own value, so that nothing before it is missed.
+
+    Not where the word at the end of the row above says that a cookie or a query goes on.
+    """
+    return last[-1:] not in _LISTS and _ITSELF.match(word) is not None
 
 
 def names_a_value(text: str, end: int) -> bool:

@@ -313,6 +313,17 @@ def test_neither_words_nor_pieces_of_addresses_are_learnt(meta: SessionMeta) -> 
     assert second == Output(1, rest)
 
 
+def test_a_letter_of_the_word_on_the_row_above_or_below_stays(meta: SessionMeta) -> None:
+    """Though the value goes on with it, by chance; the piece of the value beside it goes."""
+    value = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
+    rest, begun = value[21:].encode(), value[:14].encode()
+    page = b"token: %s\r\n\r\nthe command\r\n%s\r\n\r\n%s\r\njobs\r\n"
+    (after,) = scrub(meta, [Output(0, page % (value.encode(), rest, begun))])
+
+    assert isinstance(after, Output)
+    assert after.data == page % (b"x" * len(value), b"x" * len(rest), b"x" * len(begun))
+
+
 def test_letters_that_no_name_has_are_learnt(meta: SessionMeta) -> None:
     """They go where nothing names them; what stands there as a name stays."""
     letters = b"kqzxwvbnmt"

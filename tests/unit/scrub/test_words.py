@@ -1,0 +1,56 @@
+"""What words at the ends of rows tell about the rows beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub.joins import Line, continues, follows
+from ptycassette.scrub.rows import RowCopy, line_of
+from ptycassette.scrub.words import stands_alone
+from ptycassette.testing import scrub_chunks
+
+VALUE = "qP7xR2mK9vT4"
+
+
+def row(text: str) -> Line:
+    """A row of 60 columns."""
+    return line_of(RowCopy(text.ljust(60), (), wrapped=False))
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        f"password={VALUE}", f"AWS_SECRET_ACCESS_KEY={VALUE}", f'{{"token":"{VALUE}"}}',
+        f"token%3D{VALUE}", f"db-password:{VALUE}", f"session_key='{VALUE}'",
+    ],
+)  # fmt: skip
+def test_a_row_that_names_its_value_is_no_rest_of_the_row_above(word: str) -> None:
+    """Both say the same: which rows are read together, and which are joined."""
+    above = f"token={VALUE}{VALUE}"
+
+    assert stands_alone(above, word)
+    assert not continues(row(above), row(word))
+    assert not follows(above, word, 60)
+
+
+@pytest.mark.parametrize(
+    ("above", "word"),
+    [
+        (f"Cookie: sid={VALUE};{VALUE}z;", f"token={VALUE}"),
+        (f"https://h/?{VALUE}{VALUE}&", f"token={VALUE}"),
+        (f"token={VALUE}{VALUE}", f"R2{VALUE}"),
+        (f"token={VALUE}{VALUE}", f"ken={VALUE}"),
+    ],
+)
+def test_what_may_go_on_is_joined(above: str, word: str) -> None:
+    """A cookie, a query, and what has no name of its own."""
+    assert not stands_alone(above, word)
+    assert continues(row(above), row(word))
+
+
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "credential", "session_key"])
+def test_names_stay_in_a_list_of_short_values(name: str) -> None:
+    """None of them is taken for the rest of the value above it."""
+    (after,) = scrub_chunks([f"{name}=aB3$x9\r\n".encode() * 400], rows=24, cols=80)
+
+    assert after == f"{name}=xxxxxx\r\n".encode() * 400
