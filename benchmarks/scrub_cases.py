@@ -228,7 +228,7 @@ def _as_told(form: str, shown: str) -> str:
         octal = re.compile(r" {3}(.)| ([0-7]{3})")
         said = (m[1] or chr(int(m[2], 8)) for m in octal.finditer(cells))
         return "".join(said).encode("latin-1").decode("utf-8", "replace")
-    if form == "quoted-printable":
+    if form.startswith("quoted-"):
         return quopri.decodestring(shown.encode()).decode("utf-8", "replace")
     return unquote_plus(shown) if form.startswith("form-") else shown
 

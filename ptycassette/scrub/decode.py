@@ -17,8 +17,9 @@ from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
 from ptycassette.scrub.fields import Fields
-from ptycassette.scrub.mask import NUMBERS, QUOTED
+from ptycassette.scrub.mask import NUMBERS
 from ptycassette.scrub.patterns import Pattern
+from ptycassette.scrub.quoted import quoted
 from ptycassette.scrub.slid import slid
 from ptycassette.scrub.stretches import neighbours, unescaped, without
 
@@ -40,9 +41,6 @@ _ESCAPE = re.compile(
 )
 # A form field besides has + for a blank (WHATWG URL, application/x-www-form-urlencoded).
 _FORM_ESCAPE = re.compile(rf"{_ESCAPE.pattern}|(\+)")
-# RFC 2045 6.7: a line of at most 76 characters goes on behind "=" at its end.
-_QUOTED = re.compile(r"=(?:(?P<code>[0-9A-F]{2})|\r?\n)")
-_SOFT_BREAKS = range(70, 86)  # with what may stand before the line
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 # Lists as programs print them: bytes as numbers, and texts in parts of a few characters.
@@ -135,8 +133,7 @@ class Decoder:
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
         yield from self._fields.read(text)
-        if "=\n" in text or "=\r\n" in text or "=3D" in text:
-            yield from _quoted(text)
+        yield from quoted(text)
         yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)
@@ -231,25 +228,6 @@ def _escaped(text: str) -> Iterator[Decoded]:
         if text.find("%", start, end) >= 0 and text.find("+", start, end) >= 0:
             fields = _FORM_ESCAPE.finditer(text, start, end)
             yield unescaped(text, [(*match.span(), _meaning(match)) for match in fields])
-
-
-def _quoted(text: str) -> Iterator[Decoded]:
-    """Stretches of quoted-printable text, and what stands around them."""
-    for matches in neighbours(list(_QUOTED.finditer(text))):
-        escapes = []
-        sure = False
-        for match in matches:
-            code = match["code"]
-            at = match.start()
-            if code:
-                sure = sure or code == "3D"
-            elif at - text.rfind("\n", max(0, at - _SOFT_BREAKS.stop), at) in _SOFT_BREAKS:
-                sure = True
-            else:
-                continue
-            escapes.append((*match.span(), chr(int(code, 16)) if code else ""))
-        if sure:
-            yield unescaped(text, escapes, form=QUOTED)
 
 
 def _meaning(match: re.Match[str]) -> str:

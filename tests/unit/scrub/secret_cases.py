@@ -14,6 +14,7 @@ import string
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -701,6 +702,13 @@ def _lines(text: str, width: int) -> str:
     return "\r\n".join(text[at : at + width] for at in range(0, len(text), width))
 
 
+def _scattered(step: int, text: str) -> str:
+    return "".join(
+        f"={byte:02X}" if at % step == 1 or byte == ord("=") or byte > ord("~") else chr(byte)
+        for at, byte in enumerate(text.encode())
+    )
+
+
 def _character_dump(text: str) -> str:
     names = {"\n": "\\n", "\t": "\\t"}
     cells = [
@@ -737,6 +745,10 @@ ENCODERS: dict[str, Callable[[str], str]] = {
         quopri.encodestring(f"Dear all, the key that you asked for: {t}".encode())
         .decode()
         .replace("\n", "\r\n")
+    ),
+    **{f"quoted-every-{step}": partial(_scattered, step) for step in (2, 3, 5, 7)},
+    "quoted-in-sixes": lambda t: "=\r\n".join(
+        _scattered(99, t[at : at + 6]) for at in range(0, len(t), 6)
     ),
     "form-words": lambda t: "q=" + quote_plus(t) + "&z=1",
     "form-bare": quote_plus,

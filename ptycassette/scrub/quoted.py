@@ -1,0 +1,72 @@
+"""Quoted-printable text (RFC 2045 6.7): letters as =XX, lines that go on behind = at their end.
+
+Signs of equality stand everywhere. These are read so where one is escaped itself (=3D), where
+letters or digits of one word are, which have no need of it, and where lines are as long as
+they may be, or broken inside of a word or several times in a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptycassette.scrub.decoded import Decoded
+from ptycassette.scrub.mask import QUOTED
+from ptycassette.scrub.stretches import neighbours, unescaped
+from ptycassette.scrub.words import looks_torn_off
+
+__all__ = ["quoted"]
+
+_QUOTED = re.compile(r"=(?:(?P<code>[0-9A-F]{2})|\r?\n)")
+_LONG_LINES = range(70, 86)  # of at most 76 characters, with what may stand before them
+# Of letters, digits, the low line and the hyphen.
+_CODE = "=(?:2D|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A])"
+_IN_A_WORD = re.compile(rf"{_CODE}[A-Za-z0-9_.+/-]{{0,24}}{_CODE}")
+_REST = re.compile("[!-<>-~]{4}")
+_SHORTEST_TORN = 10
+# Of variables and properties, which have no value in a list of them.
+_NAME = re.compile("(?:export )?(?:[A-Z][A-Z0-9_]*|[a-z][a-z0-9_.]*)")
+_PADDED = 20
+
+
+def quoted(text: str) -> Iterator[Decoded]:
+    """Stretches of such text in canonical ``text``, and what stands around them."""
+    if not ("=\n" in text or "=\r\n" in text or "=3D" in text or _IN_A_WORD.search(text)):
+        return
+    for matches in neighbours(list(_QUOTED.finditer(text))):
+        breaks = _breaks(text, [match.span() for match in matches if not match["code"]])
+        span = matches[0].start(), matches[-1].end()
+        if breaks or text.find("=3D", *span) >= 0 or _IN_A_WORD.search(text, *span):
+            escapes = [
+                (*match.span(), chr(int(match["code"], 16)) if match["code"] else "")
+                for match in matches
+                if match["code"] or match.start() in breaks
+            ]
+            yield unescaped(text, escapes, form=QUOTED)
+
+
+def _breaks(text: str, spans: list[tuple[int, int]]) -> set[int]:
+    """Where, of these ends of lines, such is one behind which the line goes on."""
+    found: set[int] = set()
+    run: list[int] = []
+    last, count, named = -1, 0, True
+    for start, end in spans:
+        line = text.rfind("\n", max(0, start - _LONG_LINES.stop), start) + 1
+        shown = text[max(line, start - _LONG_LINES.stop) : start]
+        word = shown[shown.rfind(" ") + 1 :]
+        if start - line + 1 in _LONG_LINES:
+            found.add(start)
+        elif not shown or shown[-1] == "=" or (len(word) >= _PADDED and len(word) % 4 == 3):
+            continue  # no such end, or one of base64
+        if last != line:
+            run, count, named = [], 0, True
+        run.append(start)
+        count += 1
+        named = named and _NAME.fullmatch(shown) is not None
+        if count > 1 and not named:
+            found.update(run)
+            run = []
+        if len(word) >= _SHORTEST_TORN and looks_torn_off(word) and _REST.match(text, end):
+            found.add(start)
+        last = end
+    return found

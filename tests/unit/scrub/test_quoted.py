@@ -1,0 +1,82 @@
+"""Quoted-printable text in parts: which signs of equality are read so, and which are not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ptycassette.scrub.quoted import quoted
+from ptycassette.testing import scrub_chunks
+
+TOKEN = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def said(text: str) -> list[str]:
+    """What is read in a text."""
+    return [view.text for view in quoted(text)]
+
+
+def scattered(step: int) -> str:
+    """The token with an escape here and there."""
+    return "".join(f"={ord(c):02X}" if at % step == 0 else c for at, c in enumerate(TOKEN))
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 12])
+def test_letters_of_a_word_may_be_escaped(step: int) -> None:
+    """They have no need of it; who does it means it."""
+    assert said(f"it is {scattered(step)} now") == [f"it is {TOKEN} now"]
+
+
+@pytest.mark.parametrize("end", ["=\n", "=\r\n"])
+@pytest.mark.parametrize("width", [6, 12, 20])
+def test_a_word_may_be_broken_anywhere(width: int, end: str) -> None:
+    """Several times in a row, or once between what looks torn off."""
+    text = end.join(TOKEN[at : at + width] for at in range(0, len(TOKEN), width))
+
+    assert said(f"it is {text} now") == [f"it is {TOKEN} now"]
+
+
+def test_words_of_letters_go_on_where_any_line_is_no_name() -> None:
+    """And blanks stay at the ends of lines."""
+    assert said("passph=\nrase: =\ncorrec=\nt") == ["passphrase: correct"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API_KEY=\nDB_PASSWORD=\nexport TOKEN=\nuser.name=\n",
+        "?rows=30&cols=48&x=61",
+        "a=48 b=49",
+        "=====\n=====\nab",
+        "q83vEjRWeJASNFZ4kKvN7w8=\nq83vEjRWeJASNFZ4kKvN7w8=\n",
+        "one short line=\nanother\nand one=\nmore",
+        "key = aB3dE6gH9jK2=\n\nend",
+        f"{'a' * 30}b=48\nc=49",
+    ],
+)
+def test_other_signs_of_equality_stay(text: str) -> None:
+    """Those of lists of variables, queries, headings and of what ends in padding."""
+    assert said(text) == []
+
+
+@pytest.mark.parametrize("text", [scattered(3), f"{TOKEN[:6]}=\r\n{TOKEN[6:12]}=\r\n{TOKEN[12:]}"])
+def test_a_token_is_masked_as_it_stands(text: str) -> None:
+    """By rules alone; the ends of its lines stay where they are."""
+    shown = f"it is {text} now\r\n".encode()
+    (after,) = scrub_chunks([shown], rows=24, cols=200)
+
+    assert len(after) == len(shown)
+    assert after.count(b"\r\n") == shown.count(b"\r\n")
+    assert not set(after.decode()) & set("BDFGHJLMNPQR23459")
+    assert scrub_chunks([after], rows=24, cols=200) == [after]
+
+
+def test_many_broken_lines_cost_no_more_than_they_are() -> None:
+    """Each is looked at once."""
+    text = "aB3=\n" * 20_000
+    began = time.process_time()
+    (one,) = said(text)
+
+    assert one == "aB3" * 20_000
+    assert time.process_time() - began < 5
