@@ -12,6 +12,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from ptycassette.scrub.adjacent import adjacent
 from ptycassette.scrub.base64_lines import base64_lines
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
@@ -134,6 +135,7 @@ class Decoder:
             yield from _escaped(text)
         yield from self._fields.read(text)
         yield from quoted(text)
+        yield from adjacent(text)
         yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)

@@ -303,6 +303,14 @@ def _f_plain(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text}\r\n".encode()]
 
 
+def _f_literals(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    seam = rng.choice(('" "', '"\r\n     "', '" \\\r\n  "', '"\r\n   + "', '" . "'))
+    middle = rng.randrange(len(text) // 3, 2 * len(text) // 3)
+    while not (text[middle - 1].isalnum() and text[middle].isalnum()):
+        middle -= 1
+    return [f'x = ("{text[:middle]}{seam}{text[middle:]}")\r\n'.encode()]
+
+
 def _f_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [
         "".join(f"\x1b[{rng.randrange(30, 38)}m{p}" for p in pieces(rng, text)).encode()

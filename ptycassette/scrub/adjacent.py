@@ -1,0 +1,34 @@
+"""String literals that stand side by side, which compilers read as one.
+
+C, Python and shells join what stands next to each other, other languages with an operator
+between; on the same line, behind a backslash, or on the next line, which is indented then: what
+stands there without is a list. Between lines there may be what a diff or a listing puts there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptycassette.scrub.decoded import Decoded
+from ptycassette.scrub.stretches import neighbours, without
+
+__all__ = ["adjacent"]
+
+_INSIDE = "[A-Za-z0-9_+/.:=~-]"
+_OPERATOR = r"(?:\+|\.{1,2}|&|<>|\|\||~)"
+_GUTTER = r"(?:[+-]|[ \t]*\d{1,6}[ \t]?[:|+-]?)?"
+_SAME_LINE = rf"[ \t]*(?:{_OPERATOR}[ \t]*)?"
+_NEXT_LINE = (
+    rf"[ \t]*(?:(?:{_OPERATOR}|\\)[ \t]*\n{_GUTTER}[ \t]*|\n{_GUTTER}[ \t]+(?:{_OPERATOR}[ \t]*)?)"
+)
+_SEAM = re.compile(
+    rf"(?P<quote>[\"'])(?<={_INSIDE}.)(?:{_NEXT_LINE}|{_SAME_LINE})"
+    rf"[bfruBFRUL]{{0,2}}(?P=quote)(?={_INSIDE})"
+)
+
+
+def adjacent(text: str) -> Iterator[Decoded]:
+    """Stretches of canonical ``text`` with such literals, as one."""
+    for matches in neighbours(list(_SEAM.finditer(text))):
+        yield without(text, matches, [(0, 0)] * len(matches))

@@ -1,0 +1,46 @@
+"""String literals side by side: which of them are one, and which are a list."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub.adjacent import adjacent
+from ptycassette.testing import scrub_chunks
+
+TOKEN = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize(
+    "seam",
+    [
+        "Q Q", "QQ", "Q bQ", "Q\n   Q", "Q \\\nQ", "Q\n\tfQ", "Q +\nQ", "Q\n  + Q", "Q . Q",
+        "Q .. Q", "Q &\n Q", "Q || Q", "Q <> Q", "Q\n+    Q", "Q\n  14   Q", "Q\n  14 |  Q",
+        "Q +\n14:Q",
+    ],
+)  # fmt: skip
+def test_literals_side_by_side_are_one(seam: str, quote: str) -> None:
+    """As a compiler, an interpreter or a shell joins them, in listings and diffs too."""
+    seam = seam.replace("Q", quote)
+    (view,) = adjacent(f"a {quote}one{seam}two{seam}three{quote} b")
+
+    assert view.text == f"a {quote}onetwothree{quote} b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['["a", "b"]', '"a"\n"b"\n', '{"a": "b"}', 'f(" ", "")', "\"a\" 'b'", 'x="" y="b"', "it's 'a'"],
+)
+def test_lists_and_others_are_not(text: str) -> None:
+    """What stands between them parts them."""
+    assert list(adjacent(text)) == []
+
+
+@pytest.mark.parametrize("seam", ['" "', '"\r\n     "', '" \\\r\n     "', '"\r\n   + "'])
+def test_a_token_in_several_literals_is_masked(seam: str) -> None:
+    """By rules alone; quotes and line ends stay."""
+    shown = f'x = ("GITHUB_TOKEN={TOKEN[:15]}{seam}{TOKEN[15:]}")\r\n'.encode()
+    (after,) = scrub_chunks([shown], rows=24, cols=80)
+
+    assert after.decode() == f'x = ("GITHUB_TOKEN={"x" * 15}{seam}{"x" * (len(TOKEN) - 15)}")\r\n'
+    assert scrub_chunks([after], rows=24, cols=80) == [after]
