@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from ptycassette.scrub.adjacent import adjacent
 from ptycassette.scrub.base64_lines import base64_lines
+from ptycassette.scrub.blanks import blanks
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
@@ -136,6 +137,7 @@ class Decoder:
         yield from self._fields.read(text)
         yield from quoted(text)
         yield from adjacent(text)
+        yield from blanks(text)
         yield from _torn(text)
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)

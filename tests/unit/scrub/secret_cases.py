@@ -311,6 +311,11 @@ def _f_literals(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f'x = ("{text[:middle]}{seam}{text[middle:]}")\r\n'.encode()]
 
 
+def _f_other_blanks(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    blank = rng.choice("\u00a0\u2002\u202f\u3000")
+    return [f"{text.replace(' ', blank)}\r\n".encode()]
+
+
 def _f_coloured(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [
         "".join(f"\x1b[{rng.randrange(30, 38)}m{p}" for p in pieces(rng, text)).encode()
