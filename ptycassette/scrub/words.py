@@ -17,6 +17,7 @@ _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
 _LONGEST_PLAIN = 5
 _DIGIT = re.compile(r"\d")
+_CAPITAL_INSIDE = re.compile(r"\A[\w+=-]*[a-z][A-Z][\w+=-]*\Z", re.ASCII)
 _LETTER = re.compile(r"[^\W\d_]")
 _KEY = re.compile(
     r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
@@ -41,7 +42,9 @@ def looks_torn_off(word: str) -> bool:
     """Whether a word looks like a piece of a token rather than of a sentence."""
     if word.isalpha():
         return len(word) > _LONGEST_PLAIN and not word.islower() and not word[1:].islower()
-    if not _DIGIT.search(word) or not _LETTER.search(word):
+    if not _DIGIT.search(word):
+        return len(word) > _LONGEST_PLAIN and _CAPITAL_INSIDE.search(word) is not None
+    if not _LETTER.search(word):
         return False
     if "/" not in word[:8]:
         return "://" not in word

@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.scrub.joins import Line, continues, follows
 from ptycassette.scrub.rows import RowCopy, line_of
-from ptycassette.scrub.words import stands_alone
+from ptycassette.scrub.words import looks_torn_off, stands_alone
 from ptycassette.testing import scrub_chunks
 
 VALUE = "qP7xR2mK9vT4"
@@ -15,6 +15,19 @@ VALUE = "qP7xR2mK9vT4"
 def row(text: str) -> Line:
     """A row of 60 columns."""
     return line_of(RowCopy(text.ljust(60), (), wrapped=False))
+
+
+@pytest.mark.parametrize(
+    ("word", "torn"),
+    [
+        ("_uQZwajwnoNAA", True), ("bcD-efgH", True), ("a1b2", True), ("ogSxyZ", True),
+        ("Content-Type", False), ("snake_case_name", False), ("--no-cache", False), ("1234", False),
+        ("iOS", False), ("what's", False),
+    ],
+)  # fmt: skip
+def test_a_piece_of_a_token_is_told_by_its_capitals_and_digits(word: str, torn: bool) -> None:
+    """Though marks stand in it too; words with capitals only at their beginnings are none."""
+    assert looks_torn_off(word) is torn
 
 
 @pytest.mark.parametrize(
