@@ -24,7 +24,7 @@ HEX = "0123456789abcdef"
 URLSAFE = ALNUM + "_-"
 BASE64 = ALNUM + "+/"
 UPPER = string.ascii_uppercase + string.digits
-LETTERS = "\u00e4\u00f6\u00fc\u00df\u00e9\u00f1\u00f8\u017e\u0142\u0431\u044f\u03bb" * 3
+LETTERS = "\u00e4\u00f6\u00fc\u00e9\u00f1\u00f8\u017e\u0142\u0431\u044f\u03bb" * 3
 BASE32 = string.ascii_uppercase + "234567"
 
 Rng = random.Random
