@@ -41,7 +41,7 @@ _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
 _BORDERS = frozenset(
     [*map(chr, range(0x2500, 0x2600)), "\u23bf", "\u23fa", "\u276f", "\u2022", "|", ">"]
 )
-_PLAIN = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
+_TEXT = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 _EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _INNER = re.compile(rf"[^\s{_BORDER}]")
 _NEAR_MARGIN = 8
@@ -54,7 +54,9 @@ _VALUE_BELOW = re.compile(r" ?[!-~]{6,}")
 _DIGEST = re.compile("[0-9a-f]+")
 _DIGESTS = frozenset({32, 40, 64, 96, 128})
 _WITH_VALUE = re.compile(r"[!-~]+ [!-~]{6,}")
-_PLAIN_WORD = re.compile(r"[(\[\"']?(?:[A-Za-z][a-z]*|[A-Z]+|\d+)[.,:;!?)\]\"']*")
+# Words, numbers and what joins them: a path, a name of a file.
+_PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
+_PLAIN_WORD = re.compile(rf"[(\[\"'`./~]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`]*")
 _OF_URL = re.compile(r"[@\d]")
 _ADDRESS_BEGUN = re.compile(r"[\"'<(]?[\w.+-]+@[\w-]*")
 _REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
@@ -134,14 +136,14 @@ def follows(before: str, text: str, cols: int) -> bool:
         return False
     bordered = before[-1] in _BORDERS
     left, end = 0, len(before)
-    if bordered or before.lstrip(" ")[0] not in _PLAIN:
+    if bordered or before.lstrip(" ")[0] not in _TEXT:
         left, end = _extent(before)
     if end <= left:
         return False
     near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
     shown = text.lstrip(" ")
     start, stop = len(text) - len(shown), len(text.rstrip())
-    if text[-1] in _BORDERS or shown[:1] not in _PLAIN:
+    if text[-1] in _BORDERS or shown[:1] not in _TEXT:
         start, stop = _extent(text)
     if near:
         return _FIRST_WORD.match(text, start, stop) is not None

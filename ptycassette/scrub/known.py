@@ -33,7 +33,7 @@ _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
 SHORTEST = 3
-_WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._-](?:[A-Z]?[a-z]*|[A-Z]+))+")
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 
 
@@ -257,7 +257,7 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     if not value.learnt:
         return found
     found = [piece for piece in found if len(set(piece[0])) > _MONOTONOUS]
-    if any(char in squeezed for char in "._-"):
+    if any(char in squeezed for char in "._/-"):
         # Right behind a prefix stands the token itself, whatever it reads as.
         found = [
             piece for piece in found if piece[1] < value.public or not _WORDS.fullmatch(piece[0])

@@ -31,7 +31,9 @@ _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 _MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
-_LAST_WORD = re.compile("[A-Za-z][a-z]{4,}\\Z")  # shorter ones are no piece of any value
+# Or words that something joins; shorter ones are no piece of any value.
+_LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")
+_LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
@@ -247,7 +249,7 @@ class Searcher:
         On the screen the end of a line and the next one may look like one token. Where a sign
         of assignment was taken for an escape, the name of another value may follow, and that.
         """
-        word = _LAST_WORD.search(value)
+        word = _LAST_WORD.search(value, max(0, len(value) - _LONGEST_WORDS))
         ends = [*range(word.start(), len(value))] if word is not None else []
         if decoded:
             ends += [name.start() for name in _NAME.finditer(value)]

@@ -61,6 +61,13 @@ def test_three_fifths_of_a_known_value_are_found(value: str) -> None:
     assert known.in_squeezed(shown[: size - 1]) == []
 
 
+def test_a_path_that_a_rule_took_along_is_no_piece() -> None:
+    """The next row may have begun with it."""
+    known = KnownValues([KnownValue("Zq7Lm2Xc9Vb4Nn8Ksrc/main.rs", pieces=True, learnt=True)])
+
+    assert known.in_squeezed("editsrc/main.rsnow") == []
+
+
 def test_pieces_of_one_character_are_learnt_by_nobody() -> None:
     """Base64 of binary data is full of them."""
     known = KnownValues([KnownValue("EAAABxQ7" + "A" * 12 + "m2Kd9", pieces=True, learnt=True)])

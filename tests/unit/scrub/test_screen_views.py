@@ -282,6 +282,8 @@ def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
         ('"accountUuid": "c4c9a917-33e2-4794-d987d4e4bc"', '57"', False),
         ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "ogS here", True),
         ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "Then here", False),
+        ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "src/main.rs here", False),
+        ("nfp_XWECIx5vzqWX71AEcV8u9xkyTB3iUKPly", "`./well-known:` here", False),
     ],
 )
 def test_rows_are_joined_where_a_token_seems_broken(above: str, below: str, joined: bool) -> None:

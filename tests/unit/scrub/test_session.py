@@ -378,6 +378,18 @@ def test_a_webhook_that_grows_goes_from_its_first_characters_on(meta: SessionMet
     assert b"5D9ECLB0" not in first.data
 
 
+@pytest.mark.parametrize("words", ["happened", "src/main.rs", "README.md", "./well-known"])
+def test_a_value_with_words_of_the_next_row_is_no_other_value(
+    meta: SessionMeta, key: str, words: str
+) -> None:
+    """Though it has digits and capitals everywhere else."""
+    token = key[:60]
+    shown = f"{'. ' * 8}{token}\r\n{words}\r\n".encode()
+    _, said = scrub(meta, [Output(0, shown), Output(1, f"see {words} now".encode())])
+
+    assert said == Output(1, f"see {words} now".encode())
+
+
 def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     meta: SessionMeta, key: str
 ) -> None:
