@@ -22,13 +22,17 @@ _SAME_LINE = rf"[ \t]*(?:{_OPERATOR}[ \t]*)?"
 _NEXT_LINE = (
     rf"[ \t]*(?:(?:{_OPERATOR}|\\)[ \t]*\n{_GUTTER}[ \t]*|\n{_GUTTER}[ \t]+(?:{_OPERATOR}[ \t]*)?)"
 )
-_SEAM = re.compile(
-    rf"(?P<quote>[\"'])(?<={_INSIDE}.)(?:{_NEXT_LINE}|{_SAME_LINE})"
-    rf"[bfruBFRUL]{{0,2}}(?P=quote)(?={_INSIDE})"
+_SEAMS = tuple(
+    re.compile(
+        rf"{quote}(?<={_INSIDE}.)(?:{_NEXT_LINE}|{_SAME_LINE})"
+        rf"[bfruBFRUL]{{0,2}}{quote}(?={_INSIDE})"
+    )
+    for quote in "\"'"
 )
 
 
 def adjacent(text: str) -> Iterator[Decoded]:
     """Stretches of canonical ``text`` with such literals, as one."""
-    for matches in neighbours(list(_SEAM.finditer(text))):
-        yield without(text, matches, [(0, 0)] * len(matches))
+    for seam in _SEAMS:
+        for matches in neighbours(list(seam.finditer(text))):
+            yield without(text, matches, [(0, 0)] * len(matches))

@@ -18,7 +18,7 @@ from ptycassette.scrub.blanks import blanks
 from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
-from ptycassette.scrub.fields import Fields
+from ptycassette.scrub.fields import fields
 from ptycassette.scrub.mask import NUMBERS
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.quoted import quoted
@@ -116,7 +116,6 @@ class Decoder:
             self._base64 = Pattern(f"{_ANY_BASE64}*(?:{_READABLE_BASE64}){_ANY_BASE64}*", fast=fast)
         self._hex = Pattern(_HEX, fast=fast)
         self._dumps = Dumps(fast=fast)
-        self._fields = Fields(fast=fast)
         self._lists = Pattern(f"{_NUMBERS}|{_PARTS}", fast=fast)
 
     def views(self, text: str) -> Iterator[Decoded]:
@@ -134,7 +133,7 @@ class Decoder:
             yield from (_parts if text[start] in "\"'" else _numbers)(text, start, end)
         if "\\" in text or "%" in text or "&" in text:
             yield from _escaped(text)
-        yield from self._fields.read(text)
+        yield from fields(text)
         yield from quoted(text)
         yield from adjacent(text)
         yield from blanks(text)
