@@ -131,27 +131,30 @@ def follows(before: str, text: str, cols: int) -> bool:
     ``cols`` is how many characters fit in the first row. Never False where ``continues``
     would be True; quick, for it is asked for every row.
     """
-    before = before.rstrip()
+    before, text = before.rstrip(), text.rstrip()
     if not before or not text:
         return False
     bordered = before[-1] in _BORDERS
-    left, end = 0, len(before)
-    if bordered or before.lstrip(" ")[0] not in _TEXT:
+    left, end = _extent(before) if bordered else (0, len(before))
+    near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
+    shown = text if text[0] != " " else text.lstrip(" ")
+    if not near:  # as most rows, of which the last word is short
+        begins = before.rfind(" ", 0, end) + 1
+        if (
+            end - begins < _LONG
+            and " " in shown[:_SHORTEST_VALUE]
+            and not begins_a_name(before[begins:end])
+        ):
+            return False
+    if not bordered and before.lstrip(" ")[0] not in _TEXT:
         left, end = _extent(before)
     if end <= left:
         return False
-    near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
-    shown = text.lstrip(" ")
-    start, stop = len(text) - len(shown), len(text.rstrip())
+    start, stop = len(text) - len(shown), len(text)
     if text[-1] in _BORDERS or shown[:1] not in _TEXT:
         start, stop = _extent(text)
     if near:
         return _FIRST_WORD.match(text, start, stop) is not None
-    begins = before.rfind(" ", left, end) + 1 or left
-    if end - begins < _LONG or stop > end:  # as most rows are
-        short = stop - start < _SHORTEST_VALUE or " " in text[start : start + _SHORTEST_VALUE]
-        if short and not begins_a_name(before[begins:end]):
-            return False
     word = _FIRST_WORD.match(text, start, stop)
     return word is not None and _broken(before, left, end, word.group(), wider=stop > end)
 
@@ -197,8 +200,10 @@ def columns(text: str) -> Collection[tuple[int, int]]:
         if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]
-    if any(end - start in _DIGESTS for start, end in spans):
-        spans = [span for span in spans if not _digest(text, *span)]
+    for span in spans:
+        if span[1] - span[0] in _DIGESTS:
+            spans = [span for span in spans if not _digest(text, *span)]
+            break
     return dict.fromkeys(spans) if len(spans) > 1 else spans
 
 
