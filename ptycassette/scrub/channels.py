@@ -22,21 +22,26 @@ _BREAKS = "\n\x1b\r "
 
 
 class OutputText:
-    """Output as bytes in the order of time: the print stream and the string sequences."""
+    """Output as bytes in the order of time: the print stream and the string sequences.
+
+    It is read in blocks that end where those of the screen do: what it gives away is known there.
+    """
 
     def __init__(self) -> None:
+        self._next = BLOCK
         self._parts: list[bytes] = []
         self._length = 0
         self._base = 0
 
     def feed(self, data: bytes) -> Iterator[View]:
         """Take bytes; views whenever a block is full."""
-        while self._length + len(data) >= BLOCK:
-            take = BLOCK - self._length
+        while self._base + self._length + len(data) >= self._next:
+            take = self._next - self._base - self._length
+            self._next += BLOCK
             self._parts.append(data[:take])
             data = data[take:]
             raw = b"".join(self._parts).decode("latin-1")
-            yield from printed_views(raw, base=self._base)
+            yield from printed_views(raw[: _whole(raw)], base=self._base)
             keep = _last_break(raw)
             self._parts = [raw[keep:].encode("latin-1")]
             self._length = len(raw) - keep
@@ -57,6 +62,13 @@ def _last_break(raw: str) -> int:
         at for at in (raw.find(char, floor, floor + OVERLAP // 2) for char in _BREAKS) if at >= 0
     ]
     return min(found, default=floor)
+
+
+def _whole(raw: str) -> int:
+    """Where the last word ends that the block has whole; the next block has the others."""
+    floor = len(raw) - OVERLAP // 2
+    found = max(raw.rfind(char, floor) for char in _BREAKS)
+    return found if found >= 0 else len(raw)
 
 
 class InputChannel:

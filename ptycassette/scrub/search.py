@@ -39,6 +39,7 @@ _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 _BY_CHANCE = 2
 _TELLING = 5
+_FEWEST_BYTES = 6
 _SEVERAL = 2
 
 _ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
@@ -265,6 +266,8 @@ class Searcher:
             word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
             if word and not spelt_by_chance(line):
                 continue  # texts use it without meaning this one
+            if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
+                continue  # some bytes, which stand in many places
             if len(line) >= _LINE_OF_KEY or len(lines) == 1:
                 value_of_line = KnownValue(
                     plain(line),

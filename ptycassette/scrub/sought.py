@@ -23,6 +23,7 @@ _IN_HEX = 5
 _MOST_DIGITS = 8
 _MOST_VALUES = 512
 _FARTHEST = 4096
+_BESIDE = 1024  # digits of a run that are read with a value
 _URL_SAFE = str.maketrans("+/", "-_")
 _STANDARD = str.maketrans("-_", "+/")
 _NO_DIGIT = re.compile("[^A-Za-z0-9+/_-]")
@@ -85,15 +86,20 @@ class Sought:
                 yield from self._read_hex(text, start, end)
 
     def _base64(self, text: str) -> Iterator[Decoded]:
-        done: set[int] = set()
+        reached = [0] * 4  # by the phase of the digits, how far they were read
         for at, minus_length in self._digits.find(text):
+            places = self._places[text[at : at - minus_length]]
+            if all(at + _BESIDE <= reached[(at - place) % 4] for place in places):
+                continue
             before = len(_digits(text[max(0, at - _FARTHEST) : at][::-1]))
             end = at + len(_digits(text[at : at + _FARTHEST]))
-            for place in self._places[text[at : at - minus_length]]:
+            for place in places:
                 start = at - before + (before - place) % 4
-                if start in done or start > at:
+                read = reached[start % 4]
+                if start > at or at + _BESIDE <= read or (end == read and start < read):
                     continue
-                done.add(start)
+                # Up to there or, in a long run, up to where nobody looked beside the last ones.
+                reached[start % 4] = end if end < at + _FARTHEST else end - _BESIDE
                 length = end - start
                 length -= length % 4 == 1
                 digits = text[start : start + length].translate(_STANDARD)

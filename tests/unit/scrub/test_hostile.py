@@ -12,11 +12,13 @@ import pytest
 from ptycassette.model import Output, SessionMeta, Size
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.cells import OutputCells
+from ptycassette.scrub.channels import OutputText
 from ptycassette.scrub.finding import Finder
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.literals import GrowingLiterals
 from ptycassette.scrub.rules import Rule, RuleSet
 from ptycassette.scrub.search import Match, Searcher
+from ptycassette.scrub.sought import Sought
 from ptycassette.scrub.tally import Tally
 from ptycassette.testing import scrub_chunks
 
@@ -211,3 +213,27 @@ def test_nobody_looks_again_where_nothing_was_searched_before(meta: SessionMeta)
 
     assert len(finder.output) > 0
     assert looks == 1
+
+
+def test_a_block_of_output_ends_with_a_whole_word() -> None:
+    """No part of a value is learnt; and the blocks end where those of the screen do."""
+    text = OutputText()
+    data = lines(12_000)
+    printed = [view.text for view in text.feed(data)][::2]
+    rest = next(view.text for view in text.rest())
+
+    assert all(part.endswith("Z\n") for part in printed)
+    assert len(printed) == len(data) // (1 << 16)
+    assert len(rest) < (1 << 16)
+
+
+def test_a_long_run_of_digits_is_not_read_again_for_each_value_in_it() -> None:
+    """What is read of it stays within a few times its length."""
+    sought = Sought()
+    value = "\xfc\xe9\xf1\xdf\xf8\xe5\xe6"
+    sought.add(value)
+    text = base64.b64encode((value + "abcde").encode("latin-1") * 4000).decode()
+    read = [decoded.text for decoded in sought.views(text)]
+
+    assert sum(part.count(value) for part in read) >= 4000
+    assert sum(map(len, read)) < 6 * len(text)
