@@ -35,6 +35,7 @@ __all__ = [
     "goes_on",
     "has_neighbour",
     "names",
+    "parted",
 ]
 
 _BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
@@ -184,6 +185,11 @@ def has_neighbour(rest: str) -> bool:
     return behind[:1] in _PANES if rest[:2] != "  " else behind != ""
 
 
+def parted(text: str) -> bool:
+    """Whether a row has columns: two blanks or a border inside."""
+    return "  " in text.strip() or _BETWEEN.search(text) is not None
+
+
 @lru_cache(maxsize=2048)
 def columns(text: str) -> Collection[tuple[int, int]]:
     """Where in a (right-trimmed) row something stands that the row below may go on with.
@@ -200,6 +206,8 @@ def columns(text: str) -> Collection[tuple[int, int]]:
         if _BETWEEN.search(text):
             first = _FIRST_PANE.match(text)
             spans += [] if first is None else [first.span("text")]
+    if len(text) - text.rfind(" ") > _SHORTEST_VALUE and text.isascii() and not parted(text):
+        spans.append((len(text) - len(text.lstrip(" ")), len(text)))  # a column in the row below
     for span in spans:
         if span[1] - span[0] in _DIGESTS:
             spans = [span for span in spans if not _digest(text, *span)]

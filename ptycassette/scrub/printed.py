@@ -49,6 +49,7 @@ _SILENT = re.compile(
     rf"(?:(?<=\x1b)(?:\[{_PARAMETERS}|{_SHORT})?|(?<=\xc2)\x9b{_PARAMETERS}"
     r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
 )
+_EIGHT_BIT = re.compile(r"(?<![\x80-\xff])\x9b[0-?]*[ -/]*[@-~]")
 _STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
 
 
@@ -97,17 +98,27 @@ class PrintedView(View):
         yield from self._mapped.pieces(start, end)
 
 
-def printed_views(raw: str, *, base: int) -> tuple[View, View]:
+def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
     """The print stream of canonical ``raw``, and its string sequences, one a line.
 
-    ``base`` is the offset of the first byte of ``raw`` in the channel.
+    Where there are 8-bit control functions in it, which are none in UTF-8, also what is there
+    without them. ``base`` is the offset of the first byte of ``raw`` in the channel.
     """
     strings = _Runs()
     for match in _STRINGS.finditer(raw):
         head, at = match.span("body")
         strings.add(raw[head:at], base + head)
         strings.add("\n", -1)
-    return PrintedView(raw, base=base), strings.view()
+    views = PrintedView(raw, base=base), strings.view()
+    if "\x9b" not in raw or not _EIGHT_BIT.search(raw):
+        return views
+    rest = _Runs()
+    at = 0
+    for match in _EIGHT_BIT.finditer(raw):
+        rest.add(raw[at : match.start()], base + at)
+        at = match.end()
+    rest.add(raw[at:], base + at)
+    return *views, rest.view()
 
 
 def _mapped(raw: str, base: int) -> PiecewiseView:

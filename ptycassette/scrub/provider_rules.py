@@ -329,9 +329,10 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(  # its first lines are not there (RFC 7468), as in what ``tail`` prints
         name="private-key",
-        pattern=r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){0,24}[A-Za-z0-9+/]{2,76}={0,2}\s{1,3})"
+        pattern=r"(?<![A-Za-z0-9+/])"
+        r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){0,24}[A-Za-z0-9+/]{2,76}={0,2}\s{1,3})"
         r"-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY",
-        anchors=("private key",),
+        anchors=("-----end ",),
         lead=1900,
         placeholder="<private-key>",
     ),

@@ -22,6 +22,7 @@ from ptycassette.scrub.joins import (
     goes_on,
     has_neighbour,
     names,
+    parted,
 )
 from ptycassette.scrub.views import View
 from ptycassette.scrub.words import names_a_value
@@ -209,7 +210,9 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     for number, line in enumerate(lines[:-1]):
         for start, end in columns(line.shown):
             if start <= line.left and not has_neighbour(line.text[end : line.end]):
-                continue  # joined as a line already
+                below = lines[number + 1]
+                if end < line.end or not parted(below.text[below.left : below.end]):
+                    continue  # joined as a line already
             ends = reached.setdefault(start, [])
             if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:
                 continue  # in the middle of a column of such words

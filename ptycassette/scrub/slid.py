@@ -37,10 +37,12 @@ def slid(text: str) -> Iterator[Decoded]:
     if not pairs and not jumps:
         return
     starts = [0, *accumulate(length + 1 for length in lengths)]
-    for one, other, same in jumps:
-        end = starts[one + 1] - 1 - lines[one].endswith(">")
-        rest = range(starts[other] + 1 + same, starts[other + 1] - 1)
-        yield _as_one(text, [*range(starts[one], end), *rest])
+    for run in jumps:
+        shown_once: list[int] = []
+        for number, first in run:
+            end = starts[number + 1] - 1 - lines[number].endswith(">")
+            shown_once += range(starts[number] + first, end)
+        yield _as_one(text, shown_once)
     places: list[int] = []
     last = -1
     for one, other, left, right, by in pairs:
@@ -55,20 +57,31 @@ def slid(text: str) -> Iterator[Decoded]:
         yield _as_one(text, places)
 
 
-def _jumps(lines: list[str], shown: list[int]) -> Iterator[tuple[int, int, int]]:
+def _jumps(lines: list[str], shown: list[int]) -> Iterator[list[tuple[int, int]]]:
     """Lines that show what readline does when it scrolls: ``<`` and the end of the line before.
 
     Yields:
-        The numbers of both, and how much of the line before is there again.
+        Lines that follow each other so, and from which character on each says something new.
     """
+    run: list[tuple[int, int]] = []
     for one, other in pairwise(shown):
-        line = lines[other]
-        if not line.startswith("<") or len(line) > _LONGEST or lines[one].startswith("<"):
-            continue
-        before = lines[one].removesuffix(">")
-        at = before.find(line[1 : 1 + _OVERLAP])
-        if at >= 0 and line.startswith(before[at:], 1):
-            yield one, other, len(before) - at
+        same = _jumped(lines[one], lines[other]) if run or lines[one][0] != "<" else 0
+        if same:
+            run += [(other, same)] if run else [(one, 0), (other, same)]
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _jumped(before: str, line: str) -> int:
+    """How much of a line was shown at the end of the line before it, with the mark; 0 for none."""
+    if not line.startswith("<") or len(line) > _LONGEST:
+        return 0
+    before = before.removesuffix(">")
+    at = before.find(line[1 : 1 + _OVERLAP])
+    return 1 + len(before) - at if at >= 0 and line.startswith(before[at:], 1) else 0
 
 
 def _as_one(text: str, places: list[int]) -> Decoded:

@@ -367,6 +367,13 @@ def test_the_first_column_may_be_parted_by_blanks_only(beside: str) -> None:
     assert "TOKEN=aB3dE5gH7jkL2mN4pQ6r" in views(rows.encode())
 
 
+def test_a_column_may_have_nothing_beside_it_in_its_first_row() -> None:
+    """What stands beside it begins in the row below."""
+    rows = b"TOKEN=aB3dE5gH7jK9\r\nkL2mN4pQ6r        text\r\n"
+
+    assert "TOKEN=aB3dE5gH7jK9kL2mN4pQ6r" in views(rows)
+
+
 def test_a_row_of_a_box_is_no_pane() -> None:
     """Its words and those below them are no token together."""
     page = "│ aws_instance.token: created after 33s [i │\r\n│ d=i-a619edd8bf7201317]{:21}│\r\n"

@@ -359,6 +359,16 @@ def test_a_key_file_in_base64_is_scrubbed_once(meta: SessionMeta, skip: int) -> 
     assert scrub(meta, once) == once
 
 
+def test_what_eight_bit_control_functions_tear_is_found(meta: SessionMeta, key: str) -> None:
+    """Where a terminal of another age shows it in one piece; they stay as they are."""
+    torn = b"\x9b1m".join(bytes([byte]) for byte in key.encode())
+    (after,) = scrub(meta, [Output(0, b"see " + torn + b"\r\n")])
+    (other,) = scrub(meta, [Output(0, "no entry \u26d4 1m".encode())])
+
+    assert after == Output(0, b"see " + b"\x9b1m".join([b"x"] * len(key)) + b"\r\n")
+    assert other == Output(0, "no entry \u26d4 1m".encode())
+
+
 def test_a_value_that_ends_like_a_short_word_is_learnt_whole(meta: SessionMeta) -> None:
     """Its beginning was shown before the rest of it was."""
     value = "WMWxAaGD" + "PZZxQX" + "Ub"

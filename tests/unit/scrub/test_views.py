@@ -465,6 +465,16 @@ def test_a_line_that_jumps_sideways_is_one_text() -> None:
     )
 
 
+def test_a_line_that_jumps_again_and_again_is_one_text() -> None:
+    """Each time something of the line before is there again."""
+    said = "$ a line of eighty characters that is shown in parts of thirty, half of it again"
+    parts = [said[:30], *(f"<{said[at : at + 30]}" for at in (18, 36, 54))]
+    (view,) = (view for view in slid("\n".join(parts)) if view.text == said)
+    (last,) = view.sources(len(said) - 5, len(said))
+
+    assert "\n".join(parts)[slice(*last)] == "again"
+
+
 def test_a_spinner_beside_a_field_may_turn() -> None:
     """It stands before the field and looks otherwise in each picture."""
     text = "| a field of twenty char\n/ field of twenty charac\n- eld of twenty characte"
