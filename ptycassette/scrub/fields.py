@@ -31,16 +31,29 @@ _ESCAPE = re.compile(r"%(?P<code>[0-9A-Fa-f]{2})|\+")
 
 
 def fields(text: str) -> Iterator[Decoded]:
-    """What the fields in canonical ``text`` say, each with its name."""
-    last = 0
+    """What the fields in canonical ``text`` say, each with its name; each ends a line."""
+    group: list[tuple[int, int]] = []
     for start, end in sorted(_spans(text)) if "+" in text else ():
-        if start >= last:
-            last = end
-            escapes = [
-                (*match.span(), chr(int(match["code"], 16)) if match["code"] else " ")
-                for match in _ESCAPE.finditer(text, start, end)
-            ]
-            yield unescaped(text, escapes, within=(max(0, start - _LONGEST_NAME), end))
+        if group and start < group[-1][1]:
+            continue
+        if group and start - group[-1][1] > _LONGEST_NAME:
+            yield _read(text, group)
+            group = []
+        group.append((start, end))
+    if group:
+        yield _read(text, group)
+
+
+def _read(text: str, spans: list[tuple[int, int]]) -> Decoded:
+    """Fields that stand near each other, as one text."""
+    escapes = []
+    for start, end in spans:
+        for match in _ESCAPE.finditer(text, start, end):
+            meaning = chr(int(match["code"], 16)) if match["code"] else " "
+            escapes.append((*match.span(), meaning))
+        if text[end : end + 1] == "&" and end < spans[-1][1]:
+            escapes.append((end, end + 1, "\n"))
+    return unescaped(text, escapes, within=(max(0, spans[0][0] - _LONGEST_NAME), spans[-1][1]))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,8 @@ def said(text: str) -> list[str]:
         ("a=b&d=e+%2B+f g", ["a=b&d=e + f"]),
         ("see login+bot+-p+x&z=1", ["see login bot -p x"]),
         ("a=Basic+b+c", ["a=Basic b c"]),
+        ("a=b+c&d=e&f=g+h&i", ["a=b c\nd=e&f=g h"]),
+        (f"a=b+c&{'-' * 90}d=e+f", ["a=b c", f"{'-' * 62}d=e f"]),
         ("-----BEGIN+A+KEY-----%0AMII%3D", ["-----BEGIN A KEY-----\nMII="]),
     ],
 )
