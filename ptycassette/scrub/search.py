@@ -29,7 +29,8 @@ _SHORT = 128
 _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
-_MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}")
+# Base64 reads what is left of its own digits as C7 1C 71.
+_MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}")
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 # Or words that something joins; shorter ones are no piece of any value.
 _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")

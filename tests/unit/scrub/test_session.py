@@ -359,6 +359,14 @@ def test_a_key_file_in_base64_is_scrubbed_once(meta: SessionMeta, skip: int) -> 
     assert scrub(meta, once) == once
 
 
+@pytest.mark.parametrize("skip", range(4))
+def test_digits_of_base64_that_are_masked_as_text_stay(meta: SessionMeta, skip: int) -> None:
+    """Read as base64 they say something, which is nobody's value."""
+    shown = "." * skip + base64.b64encode(b"while OPENAI_API_KEY=").decode() + "x" * 60 + "IiB0aGU"
+
+    assert scrub(meta, [Output(0, shown.encode())]) == [Output(0, shown.encode())]
+
+
 def test_what_eight_bit_control_functions_tear_is_found(meta: SessionMeta, key: str) -> None:
     """Where a terminal of another age shows it in one piece; they stay as they are."""
     torn = b"\x9b1m".join(bytes([byte]) for byte in key.encode())
