@@ -330,7 +330,8 @@ _UNANCHORED_PREFIX = (
     Rule(  # its first lines are not there (RFC 7468), as in what ``tail`` prints
         name="private-key",
         pattern=r"(?<![A-Za-z0-9+/])"
-        r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){0,24}[A-Za-z0-9+/]{2,76}={0,2}\s{1,3})"
+        r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){1,24}(?:[A-Za-z0-9+/]{1,76}={0,2}\s{1,3})?"
+        r"|[A-Za-z0-9+/]{14,76}={1,2}\s{1,3})"
         r"-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY",
         anchors=("-----end ",),
         lead=1900,

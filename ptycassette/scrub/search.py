@@ -30,7 +30,9 @@ _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
 # Base64 reads what is left of its own digits as C7 1C 71.
-_MASKED = re.compile("[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}")
+_MASKED = re.compile(
+    "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
+)
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 # Or words that something joins; shorter ones are no piece of any value.
 _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")
@@ -241,9 +243,13 @@ class Searcher:
             return False
         if _BEGINS_MASKED.match(value, rule.public) or _PLACEHOLDER.match(value):
             return False
-        rest = _MASKED.sub("", value)
+        rest = _MASKED.sub(" ", value)
+        if rest == value:
+            return True
+        if _of_lines(rule):  # what stands beside them in other columns is none of them
+            return any(len(word) >= _LEFT_OVER for word in rest.split())
         # The dashes are those of an END line that is not whole yet.
-        return rest == value or len(squeeze(rest).strip("-")) >= _LEFT_OVER
+        return len(squeeze(rest).strip("-")) >= _LEFT_OVER
 
     def _begins_learnt(self, value: str, *, decoded: bool) -> bool:
         """Whether ``value`` is one that is learnt already, and a word that only stood behind it.
@@ -260,7 +266,7 @@ class Searcher:
     def _learn(self, rule: Rule, value: str, *, decoded: bool) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self.learnt) >= _MOST_LEARNT:
             return
-        lines = value.split() if "PRIVATE" in rule.name.upper() else [value]
+        lines = value.split() if _of_lines(rule) else [value]
         for line in lines:
             if self._begins_learnt(line, decoded=decoded):
                 continue
@@ -280,6 +286,11 @@ class Searcher:
                 )
                 if self.learnt.add(value_of_line):
                     self._new.append(value_of_line)
+
+
+def _of_lines(rule: Rule) -> bool:
+    """Whether what a rule finds are the lines of a key file."""
+    return "PRIVATE" in rule.name.upper()
 
 
 def shaped(rule: Rule, value: str) -> bool | None:

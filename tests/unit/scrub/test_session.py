@@ -367,6 +367,15 @@ def test_digits_of_base64_that_are_masked_as_text_stay(meta: SessionMeta, skip: 
     assert scrub(meta, [Output(0, shown.encode())]) == [Output(0, shown.encode())]
 
 
+def test_what_stands_beside_a_masked_key_stays(meta: SessionMeta) -> None:
+    """A second look takes the words of the other column for none of its lines."""
+    head, tail = (f"-----{mark} RSA {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
+    rows = [f"{'x' * 28}   other words of the other column\r\n"] * 4
+    shown = "".join([f"{head}\r\n", *rows, f"{tail}\r\n"]).encode()
+
+    assert scrub(meta, [Output(0, shown)]) == [Output(0, shown)]
+
+
 def test_what_eight_bit_control_functions_tear_is_found(meta: SessionMeta, key: str) -> None:
     """Where a terminal of another age shows it in one piece; they stay as they are."""
     torn = b"\x9b1m".join(bytes([byte]) for byte in key.encode())
