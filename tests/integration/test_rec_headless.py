@@ -269,7 +269,7 @@ def test_a_script_types_and_waits(tmp_path: Path) -> None:
     (tmp_path / "steps").write_text(
         "timeout 60s\nwait-regex bash.*[$#]\nsubmit echo sum $((40+2))\nwait-text sum 42\n"
         "resize 90x20\n"
-        'submit stty size\nwait-text 20 90\nnote {"n": 1}\nkey ctrl-d\nwait-exit\n'
+        'submit stty size\nwait-regex 20 90\\s+bash.*[$#]\nnote {"n": 1}\nkey ctrl-d\nwait-exit\n'
     )
     done = run(tmp_path, "rec", "--input", "steps", "c", "--", "bash", "--norc")
     assert done.returncode == 0, done.stderr
