@@ -47,7 +47,6 @@ _EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _INNER = re.compile(rf"[^\s{_BORDER}]")
 _NEAR_MARGIN = 8
 _LONG = _NEAR_MARGIN + 1
-_LONG_WORD = re.compile(rf"[!-~]{{{_LONG}}}")
 _FIRST_WORD = re.compile(r"[!-~]+")
 _TOKEN = re.compile(r"[!-~]{16,}")
 _INDENT = 4
