@@ -1,0 +1,143 @@
+"""Which matches of rules are to be scrubbed, and which of these are looked for everywhere.
+
+What a rule takes counts unless it is preserved or was scrubbed before. What counts is learnt,
+so that it goes where no rule would tell, too, unless other texts may use it without meaning
+this value: words, and what the rows beside it on the screen glued to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ptycassette.scrub.canonical import canonical, plain, squeeze
+from ptycassette.scrub.context_rules import NAMES
+from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.mask import TEXT, VOLATILE, mask
+from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.spelling import spelt_by_chance
+
+__all__ = ["Learner"]
+
+_MOST_LEARNT = 20_000
+_MOST_JUDGED = 8192
+_LINE_OF_KEY = 16
+_SHAPED = 16
+# What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
+# Base64 reads what is left of its own digits as C7 1C 71.
+_MASKED = re.compile(
+    "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
+)
+_BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
+# Or words that something joins; shorter ones are no piece of any value.
+_LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")
+_LONGEST_WORDS = 64
+_NAME = re.compile(NAMES, re.ASCII)
+_PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+_LEFT_OVER = 16
+_FEWEST_BYTES = 6
+
+
+class Learner:
+    """Judges what rules take, and learns from it.
+
+    Args:
+        preserved: values that stay, on purpose.
+        fast: as for ``literal_finder``.
+    """
+
+    def __init__(self, *, preserved: Iterable[str] = (), fast: bool | None = None) -> None:
+        self._preserved = frozenset(canonical(value) for value in preserved)
+        self._learnt = KnownValues(fast=fast)
+        self._new: list[KnownValue] = []
+        self._judged: dict[tuple[str, str], bool] = {}
+
+    def takes(self, rule: Rule, value: str, *, decoded: bool) -> bool:
+        """Whether a match (canonical) is to be scrubbed; it is learnt, then.
+
+        Most come many times, and are judged once. ``decoded`` says that it was found in
+        decoded text.
+        """
+        judged = self._judged.get((rule.pattern, value))
+        if judged is None:
+            judged = self._counts(rule, value)
+            if judged:
+                self._learn(rule, value, decoded=decoded)
+            if len(self._judged) >= _MOST_JUDGED:
+                self._judged.clear()
+            self._judged[rule.pattern, value] = judged
+        return judged
+
+    def news(self) -> list[KnownValue]:
+        """What was learnt since this was asked last."""
+        if not self._new:
+            return []
+        new, self._new = self._new, []
+        return new
+
+    def _counts(self, rule: Rule, value: str) -> bool:
+        """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
+        if value in self._preserved:
+            return False
+        if mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
+            return False
+        if _BEGINS_MASKED.match(value, rule.public) or _PLACEHOLDER.match(value):
+            return False
+        rest = _MASKED.sub(" ", value)
+        if rest == value:
+            return True
+        if _of_lines(rule):  # what stands beside them in other columns is none of them
+            return any(len(word) >= _LEFT_OVER for word in rest.split())
+        # The dashes are those of an END line that is not whole yet.
+        return len(squeeze(rest).strip("-")) >= _LEFT_OVER
+
+    def _learn(self, rule: Rule, value: str, *, decoded: bool) -> None:
+        if not rule.learn or rule.kind == "volatile" or len(self._learnt) >= _MOST_LEARNT:
+            return
+        lines = value.split() if _of_lines(rule) else [value]
+        for line in lines:
+            if self._begins_learnt(line, decoded=decoded):
+                continue
+            word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
+            if word and not spelt_by_chance(line):
+                continue  # texts use it without meaning this one
+            if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
+                continue  # some bytes, which stand in many places
+            if len(line) >= _LINE_OF_KEY or len(lines) == 1:
+                value_of_line = KnownValue(
+                    plain(line),
+                    rule.name,
+                    rule.placeholder,
+                    public=rule.public,
+                    pieces=_shaped(rule, line),
+                    learnt=True,
+                )
+                if self._learnt.add(value_of_line):
+                    self._new.append(value_of_line)
+
+    def _begins_learnt(self, value: str, *, decoded: bool) -> bool:
+        """Whether ``value`` is one that is learnt already, and a word that only stood behind it.
+
+        On the screen the end of a line and the next one may look like one token. Where a sign
+        of assignment was taken for an escape, the name of another value may follow, and that.
+        """
+        word = _LAST_WORD.search(value, max(0, len(value) - _LONGEST_WORDS))
+        ends = [*range(word.start(), len(value))] if word is not None else []
+        if decoded:
+            ends += [name.start() for name in _NAME.finditer(value)]
+        return any(plain(value[:at]) in self._learnt for at in ends)
+
+
+def _of_lines(rule: Rule) -> bool:
+    """Whether what a rule finds are the lines of a key file."""
+    return "PRIVATE" in rule.name.upper()
+
+
+def _shaped(rule: Rule, value: str) -> bool | None:
+    """Whether pieces of a match identify it: yes for a token of a known shape, else it depends.
+
+    Never those of an address: they are words.
+    """
+    if "@" in value and rule.kind == "identity":
+        return False
+    return True if rule.kind == "secret" and rule.public and len(value) >= _SHAPED else None

@@ -1,0 +1,73 @@
+"""How values that were found in squeezed text are spread over the text itself.
+
+There they stand in stretches, with blanks, borders and ends of lines in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ptycassette.scrub.canonical import canonical, squeeze
+from ptycassette.scrub.known import Hit, KnownValue
+from ptycassette.scrub.views import squeezed_stretches
+
+__all__ = ["spread"]
+
+_BY_CHANCE = 2
+_TELLING = 5
+_SEVERAL = 2
+
+
+def spread(text: str, hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[tuple[int, int]]]]:
+    """Each of ``hits`` (ascending) in the squeezed form of ``text``, and its stretches of it.
+
+    A phrase of several words is one stretch. What a hit holds by chance is left out.
+    """
+    wholes = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
+    for hit, whole in zip(hits, wholes, strict=True):
+        parts = _without_chance(whole, text, hit.value) if len(whole) > 1 else whole
+        yield hit, _over_blanks(parts, text)
+
+
+def _without_chance(
+    parts: list[tuple[int, int]], text: str, value: KnownValue
+) -> list[tuple[int, int]]:
+    """Stretches of a hit without a letter or two of a word on the line before or behind.
+
+    Such a word ends as the value goes on, by chance: it holds no end of the value, and stands
+    on another line than what is beside it in the value.
+    """
+    (start, end), (after, stop) = parts[0], parts[1]
+    begins = text[start:end] + text[after : after + _BY_CHANCE]
+    if (
+        end - start <= _BY_CHANCE
+        and stop - after >= _TELLING
+        and text[start - 1 : start].isalnum()
+        and "\n" in text[end:after]
+        and not squeeze(canonical(value.text)).startswith(begins)
+    ):
+        parts = parts[1:]
+    if len(parts) < _SEVERAL:
+        return parts
+    (first, before), (start, end) = parts[-2], parts[-1]
+    ends = text[before - _BY_CHANCE : before] + text[start:end]
+    if (
+        end - start <= _BY_CHANCE
+        and before - first >= _TELLING
+        and text[end : end + 1].isalnum()
+        and "\n" in text[before:start]
+        and not squeeze(canonical(value.text)).endswith(ends)
+    ):
+        parts = parts[:-1]
+    return parts
+
+
+def _over_blanks(parts: list[tuple[int, int]], text: str) -> list[tuple[int, int]]:
+    """Stretches with nothing but spaces between them are one: a phrase of several words."""
+    joined = parts[:1]
+    for start, end in parts[1:]:
+        if text[joined[-1][1] : start].strip(" "):
+            joined.append((start, end))
+        else:
+            joined[-1] = (joined[-1][0], end)
+    return joined

@@ -1,0 +1,152 @@
+"""Which matches of rules count, and what is learnt from them."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub import learning
+from ptycassette.scrub.learning import Learner
+from ptycassette.scrub.mask import mask
+from ptycassette.scrub.rules import Rule
+
+TOKEN = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
+SHAPED = Rule(name="token", pattern="ghp_[A-Za-z0-9]{36}", public=4)
+KEY = Rule(name="PRIVATE key", pattern="-----BEGIN[^-]+")
+NAMED = Rule(name="named", pattern="token=(?P<s>[!-~]+)")
+
+
+def learnt(learner: Learner) -> list[str]:
+    """The values that are new."""
+    return [value.text for value in learner.news()]
+
+
+def test_what_counts_is_learnt_once() -> None:
+    """However often it comes; whoever asks again gets nothing."""
+    learner = Learner()
+
+    assert [learner.takes(SHAPED, TOKEN, decoded=False) for _ in range(3)] == [True] * 3
+    assert learnt(learner) == [TOKEN]
+    assert learnt(learner) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TOKEN,
+        "xx",
+        "x" * 12,
+        "ghp_" + "x" * 36,
+        "ghp_xxx" + TOKEN[4:-1],
+        "$HOME",
+        "<secret>",
+        "a=" + "=78" * 6,
+    ],
+)
+def test_what_is_preserved_or_scrubbed_before_does_not_count(value: str) -> None:
+    """Masks, in an encoding too, and placeholders are no values; nor is what masks leave."""
+    learner = Learner(preserved=[TOKEN])
+
+    assert not learner.takes(SHAPED, value, decoded=False)
+    assert learnt(learner) == []
+
+
+def test_what_much_is_left_of_beside_a_mask_counts() -> None:
+    """Some of it was unknown to whoever scrubbed it."""
+    assert Learner().takes(NAMED, f"{TOKEN[:20]}{'x' * 8}", decoded=False)
+    assert not Learner().takes(NAMED, f"{TOKEN[:9]}{'x' * 8}", decoded=False)
+
+
+def test_the_lines_of_a_key_are_learnt_one_by_one() -> None:
+    """Short ones are none: something stands beside a key on the screen."""
+    learner = Learner()
+
+    assert learner.takes(KEY, f"{TOKEN}\n10:11 v3.1-rc2\n{TOKEN[::-1]}", decoded=False)
+    assert learnt(learner) == [TOKEN, TOKEN[::-1]]
+
+
+def test_words_beside_the_masked_lines_of_a_key_do_not_count() -> None:
+    """However many there are; those of anything else are left of one value."""
+    rest = f"k {'x' * 40} other words of the other column"
+
+    assert not Learner().takes(KEY, rest, decoded=False)
+    assert Learner().takes(NAMED, rest, decoded=False)
+
+
+def test_a_value_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs paint the same again and again."""
+    masked: list[str] = []
+
+    def counted(value: str, form: str) -> str:
+        masked.append(value)
+        return mask(value, form)
+
+    monkeypatch.setattr(learning, "mask", counted)
+    learner = Learner()
+
+    assert all(learner.takes(SHAPED, TOKEN, decoded=False) for _ in range(9))
+    assert masked == [TOKEN]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_learnt"),
+    [("orange", False), ("kqzxwvbnmt", True), ("\xc3\xa9a", False), ("aB3$x9", True)],
+)
+def test_words_and_a_few_bytes_are_not_learnt(value: str, is_learnt: bool) -> None:
+    """They go where a rule finds them; elsewhere they may be meant otherwise."""
+    learner = Learner()
+
+    assert learner.takes(NAMED, value, decoded=False)
+    assert bool(learnt(learner)) is is_learnt
+
+
+@pytest.mark.parametrize(
+    ("behind", "decoded", "is_learnt"),
+    [
+        ("happened", False, False),
+        ("src/main.rs", False, False),
+        ("Zq7Lm2", False, True),
+        ("password", True, False),
+        ("password=Zq7Lm2", True, False),
+        ("password=Zq7Lm2", False, True),
+    ],
+)
+def test_a_value_with_what_stands_behind_it_is_no_other_value(
+    behind: str, decoded: bool, is_learnt: bool
+) -> None:
+    """Rows glue words to it, and a sign of assignment that is decoded glues names."""
+    learner = Learner()
+    learner.takes(SHAPED, TOKEN, decoded=False)
+    learner.news()
+
+    assert learner.takes(NAMED, TOKEN + behind, decoded=decoded)
+    assert bool(learnt(learner)) is is_learnt
+
+
+def test_what_a_rule_does_not_teach_is_not_learnt() -> None:
+    """Nor what is no secret, but changes."""
+    silent = Rule(name="named", pattern="token=(?P<s>[!-~]+)", learn=False)
+    clock = Rule(name="clock", pattern="[0-9:]+", kind="volatile")
+    learner = Learner()
+
+    assert learner.takes(silent, TOKEN, decoded=False)
+    assert learner.takes(clock, "10:11:12", decoded=False)
+    assert learnt(learner) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "pieces"),
+    [
+        (SHAPED, TOKEN, True),
+        (SHAPED, TOKEN[:15], None),
+        (NAMED, TOKEN, None),
+        (Rule(name="email", pattern="[a-z]+@[a-z]+", kind="identity"), "bob42@corp.io", False),
+    ],
+)
+def test_pieces_of_a_token_of_a_shape_identify_it(
+    rule: Rule, value: str, pieces: bool | None
+) -> None:
+    """Those of an address are words; of all others their letters tell."""
+    learner = Learner()
+    learner.takes(rule, value, decoded=False)
+
+    assert [known.pieces for known in learner.news()] == [pieces]
