@@ -19,6 +19,7 @@ from ptycassette.scrub.canonical import INVISIBLE, canonical
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
 from ptycassette.scrub.dumps import Dumps
 from ptycassette.scrub.fields import fields
+from ptycassette.scrub.grown import grown
 from ptycassette.scrub.mask import NUMBERS
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.quoted import quoted
@@ -141,6 +142,7 @@ class Decoder:
         if ("[-" in text and "-]" in text) or ("{+" in text and "+}" in text):
             yield from _changed(text)
         yield from slid(text)
+        yield from grown(text)
 
     def dumps(self, text: str) -> bool:
         """Whether there may be lines of a dump in ``text``."""

@@ -29,6 +29,7 @@ _LONG = 16
 _FEW_VOWELS = 0.3
 _SHORTEST_PIECE = 5
 _SHORTEST_SQUEEZED = 6
+_SHORTEST_ADDRESS = 10  # that is cut off right behind its @
 _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
@@ -272,7 +273,9 @@ def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
     """A value of words, by which shorter parts would hit ordinary text; whole when learnt."""
     size = -(-len(squeezed) * 3 // 5)
     if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
-        return [(squeezed, 0)]
+        # Of an address so much that the rest may have been cut off behind it, of any host.
+        begun = squeezed.find("@") + 2
+        return [(squeezed, 0), *([(squeezed[:begun], 0)] if begun >= _SHORTEST_ADDRESS else [])]
     return [(squeezed[at : at + size], at) for at in range(len(squeezed) - size + 1)]
 
 

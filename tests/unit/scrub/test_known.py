@@ -176,3 +176,13 @@ def test_a_lesson_says_what_is_new() -> None:
     assert lesson.values == values[1:]
     assert lesson.pieces == [TOKEN[at : at + 7] for at in range(7)]
     assert lesson.words == ["bob7"]
+
+
+def test_an_address_is_known_by_what_stands_before_its_host() -> None:
+    """Of the host the first letter; shorter ones would be those of prompts."""
+    values = KnownValues()
+    for text in ("somebodys.name" + "@mailbox.com", "build" + "@mailbox.com"):
+        values.add(KnownValue(text, "email", "<email>", pieces=False, learnt=True))
+
+    assert [hit.end - hit.start for hit in values.in_squeezed("as:somebodys.name@mai...")] == [18]
+    assert values.in_squeezed("build@machine:~$") == []

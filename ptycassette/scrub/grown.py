@@ -1,0 +1,120 @@
+"""Lines that are painted again with more at their end, or with less of it.
+
+What is typed, or streams in, is painted so, again and again. Only the longest of such lines
+shows a value whole; what the others show of it goes with it, however short it is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+
+from ptycassette.scrub.decoded import Decoded
+from ptycassette.scrub.mask import TEXT
+
+__all__ = ["grown"]
+
+_BEGINS = 4
+_MOST_ALIKE = 4
+_LONGEST = 4096
+_NEXT = "\x1b"  # at which every value ends
+# Blanks and borders; at the end, too, blocks as a cursor, and dots where something was left out.
+_EDGE = r"[ \t|]|\xe2\x94[\x82\x83]|\xe2\x95\x91"
+_LEFT = re.compile(f"(?:{_EDGE})+")
+_RIGHT = re.compile(rf"(?:{_EDGE}|\xe2\x96[\x80-\x9f]|\xe2\x80\xa6|\.\.\.)+\Z")
+_LEFT_BEGINS = frozenset(" \t|\xe2")
+_RIGHT_ENDS = frozenset([*" \t|.\xa6", *map(chr, range(0x80, 0xA0))])
+
+
+class _Line:
+    """One line that is there several times.
+
+    Attributes:
+        text: the longest of it.
+        places: where each stands that shows some of it, and how much.
+        changed: whether they differ.
+    """
+
+    __slots__ = ("changed", "places", "text")
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.places = [(at, len(text))]
+        self.changed = False
+
+    def takes(self, text: str, at: int) -> bool:
+        """Whether ``text``, which stands there, is this line or more or less of it."""
+        if text.startswith(self.text):
+            self.changed = self.changed or text != self.text
+            self.text = text
+        elif self.text.startswith(text):
+            self.changed = True
+        else:
+            return False
+        self.places.append((at, len(text)))
+        return True
+
+
+class _Grown(Decoded):
+    """Such lines, each in its longest form."""
+
+    def __init__(self, lines: list[_Line]) -> None:
+        super().__init__(_NEXT.join([line.text for line in lines]), form=TEXT)
+        self._lines = lines
+        self._starts: list[int] = []
+        start = 0
+        for line in lines:
+            self._starts.append(start)
+            start += len(line.text) + len(_NEXT)
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """See ``Decoded``."""
+        number = bisect_right(self._starts, start) - 1
+        line, first = self._lines[number], self._starts[number]
+        at = next(at for at, length in line.places if length == len(line.text))
+        return at + start - first, at + end - first
+
+    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """What each of the lines shows of it."""
+        stretches: list[tuple[int, int]] = []
+        number = bisect_right(self._starts, start) - 1
+        while number < len(self._lines) and self._starts[number] < end:
+            first, last = max(0, start - self._starts[number]), end - self._starts[number]
+            for at, length in self._lines[number].places:
+                if first < min(last, length):
+                    stretches.append((at + first, at + min(last, length)))
+            number += 1
+        return tuple(stretches)
+
+
+def grown(text: str) -> Iterator[Decoded]:
+    """The lines of canonical ``text`` that are there again with more or less at their end."""
+    begun: dict[str, deque[_Line]] = {}
+    lines: list[_Line] = []
+    at = 0
+    for row in text.split("\n"):
+        start, shown = _inside(row)
+        if _BEGINS <= len(shown) <= _LONGEST:
+            alike = begun.setdefault(shown[:_BEGINS], deque(maxlen=_MOST_ALIKE))
+            if not any(line.takes(shown, at + start) for line in alike):
+                lines.append(_Line(shown, at + start))
+                alike.appendleft(lines[-1])
+        at += len(row) + 1
+    changed = [line for line in lines if line.changed]
+    if changed:
+        yield _Grown(changed)
+
+
+def _inside(row: str) -> tuple[int, str]:
+    """Where in a row what stands between its edges begins, and what it is."""
+    start = 0
+    if row[:1] in _LEFT_BEGINS:
+        left = _LEFT.match(row)
+        start = left.end() if left is not None else 0
+    if row[-1:] in _RIGHT_ENDS:
+        right = _RIGHT.search(row, start)
+        if right is not None:
+            return start, row[start : right.start()]
+    return start, row[start:]
