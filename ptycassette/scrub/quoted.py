@@ -1,8 +1,9 @@
 """Quoted-printable text (RFC 2045 6.7): letters as =XX, lines that go on behind = at their end.
 
 Signs of equality stand everywhere. These are read so where one is escaped itself (=3D), where
-letters or digits of one word are, which have no need of it, and where lines are as long as
-they may be, or broken inside of a word or several times in a row.
+letters or digits of one word are, which have no need of it, or letters of several words, or of
+one that names a value or has digits; and where lines are as long as they may be, or broken
+inside of a word or several times in a row.
 """
 
 from __future__ import annotations
@@ -22,6 +23,23 @@ _LONG_LINES = range(70, 86)  # of at most 76 characters, with what may stand bef
 # Of letters, digits, the low line and the hyphen.
 _CODE = "=(?:2D|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A])"
 _IN_A_WORD = re.compile(rf"{_CODE}[A-Za-z0-9_.+/-]{{0,24}}{_CODE}")
+# Of letters amid others, or where a word begins; not a number with its unit behind a name.
+_LETTER = "(?:4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])"
+_AMID = re.compile(
+    rf"=(?:{_LETTER}(?=[A-Za-z]{{3}}|[A-Za-z]{{0,2}}[.@=])|(?<=[A-Za-z]=)20(?=[A-Za-z]{{3}}))"
+)
+_ONE = re.compile(f"({_CODE})")
+_PART = re.compile(r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{2,}\Z")
+_OTHER_PART = re.compile("[A-Za-z0-9_-]{4,12}")
+_SHORTEST_WORD = 12
+_SEVERAL = 2
+_TELLING = re.compile(
+    "password|passwd|passphrase|secret|token|bearer|basic|authori[sz]ation|api[_-]?key|credential",
+    re.IGNORECASE,
+)
+_BLANK_BEHIND = re.compile(rf"(?:{_TELLING.pattern})[\"']?[:=]=20", re.IGNORECASE)
+_LONGEST_TELLING = 12
+_LONGEST_NAME = 24
 _REST = re.compile("[!-<>-~]{4}")
 _SHORTEST_TORN = 10
 # Of variables and properties, which have no value in a list of them.
@@ -31,18 +49,39 @@ _PADDED = 20
 
 def quoted(text: str) -> Iterator[Decoded]:
     """Stretches of such text in canonical ``text``, and what stands around them."""
-    if not ("=\n" in text or "=\r\n" in text or "=3D" in text or _IN_A_WORD.search(text)):
-        return
     for matches in neighbours(list(_QUOTED.finditer(text))):
         breaks = _breaks(text, [match.span() for match in matches if not match["code"]])
-        span = matches[0].start(), matches[-1].end()
-        if breaks or text.find("=3D", *span) >= 0 or _IN_A_WORD.search(text, *span):
+        if breaks or _escapes(text, matches[0].start(), matches[-1].end()):
             escapes = [
                 (*match.span(), chr(int(match["code"], 16)) if match["code"] else "")
                 for match in matches
                 if match["code"] or match.start() in breaks
             ]
             yield unescaped(text, escapes, form=QUOTED)
+
+
+def _escapes(text: str, start: int, end: int) -> bool:
+    """Whether signs of equality escape characters there."""
+    if text.find("=3D", start, end) >= 0 or _IN_A_WORD.search(text, start, end):
+        return True
+    if _BLANK_BEHIND.search(text, max(0, start - _LONGEST_NAME), end):
+        return True
+    end += _LONGEST_TELLING
+    amid = sum(1 for _ in _AMID.finditer(text, start, end))
+    return amid >= _SEVERAL or any(map(_tells, _ONE.finditer(text, start, end)))
+
+
+def _tells(escape: re.Match[str]) -> bool:
+    """Whether a word that names a value goes over an escape, or one with digits in it."""
+    before = escape.string[max(0, escape.start() - _LONGEST_TELLING) : escape.start()]
+    behind = escape.string[escape.end() : escape.end() + _LONGEST_TELLING]
+    part, rest = _PART.search(before), _OTHER_PART.match(behind)
+    if part and rest and len(part.group()) + len(rest.group()) >= _SHORTEST_WORD:
+        return True
+    return any(
+        name.start() <= len(before) < name.end()
+        for name in _TELLING.finditer(f"{before}{chr(int(escape[1][1:], 16))}{behind}")
+    )
 
 
 def _breaks(text: str, spans: list[tuple[int, int]]) -> set[int]:

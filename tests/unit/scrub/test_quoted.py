@@ -28,6 +28,24 @@ def test_letters_of_a_word_may_be_escaped(step: int) -> None:
     assert said(f"it is {scattered(step)} now") == [f"it is {TOKEN} now"]
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("log=69n=20builder", "login builder"),
+        ("=6Dail to nobod=79@mailbox.com", "mail to nobody@mailbox.com"),
+        ("B=65arer of it", "Bearer of it"),
+        ("pa=73sword: D!=35^f", "password: D!5^f"),
+        ("the=20tok=65n", "the token"),
+        ('{"passwo=72d": 1}', '{"password": 1}'),
+        ('"password":=20"T=2Acs"', '"password": "T*cs"'),
+        ("it is a1B2c3D4=65F6g7 now", "it is a1B2c3D4eF6g7 now"),
+    ],
+)
+def test_letters_of_several_words_or_of_a_telling_one_may_be_escaped(text: str, meant: str) -> None:
+    """One in each of them."""
+    assert said(text) == [meant]
+
+
 @pytest.mark.parametrize("end", ["=\n", "=\r\n"])
 @pytest.mark.parametrize("width", [6, 12, 20])
 def test_a_word_may_be_broken_anywhere(width: int, end: str) -> None:
@@ -53,6 +71,9 @@ def test_words_of_letters_go_on_where_any_line_is_no_name() -> None:
         "one short line=\nanother\nand one=\nmore",
         "key = aB3dE6gH9jK2=\n\nend",
         f"{'a' * 30}b=48\nc=49",
+        "timeout=45s wait=60ms, height=75px;width=48px",
+        "a=61nd nothing else, and a token a=61 b",
+        "so=6De of it",
     ],
 )
 def test_other_signs_of_equality_stay(text: str) -> None:
