@@ -16,6 +16,7 @@ from ptycassette.scrub.stretches import neighbours, without
 __all__ = ["adjacent"]
 
 _INSIDE = "[A-Za-z0-9_+/.:=~-]"
+_ANYTHING = r"[^\\\n{}]"  # but the quote
 _OPERATOR = r"(?:\+|\.{1,2}|&|<>|\|\||~)"
 _GUTTER = r"(?:[+-]|[ \t]*\d{1,6}[ \t]?[:|+-]?)?"
 _SAME_LINE = rf"[ \t]*(?:{_OPERATOR}[ \t]*)?"
@@ -24,8 +25,9 @@ _NEXT_LINE = (
 )
 _SEAMS = tuple(
     re.compile(
-        rf"{quote}(?<={_INSIDE}.)(?:{_NEXT_LINE}|{_SAME_LINE})"
-        rf"[bfruBFRUL]{{0,2}}{quote}(?={_INSIDE})"
+        rf"{quote}(?:(?<={_INSIDE}.){_SAME_LINE}[bfruBFRUL]{{0,2}}{quote}(?={_INSIDE})"
+        rf"|(?<={_ANYTHING.format(quote)}.){_NEXT_LINE}"
+        rf"[bfruBFRUL]{{0,2}}{quote}(?={_ANYTHING.format(quote)}))"
     )
     for quote in "\"'"
 )

@@ -27,6 +27,15 @@ def test_literals_side_by_side_are_one(seam: str, quote: str) -> None:
     assert view.text == f"a {quote}onetwothree{quote} b"
 
 
+@pytest.mark.parametrize(("one", "two"), [("key = ", "'a1b2"), ("://root:a!", "?b@c"), ("{", "}")])
+def test_on_the_next_line_they_may_begin_and_end_with_anything(one: str, two: str) -> None:
+    """Side by side these would be two arguments."""
+    (view,) = adjacent(f'f("{one}"\n     "{two}")')
+
+    assert view.text == f'f("{one}{two}")'
+    assert list(adjacent(f'f "{one}" "{two}"')) == []
+
+
 @pytest.mark.parametrize(
     "text",
     ['["a", "b"]', '"a"\n"b"\n', '{"a": "b"}', 'f(" ", "")', "\"a\" 'b'", 'x="" y="b"', "it's 'a'"],
