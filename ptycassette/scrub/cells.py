@@ -14,8 +14,9 @@ from itertools import pairwise
 from ptycassette.model import Size
 from ptycassette.screen.grid import BLANK, Row
 from ptycassette.scrub.canonical import canonical
+from ptycassette.scrub.columns import chained
 from ptycassette.scrub.floods import Flood, floods
-from ptycassette.scrub.joins import Line, chained, continues, follows
+from ptycassette.scrub.joins import Line, continues, follows
 from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows
 from ptycassette.scrub.trace import FastTrace
 
@@ -173,7 +174,7 @@ class OutputCells:
         ]
         if last == len(rows):
             joins.append(False)
-        for number in chained(texts):
+        for number in chained(texts, cols):
             joins[number + 1] = True
         start, count = 0, last - first
         if not (joins[0] or joins[-1]):

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.joins import Line, chained, follows
+from ptycassette.scrub.columns import chained
+from ptycassette.scrub.joins import Line, follows
 
 __all__ = ["Flood", "floods"]
 
@@ -125,7 +126,7 @@ class Flood:
             if last and follows(last, text[:cols], cols):
                 joins[number] = True
             last = text if len(text) <= cols else text[(len(text) - 1) // cols * cols :]
-        for number in chained(texts):
+        for number in chained(texts, cols):
             joins[number + 1] = True
         raws: list[bytes] = []
         starts: list[int] = []

@@ -1,6 +1,6 @@
 """Rows of the screen as text to search: lines joined, borders and indentation taken off.
 
-Which rows go on with the next ``ptycassette.scrub.joins`` says.
+Which rows go on with the next ``ptycassette.scrub.joins`` says, and ``columns`` which columns.
 """
 
 from __future__ import annotations
@@ -13,19 +13,26 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.joins import (
-    Line,
-    Traced,
+from ptycassette.scrub.columns import (
+    KEY_BEGINS,
     columns,
-    continues,
-    glued,
     goes_on,
     has_neighbour,
-    names,
+    key_below,
     parted,
+    tight,
+)
+from ptycassette.scrub.joins import (
+    NEAR_MARGIN,
+    Line,
+    Traced,
+    begins_at,
+    continues,
+    glued,
+    names,
 )
 from ptycassette.scrub.views import View
-from ptycassette.scrub.words import names_a_value
+from ptycassette.scrub.words import names_a_secret
 
 __all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows", "line_of"]
 
@@ -143,7 +150,7 @@ def joined_rows(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Se
             if continues(before, line):
                 if glued(before, line):
                     yield _alone(lines, number)
-                builder.add(line, line.left, _end(lines, number))
+                builder.add(line, begins_at(before, line), _end(lines, number))
                 continue
             yield builder.take()
         following = lines[number + 1] if number + 1 < len(lines) else None
@@ -172,7 +179,7 @@ def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Seg
         if line.row.wrapped:
             builder.add(line, 0, len(line.text))
         elif continues(before, line):
-            builder.add(line, line.left, line.end)
+            builder.add(line, begins_at(before, line), line.end)
         else:
             break
     return builder.take()
@@ -207,21 +214,59 @@ class _Builder:
 def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segment]]]]:
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
+    keys: list[_Builder] = []  # what is read next may go on with them
     for number, line in enumerate(lines[:-1]):
-        for start, end in columns(line.shown):
-            if start <= line.left and not has_neighbour(line.text[end : line.end]):
-                below = lines[number + 1]
-                if end < line.end or not parted(below.text[below.left : below.end]):
-                    continue  # joined as a line already
+        for start, end in _spans(line, lines[number + 1]):
             ends = reached.setdefault(start, [])
             if sum(last > number for last in ends[-_MOST_BEGUN:]) >= _MOST_BEGUN:
                 continue  # in the middle of a column of such words
+            whole = start <= line.left and not has_neighbour(line.text[end : line.end])
+            if whole and end < line.end:
+                continue
             builder = _Builder()
             builder.add(line, start, end)
+            if _add_key(builder, lines[number:], start, end):
+                keys.append(builder)
+                continue
             count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], start, end)
-            if count:
+            # Rows with nothing beside them are joined as lines already.
+            if count and not (whole and _nothing_beside(lines[number + 1 : number + 1 + count])):
                 ends.append(number + count)
                 yield builder.take()
+    for builder in keys:
+        yield builder.take()
+
+
+def _spans(line: Line, below: Line) -> Iterator[tuple[int, int]]:
+    """Where columns may begin and end that go on in the row below."""
+    yield from columns(line.shown)
+    key = line.shown.find(KEY_BEGINS)
+    if key > line.left:
+        yield key, len(line.shown)
+    if len(line.shown) >= len(line.text) - NEAR_MARGIN:
+        yield from tight(line.shown, below.text)
+
+
+def _add_key(builder: _Builder, lines: Sequence[Line], start: int, end: int) -> bool:
+    """Add the lines of a private key that begins with a stretch of the first row; whether it does.
+
+    A blank parts them where the first of them is whole, and words of that one.
+    """
+    spans = list(key_below([line.text for line in lines], start))
+    first = lines[0].text[start:end]
+    for above, below, span in zip(lines, lines[1:], spans, strict=False):
+        part = below.text[slice(*span)]
+        whole = first.endswith("-----")
+        if whole or part.startswith(("PRIVATE", "KEY", "BLOCK")):
+            blank = above.text.find(" ")
+            builder.add(above, blank, blank + 1)
+        builder.add(below, *span)
+        first += "" if whole else part
+    return bool(spans)
+
+
+def _nothing_beside(lines: Sequence[Line]) -> bool:
+    return not any(parted(line.text[line.left : line.end]) for line in lines)
 
 
 def _add_below(builder: _Builder, lines: Sequence[Line], start: int, end: int) -> int:
@@ -230,7 +275,7 @@ def _add_below(builder: _Builder, lines: Sequence[Line], start: int, end: int) -
         part = goes_on(above.text, below.text, start, end)
         if part is None:
             return count
-        if names_a_value(above.text, end) and below.text[part.start()] != " ":
+        if names_a_secret(above.text, end) and below.text[part.start()] != " ":
             builder.add(above, end, end + 1)
         builder.add(below, part.start(), part.end())
         start = part.start()

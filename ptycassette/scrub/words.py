@@ -5,23 +5,35 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "GRAPHIC",
     "begins_a_name",
+    "halves_of_an_address",
     "looks_torn_off",
     "may_tell",
     "named_when_joined",
+    "names_a_secret",
     "names_a_value",
     "stands_alone",
 ]
 
+# Characters of words, for a class of a pattern: ASCII, and letters of other scripts.
+GRAPHIC = (
+    "!-~\u00c0-\u167f\u1681-\u1fff\u2c00-\u2dff\u3040-\ud7ff\uf900-\ufdff\uff00-\uffef"
+    "\U00010000-\U0001efff"
+)
+
 _RANDOM_LENGTH = 16
 _LONGEST_LABEL = 40
 _LONGEST_PLAIN = 5
+_BEHIND = "\"',;)]}"
 _DIGIT = re.compile(r"\d")
-_CAPITAL_INSIDE = re.compile(r"\A[\w+=-]*[a-z][A-Z][\w+=-]*\Z", re.ASCII)
+_CAPITAL_INSIDE = re.compile(r"\A[\w+=-]*[a-z]_?[A-Z][\w+=-]*\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 _KEY = re.compile(
     r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
 )
+_OPTION = re.compile(r"--[a-z][A-Za-z_-]*\Z")
+_SETTING = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_)+(?i:key|token|secret|password)\Z")
 _ITSELF = re.compile(
     r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
     r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
@@ -30,18 +42,33 @@ _ITSELF = re.compile(
 _LISTS = frozenset(";&?,\\")
 _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
 _LONGEST_NAME = 8
-_BROKEN = ("password", "passphrase", "passwd", "bearer", "token", "secret", "apikey", "key")
+_BROKEN = (
+    "password",
+    "passphrase",
+    "passwd",
+    "bearer",
+    "basic",
+    "token",
+    "secret",
+    "apikey",
+    "key",
+)
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
 _TELLING = _NAMES | _BEGINNINGS
 _LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
+_ADDRESS_BEGUN = re.compile(r"[\"'<(]?[\w.+-]+@(?:[\w-]+\.)*[\w-]*")
+_TOP_LEVEL = frozenset({"com", "org", "net", "edu", "gov", "dev", "info", "io", "ai"})
+_REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
 _FIRST_LETTERS = re.compile("[A-Za-z]+")
 
 
 def looks_torn_off(word: str) -> bool:
     """Whether a word looks like a piece of a token rather than of a sentence."""
+    word = word.rstrip(_BEHIND)
     if word.isalpha():
-        return len(word) > _LONGEST_PLAIN and not word.islower() and not word[1:].islower()
+        lower = word.lower()  # of a script without capitals it is the same
+        return len(word) > _LONGEST_PLAIN and word != lower and word[1:] != lower[1:]
     if not _DIGIT.search(word):
         return len(word) > _LONGEST_PLAIN and _CAPITAL_INSIDE.search(word) is not None
     if not _LETTER.search(word):
@@ -64,9 +91,20 @@ def names_a_value(text: str, end: int) -> bool:
     if text[end - 1] in ":=":
         return _KEY.search(text, max(0, end - _LONGEST_LABEL), end) is not None
     start = text.rfind(" ", 0, end) + 1
-    return text.startswith("--", start) or (
-        end - start <= _LONGEST_NAME and text[start:end].lower() in _NAMES
-    )
+    if text.startswith("--", start):
+        return _OPTION.match(text, start, end) is not None
+    return end - start <= _LONGEST_NAME and text[start:end].lower() in _NAMES
+
+
+def names_a_secret(text: str, end: int) -> bool:
+    """Whether what ends at ``end`` names a value, or a setting that is secret.
+
+    A setting alone, as in a list of them, says nothing about what stands below it.
+    """
+    if names_a_value(text, end):
+        return True
+    start = text.rfind(" ", 0, end) + 1
+    return text.find("_", start, end) > 0 and _SETTING.match(text, start, end) is not None
 
 
 def may_tell(last: str) -> bool:
@@ -101,3 +139,14 @@ def named_when_joined(last: str, word: str) -> bool:
     if begun is None or rest is None:
         return False
     return (begun.group() + rest.group()).lower() in _BROKEN
+
+
+def halves_of_an_address(last: str, word: str) -> bool:
+    """Whether two words are the halves of a mail address."""
+    if "@" not in last or not _ADDRESS_BEGUN.fullmatch(last):
+        return False
+    label = last[last.rfind(".") + 1 :] if "." in last[last.index("@") :] else "-"
+    begun = _FIRST_LETTERS.match(word)
+    return _REST_OF_ADDRESS.match(word) is not None or (
+        begun is not None and label + begun.group() in _TOP_LEVEL
+    )

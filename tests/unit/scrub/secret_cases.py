@@ -579,6 +579,45 @@ def _f_two_columns(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [*out, at(rows, 1).encode()]
 
 
+def _broken(text: str, width: int) -> list[str]:
+    return [text[at : at + width] for at in range(0, len(text), width)]
+
+
+def _words(rng: Rng, width: int) -> str:
+    line = " ".join(
+        rng.choice(("while", "a", "quick", "dog", "over", "the", "lazy")) for _ in range(40)
+    )
+    return line[:width].ljust(width)
+
+
+def _f_tight_columns(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    half = cols // 2
+    parts = _broken(text, cols - half - 2)
+    return [f"{_words(rng, half - 1)} {part}\r\n".encode() for part in parts]
+
+
+def _f_left_column(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width, between = cols // 2 - 2, rng.choice((" │ ", " | ", "   "))
+    parts = _broken(text, width)
+    room = cols - width - len(between)
+    return [f"{part.ljust(width)}{between}{_words(rng, room - 2)}\r\n".encode() for part in parts]
+
+
+def _f_panes_here_and_there(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    half = cols // 2
+    out = [b"\x1b[2J"]
+    for number, part in enumerate(_broken(text, half - 1)):
+        out.append(f"{at(number + 2, 1)}{part}".encode())
+        if rng.random() < 0.5:
+            out.append(f"{at(number + 2, half + 1)}│ {_words(rng, half - 6)}".encode())
+    return [*out, at(rows, 1).encode()]
+
+
+def _f_gutter(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    gutter = rng.choice(("# ", "// ", "> ", "▌ ", "┃ ", "» ", "-- "))
+    return [f"{gutter}{part}\r\n".encode() for part in _broken(text, cols - 8)]
+
+
 def _f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     keep = max(16, len(text) * 2 // 3)
     return [f"{text}\r\n{text[:keep]}…\r\n".encode()]

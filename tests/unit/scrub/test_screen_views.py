@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from ptycassette.model import Size
@@ -12,7 +10,6 @@ from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.joins import Line, continues
 from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
-from ptycassette.testing import scrub_chunks
 
 STREAMS = [
     b"plain text\r\nand more",
@@ -152,89 +149,12 @@ def test_other_rows_are_lines_of_their_own(label: str, value: str) -> None:
     assert {label, value} <= set(views(f"{label}\r\n{value}\r\n".encode()))
 
 
-def test_a_pane_beside_another_is_read_down_its_columns() -> None:
-    """A token that goes on in the same columns is joined."""
-    pane = b"left one  abcdefgh12345678ijkl\r\nleft two  mn90op          \r\n"
-
-    assert any("abcdefgh12345678ijklmn90op" in line for line in views(pane))
-
-
-def test_a_pane_is_read_down_from_the_words_before_a_token() -> None:
-    """What names the token may stand before it in the pane."""
-    pane = b"left one  Bearer: abcdef\r\nleft two  a2QtlNQKQj_25Z\r\nleft     fJ1raJ \r\n"
-
-    assert any("Bearer: abcdefa2QtlNQKQj_25Z" in line for line in views(pane))
-
-
-@pytest.mark.parametrize(
-    ("token", "rest"),
-    [
-        ("aB3dE5gH7jK9mN1pQ3", "OOxsf_xV"),
-        ("aB3dE5gH7jK9mN1pQ3", "lhGZnJvWXg="),
-        ("aB3dE5gH7jK9mN1pQ3", "QBTupvt@git.io/a"),
-        ("aB3dE5gH7jK9mN1pQ3", "bcfghjk"),
-        ("BhMgnZHGourNIX", "EBiac/Tk3U/el"),
-        ("secret_key = Bhmgn", "bhmgx"),
-        ("https://ab.example", "/hooks/6370885"),
-    ],
-)
-def test_what_stands_alone_below_a_token_is_its_rest(token: str, rest: str) -> None:
-    """In a column, whatever the rest of it happens to look like."""
-    pane = f"left one  {token}\r\nleft two  {rest}\r\n".encode()
-
-    assert any(token + rest in line for line in views(pane))
-
-
-@pytest.mark.parametrize(
-    ("above", "below"),
-    [
-        ("aB3dE5gH7jK9mN1pQ3", "now read"),
-        ("configuration-of-a-thing", "Makefile"),
-        ("a sentence here", "OOxsf"),
-    ],
-)
-def test_a_sentence_below_a_token_is_not_its_rest(above: str, below: str) -> None:
-    """Nor is anything the rest of words."""
-    lines = views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
-
-    assert not any(above + below[:4] in line for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("above", "below", "line"),
-    [
-        ("of bobby, the p", "assword aQt4lN", "of bobby, the password aQt4lN"),
-        ("as bob.b@butcl", "hxrl.io (Pro)", "as bob.b@butclhxrl.io"),
-    ],
-)
-def test_a_column_may_break_names_and_addresses(above: str, below: str, line: str) -> None:
-    """Neither half of them looks like a piece of a token."""
-    assert line in views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
-
-
 def test_at_the_end_the_screen_is_read_as_a_whole() -> None:
     """What is told by several rows may have been painted row by row."""
     rows = ["one", "two", "three", "four"]
     data = "".join(f"\x1b[2;1H\x1b[L{text}" for text in reversed(rows))
 
     assert "one two three four" in " ".join(views(data.encode()))
-
-
-def test_the_first_row_of_a_column_may_be_indented() -> None:
-    """As of what is broken at a width and not by its structure."""
-    lines = views(
-        b"left one      aB3dE5gH7jK9mN\r\nleft two  1pQ3rS5tU7vW9xY1zA\r\nleft      3bC5\r\n"
-    )
-
-    assert any("aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5" in line for line in lines)
-
-
-@pytest.mark.parametrize("blank", ["", " "])
-def test_a_value_stands_in_the_column_below_its_name(blank: str) -> None:
-    """With the blank between them in either row."""
-    pane = f"left 1  login bob password\r\nleft 2  {blank}KInvCccWXVcFBq\r\n".encode()
-
-    assert "login bob password KInvCccWXVcFBq" in views(pane)
 
 
 def test_a_row_that_seems_to_go_on_is_also_read_alone() -> None:
@@ -344,42 +264,3 @@ def test_a_picture_in_which_nothing_was_found_is_searched_once() -> None:
 def test_a_picture_is_searched_again_when_more_is_known() -> None:
     """What was nothing may be something now."""
     assert characters() < characters(forget=True)
-
-
-@pytest.mark.parametrize(
-    ("before", "width", "after"),
-    [("", 39, "│foo bar"), ("│ ", 37, "│ foo bar │"), ("  ", 22, "| foo bar")],
-)
-def test_a_token_wrapped_in_the_left_pane_is_found(
-    key: str, before: str, width: int, after: str
-) -> None:
-    """What stands in the pane beside it keeps its rows from running up to the margin."""
-    text = f"the value is {key}"
-    rows = [text[at : at + width - 3] for at in range(0, len(text), width - 3)]
-    page = "\r\n".join(f"{before}{row.ljust(width)}{after}" for row in rows).encode()
-    (scrubbed,) = scrub_chunks([page], rows=24, cols=80)
-
-    assert re.sub(rb"[^A-Za-z0-9]|foo bar", b"", scrubbed).strip(b"x") == b"thevalueis"
-
-
-@pytest.mark.parametrize("beside", ["other text", "\u2502 text"])
-def test_the_first_column_may_be_parted_by_blanks_only(beside: str) -> None:
-    """Or by a border in some of its rows."""
-    rows = f"TOKEN=aB3dE5gH7j  {beside}\r\nkL2mN4pQ6r        text\r\n"
-
-    assert "TOKEN=aB3dE5gH7jkL2mN4pQ6r" in views(rows.encode())
-
-
-def test_a_column_may_have_nothing_beside_it_in_its_first_row() -> None:
-    """What stands beside it begins in the row below."""
-    rows = b"TOKEN=aB3dE5gH7jK9\r\nkL2mN4pQ6r        text\r\n"
-
-    assert "TOKEN=aB3dE5gH7jK9kL2mN4pQ6r" in views(rows)
-
-
-def test_a_row_of_a_box_is_no_pane() -> None:
-    """Its words and those below them are no token together."""
-    page = "│ aws_instance.token: created after 33s [i │\r\n│ d=i-a619edd8bf7201317]{:21}│\r\n"
-    page = page.format("")
-
-    assert scrub_chunks([page.encode()], rows=24, cols=80) == [page.encode()]

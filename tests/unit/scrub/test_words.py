@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.scrub.joins import Line, continues, follows
 from ptycassette.scrub.rows import RowCopy, line_of
-from ptycassette.scrub.words import looks_torn_off, stands_alone
+from ptycassette.scrub.words import halves_of_an_address, looks_torn_off, stands_alone
 from ptycassette.testing import scrub_chunks
 
 VALUE = "qP7xR2mK9vT4"
@@ -22,7 +22,9 @@ def row(text: str) -> Line:
     [
         ("_uQZwajwnoNAA", True), ("bcD-efgH", True), ("a1b2", True), ("ogSxyZ", True),
         ("Content-Type", False), ("snake_case_name", False), ("--no-cache", False), ("1234", False),
-        ("iOS", False), ("what's", False),
+        ("iOS", False), ("what's", False), ('xdJiDhDXea"', True), ("isvsmc_Z", True),
+        ("\u6f22\u5b57\u6f22\u5b57\u6f22\u5b57", False),
+        ("\u0437\u041f\u0434\u0416\u0439\u042f", True),
     ],
 )  # fmt: skip
 def test_a_piece_of_a_token_is_told_by_its_capitals_and_digits(word: str, torn: bool) -> None:
@@ -67,3 +69,20 @@ def test_names_stay_in_a_list_of_short_values(name: str) -> None:
     (after,) = scrub_chunks([f"{name}=aB3$x9\r\n".encode() * 400], rows=24, cols=80)
 
     assert after == f"{name}=xxxxxx\r\n".encode() * 400
+
+
+@pytest.mark.parametrize(
+    ("last", "word", "halves"),
+    [
+        ("bob@trdux.", "com", True),
+        ("bob@trdux.", "company", False),
+        ("bob@trdux.c", "om", True),
+        ("bob@trdux.c", "at", False),
+        ("bob@mail.tr", "dux.org", True),
+        ("bob@trdux", "over", False),
+        ("trdux.", "com", False),
+    ],
+)
+def test_the_halves_of_an_address_are_told(last: str, word: str, halves: bool) -> None:
+    """Where it may be broken in its host, or its last label."""
+    assert halves_of_an_address(last, word) is halves

@@ -1,0 +1,225 @@
+"""What goes on in the same columns of the row below: panes, table cells, columns of a list.
+
+A row of the screen may show several texts side by side. Rows of each are joined
+as those of the whole screen are: where what stands below looks like the rest of a token,
+or where a value has begun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from ptycassette.scrub.joins import BORDER, EDGE, NEAR_MARGIN
+from ptycassette.scrub.known import is_random
+from ptycassette.scrub.words import (
+    GRAPHIC,
+    halves_of_an_address,
+    looks_torn_off,
+    may_tell,
+    named_when_joined,
+    names_a_secret,
+    names_a_value,
+)
+
+__all__ = [
+    "KEY_BEGINS",
+    "chained",
+    "columns",
+    "goes_on",
+    "has_neighbour",
+    "key_below",
+    "parted",
+    "tight",
+]
+
+_SHORTEST_VALUE = 16
+_SHORTEST_PART = 12
+_INDENT = 4
+_DIGESTS = frozenset({32, 40, 64, 96, 128})
+_MOST_OF_KEY = 128
+KEY_BEGINS = "-----BEGIN "
+_KEY_ENDS = "-----END "
+_PANES = frozenset("\u2502\u2503\u2551|")
+_INNER = re.compile(rf"[^\s{BORDER}]")
+_TEXT = re.compile(rf"(?![{BORDER}])[{GRAPHIC}]")
+_WORD = re.compile(rf"[{GRAPHIC}]+")
+_TOKEN = re.compile(rf"[{GRAPHIC}]{{{_SHORTEST_VALUE},}}")
+_REST = re.compile('[^"]+"[,;)]?|[0-9]{6,}')  # the end of a string; digits
+_VALUE_BELOW = re.compile(rf" ?[{GRAPHIC}]{{6,}}")
+_WITH_VALUE = re.compile(rf"[{GRAPHIC}]+ [{GRAPHIC}]{{6,}}")
+_PART_WITH_DIGIT = re.compile(rf"(?<![{GRAPHIC}])(?=[{GRAPHIC}]{{{_SHORTEST_PART}}})[{GRAPHIC}]*\d")
+_MIXING = re.compile("[0-9A-Z\xc0-\U0001efff]")  # one of these is in what is mixed
+_DIGEST = re.compile("[0-9a-f]+")
+# Text in a pane or a column: behind two blanks or a border.
+_PANE = re.compile(rf"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[{GRAPHIC}]+(?: [{GRAPHIC}]+)*)")
+# The same without the border that ASCII has.
+_LETTERS = GRAPHIC.replace("!-~", "!-{}~")
+_STRETCH = re.compile(rf"[{_LETTERS}]+(?: [{_LETTERS}]+)*")
+# Text in the first pane: before a border with something behind it.
+_FIRST_PANE = re.compile(
+    rf"[ \u2502\u2503\u2551|]*(?P<text>[{_LETTERS}]+(?: [{_LETTERS}]+)*)"
+    rf" *[\u2502\u2503\u2551|] *[{_LETTERS}]"
+)
+# Is in every such row.
+_BETWEEN = re.compile(rf"[{_LETTERS}] *[\u2502\u2503\u2551|] *[{_LETTERS}]")
+
+
+def key_below(above: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a private key stand in the rows below the one where it begins.
+
+    Args:
+        above: the row in which its first line begins, at ``start``, and those below.
+        start: the column.
+    """
+    if not above[0].startswith(KEY_BEGINS, start):
+        return
+    for text in above[1:_MOST_OF_KEY]:
+        line = _STRETCH.match(text, start)
+        if line is None:
+            return
+        yield line.span()
+        if line.group().startswith(_KEY_ENDS):
+            return
+
+
+def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
+    """Numbers of the rows with a token that may go on in the same columns of the row below.
+
+    ``cols`` is how wide the screen is.
+    """
+    for number, (text, below) in enumerate(pairwise(texts)):
+        if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
+            continue
+        if any(goes_on(text, below, start, end) for start, end in columns(text)) or (
+            len(text) >= cols - NEAR_MARGIN and next(tight(text, below), None) is not None
+        ):
+            yield number
+        if KEY_BEGINS in text:
+            start = text.index(KEY_BEGINS)
+            yield from range(number, number + sum(1 for _ in key_below(texts[number:], start)))
+
+
+def has_neighbour(rest: str) -> bool:
+    """Whether what is left of a row is another column: behind a border or two blanks."""
+    behind = rest.lstrip()
+    return behind[:1] in _PANES if rest[:2] != "  " else behind != ""
+
+
+def parted(text: str) -> bool:
+    """Whether a row has columns: two blanks or a border inside."""
+    return "  " in text.strip() or _BETWEEN.search(text) is not None
+
+
+@lru_cache(maxsize=2048)
+def columns(text: str) -> Collection[tuple[int, int]]:
+    """Where in a (right-trimmed) row something stands that the row below may go on with.
+
+    Of what begins with the row only what has something beside it, or may have in the row below.
+    """
+    spans = [match.span() for match in _TOKEN.finditer(text, 1)]
+    if "  " in text or not text.isascii() or "|" in text:
+        text = text.rstrip(EDGE)
+        spans += [match.span("text") for match in _PANE.finditer(text)]
+        begins = len(text) - len(text.lstrip(" "))
+        ends = text.find("  ", begins)
+        if ends > 0 and text[begins] not in _PANES and text[ends:].lstrip(" ")[:1] not in _PANES:
+            spans.append((begins, ends))
+        if _BETWEEN.search(text):
+            first = _FIRST_PANE.match(text)
+            spans += [] if first is None else [first.span("text")]
+    if _may_go_on(text) and not parted(text):  # a column in the row below
+        spans.append((len(text) - len(text.lstrip(EDGE)), len(text)))
+    for span in spans:
+        if span[1] - span[0] in _DIGESTS:
+            spans = [span for span in spans if not _digest(text, *span)]
+            break
+    return dict.fromkeys(spans) if len(spans) > 1 else spans
+
+
+def _may_go_on(text: str) -> bool:
+    """Whether the last word of a row is a token, or a piece of one, or what a name tells of."""
+    last = text.rfind(" ") + 1
+    if len(text) - last >= _SHORTEST_VALUE:
+        return True
+    if _MIXING.search(text, last) is not None and looks_torn_off(text[last:]):
+        return True
+    return last > 1 and names_a_secret(text, last - 1)
+
+
+def tight(above: str, below: str) -> Iterator[tuple[int, int]]:
+    """Where columns that one blank parts may begin in (right-trimmed) rows, and the end of them.
+
+    To be asked where the row above runs up to the margin. In the row below such a column
+    begins with what goes on, behind one blank more where that parts a name and its value.
+    """
+    for word in _WORD.finditer(below, 1):
+        at = word.start()
+        for begins in (at, at - 1):
+            if (
+                above[begins - 1 : begins + 1].rstrip().startswith(" ")
+                and below[begins - 1 : begins] == " "
+                and goes_on(above, below, begins, len(above))
+            ):
+                yield begins, len(above)
+
+
+def _digest(text: str, start: int, end: int) -> bool:
+    """Whether a stretch is a digest, which is whole."""
+    return end - start in _DIGESTS and _DIGEST.fullmatch(text, start, end) is not None
+
+
+def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
+    """The word that stands in the row below a stretch of the row above, and goes on with it."""
+    begins = _beginning(above, below, start)
+    part = None if begins < 0 else _WORD.match(below, begins, end)
+    if part is not None and looks_torn_off(part.group()):
+        return part
+    return None if begins < 0 else _told_above(above, below, (begins, end), part)
+
+
+def _told_above(
+    above: str, below: str, span: tuple[int, int], part: re.Match[str] | None
+) -> re.Match[str] | None:
+    """What goes on with a stretch: ``part``, a word that does not look so by itself, or more."""
+    start, end = span
+    begins = above.rfind(" ", start, end) + 1 or start
+    last = above[begins:end]
+    if may_tell(last):
+        if names_a_value(above, end):
+            return _VALUE_BELOW.match(below, start, end)
+        value = _VALUE_BELOW.match(below, start, end) if names_a_secret(above, end) else None
+        if value is not None and len(value.group()) > _SHORTEST_VALUE:
+            return value if looks_torn_off(value.group().lstrip()) else None
+        if part is not None and named_when_joined(last, part.group()):
+            return _WITH_VALUE.match(below, start, end) or part
+        if part is not None and halves_of_an_address(last, part.group()):
+            return part
+    if part is None or not (_alone(below, part.end()) or _REST.fullmatch(part.group())):
+        return None
+    return part if _begun(above, start, begins, last) else None
+
+
+def _beginning(above: str, below: str, start: int) -> int:
+    """Where the row below goes on with a column that begins at ``start``; -1 for nowhere.
+
+    Further left where the row above is indented.
+    """
+    if start == 0 or not _INNER.match(below, start - 1):
+        return start
+    begins = below.rfind(" ", 0, start) + 1
+    return begins if start - begins <= _INDENT and not above[begins:start].strip(" ") else -1
+
+
+def _begun(text: str, start: int, begins: int, last: str) -> bool:
+    """Whether the last word of a stretch is a part of a token, of a named value or of a URL."""
+    if "://" in last or (len(last) >= _SHORTEST_PART and is_random(last)):
+        return True
+    return begins > start + 1 and text[begins - 2] != " " and names_a_secret(text, begins - 1)
+
+
+def _alone(text: str, end: int) -> bool:
+    """Whether no sentence goes on behind a word that ends here."""
+    return _TEXT.match(text, end + 1) is None

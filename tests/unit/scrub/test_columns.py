@@ -1,0 +1,290 @@
+"""Columns of the screen: what goes on in the row below, beside other text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ptycassette.model import Size
+from ptycassette.scrub.cells import OutputCells
+from ptycassette.scrub.columns import chained, columns, key_below, tight
+from ptycassette.testing import scrub_chunks
+
+
+def views(data: bytes, cols: int = 30) -> list[str]:
+    """The lines that are read from the screen."""
+    cells = OutputCells(Size(6, cols))
+    found = [*cells.feed(data), *cells.rest()]
+    return [line for view in found for line in view.text.split("\n")]
+
+
+def test_a_pane_beside_another_is_read_down_its_columns() -> None:
+    """A token that goes on in the same columns is joined."""
+    pane = b"left one  abcdefgh12345678ijkl\r\nleft two  mn90op          \r\n"
+
+    assert any("abcdefgh12345678ijklmn90op" in line for line in views(pane))
+
+
+def test_a_pane_is_read_down_from_the_words_before_a_token() -> None:
+    """What names the token may stand before it in the pane."""
+    pane = b"left one  Bearer: abcdef\r\nleft two  a2QtlNQKQj_25Z\r\nleft     fJ1raJ \r\n"
+
+    assert any("Bearer: abcdefa2QtlNQKQj_25Z" in line for line in views(pane))
+
+
+@pytest.mark.parametrize(
+    ("token", "rest"),
+    [
+        ("aB3dE5gH7jK9mN1pQ3", "OOxsf_xV"),
+        ("aB3dE5gH7jK9mN1pQ3", "lhGZnJvWXg="),
+        ("aB3dE5gH7jK9mN1pQ3", "QBTupvt@git.io/a"),
+        ("aB3dE5gH7jK9mN1pQ3", "bcfghjk"),
+        ("BhMgnZHGourNIX", "EBiac/Tk3U/el"),
+        ("secret_key = Bhmgn", "bhmgx"),
+        ("https://ab.example", "/hooks/6370885"),
+    ],
+)
+def test_what_stands_alone_below_a_token_is_its_rest(token: str, rest: str) -> None:
+    """In a column, whatever the rest of it happens to look like."""
+    pane = f"left one  {token}\r\nleft two  {rest}\r\n".encode()
+
+    assert any(token + rest in line for line in views(pane))
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("aB3dE5gH7jK9mN1pQ3", "now read"),
+        ("configuration-of-a-thing", "Makefile"),
+        ("a sentence here", "OOxsf"),
+    ],
+)
+def test_a_sentence_below_a_token_is_not_its_rest(above: str, below: str) -> None:
+    """Nor is anything the rest of words."""
+    lines = views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
+
+    assert not any(above + below[:4] in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "line"),
+    [
+        ("of bobby, the p", "assword aQt4lN", "of bobby, the password aQt4lN"),
+        ("as bob.b@butcl", "hxrl.io (Pro)", "as bob.b@butclhxrl.io"),
+    ],
+)
+def test_a_column_may_break_names_and_addresses(above: str, below: str, line: str) -> None:
+    """Neither half of them looks like a piece of a token."""
+    assert line in views(f"left one  {above}\r\nleft two  {below}\r\n".encode())
+
+
+def test_the_first_row_of_a_column_may_be_indented() -> None:
+    """As of what is broken at a width and not by its structure."""
+    lines = views(
+        b"left one      aB3dE5gH7jK9mN\r\nleft two  1pQ3rS5tU7vW9xY1zA\r\nleft      3bC5\r\n"
+    )
+
+    assert any("aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5" in line for line in lines)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_value_stands_in_the_column_below_its_name(blank: str) -> None:
+    """With the blank between them in either row."""
+    pane = f"left 1  login bob password\r\nleft 2  {blank}KInvCccWXVcFBq\r\n".encode()
+
+    assert "login bob password KInvCccWXVcFBq" in views(pane)
+
+
+@pytest.mark.parametrize(
+    ("before", "width", "after"),
+    [("", 39, "│foo bar"), ("│ ", 37, "│ foo bar │"), ("  ", 22, "| foo bar")],
+)
+def test_a_token_wrapped_in_the_left_pane_is_found(
+    key: str, before: str, width: int, after: str
+) -> None:
+    """What stands in the pane beside it keeps its rows from running up to the margin."""
+    text = f"the value is {key}"
+    rows = [text[at : at + width - 3] for at in range(0, len(text), width - 3)]
+    page = "\r\n".join(f"{before}{row.ljust(width)}{after}" for row in rows).encode()
+    (scrubbed,) = scrub_chunks([page], rows=24, cols=80)
+
+    assert re.sub(rb"[^A-Za-z0-9]|foo bar", b"", scrubbed).strip(b"x") == b"thevalueis"
+
+
+@pytest.mark.parametrize("beside", ["other text", "\u2502 text"])
+def test_the_first_column_may_be_parted_by_blanks_only(beside: str) -> None:
+    """Or by a border in some of its rows."""
+    rows = f"TOKEN=aB3dE5gH7j  {beside}\r\nkL2mN4pQ6r        text\r\n"
+
+    assert "TOKEN=aB3dE5gH7jkL2mN4pQ6r" in views(rows.encode())
+
+
+def test_a_column_may_have_nothing_beside_it_in_its_first_row() -> None:
+    """What stands beside it begins in the row below."""
+    rows = b"TOKEN=aB3dE5gH7jK9\r\nkL2mN4pQ6r        text\r\n"
+
+    assert "TOKEN=aB3dE5gH7jK9kL2mN4pQ6r" in views(rows)
+
+
+def test_a_row_of_a_box_is_no_pane() -> None:
+    """Its words and those below them are no token together."""
+    page = "│ aws_instance.token: created after 33s [i │\r\n│ d=i-a619edd8bf7201317]{:21}│\r\n"
+    page = page.format("")
+
+    assert scrub_chunks([page.encode()], rows=24, cols=80) == [page.encode()]
+
+
+def test_one_blank_may_part_columns() -> None:
+    """Where the rows run up to the margin, and the rest of a token stands in the same column."""
+    rows = b"some words here TOKEN=aB3dE5g\r\nand other more  \r\x1b[16ChJ7kL2mN4pQ6\r\n"
+
+    assert "TOKEN=aB3dE5ghJ7kL2mN4pQ6" in views(rows)
+
+
+def test_a_value_may_stand_below_its_name_behind_one_blank_more() -> None:
+    """As where a text is cut at the blank between them."""
+    rows = b"over the lazy d login bob password\r\ndog and a quick  XJEk2SQDSexTAaha\r\n"
+
+    assert "login bob password XJEk2SQDSexTAaha" in views(rows, cols=35)
+
+
+@pytest.mark.parametrize(
+    "below", ["and the others more words", "and other things aB3dE5gH", "and other th"]
+)
+def test_words_in_other_columns_are_not_joined(below: str) -> None:
+    """Nor what looks like a token, but begins where nothing begins above."""
+    assert list(tight("some words here TOKEN=aB3dE5g", below)) == []
+
+
+def test_columns_one_blank_apart_run_up_to_the_margin() -> None:
+    """Else any two words could be such."""
+    texts = ["some words here TOKEN=aB3dE5g", "and other more  hJ7kL2mN4pQ6"]
+
+    assert list(chained(texts, 30)) == [0]
+    assert list(chained(["in words TOKEN=aB3dE5g", "or words hJ7kL2mN4pQ6"], 60)) == []
+
+
+def test_text_may_stand_beside_a_token_only_further_down() -> None:
+    """The first rows of the token have nothing beside them and are no panes by themselves."""
+    rows = [
+        "key: aB3dE5gH7", "jK9mN1pQ3rS5tU", "7vW9xY1zA3bC5d  \u2502 text", "E7fG9hJ1   \u2502 more",
+    ]  # fmt: skip
+
+    assert "key: aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5dE7fG9hJ1" in "\n".join(
+        views("\r\n".join(rows).replace("  \u2502", "\u2502", 1).encode())
+    )
+
+
+def test_a_border_at_the_end_is_no_part_of_a_token() -> None:
+    """The row below has text behind its border."""
+    rows = "export KEY=aB3dE5g\u2502\r\nhJ7kL2mN4pQ6rS8tU9\u2502lazy dog\r\n"
+
+    assert "export KEY=aB3dE5ghJ7kL2mN4pQ6rS8tU9" in views(rows.encode())
+
+
+def test_letters_of_other_scripts_are_part_of_a_token() -> None:
+    """A pass word may hold any."""
+    rows = "left 0    PASSWORD=\u0142X9LWD\r\nleft 1    f\u0431FPAZ\u044f\u00f8i\u00f1R\r\n"
+    joined = "PASSWORD=\u0142X9LWDf\u0431FPAZ\u044f\u00f8i\u00f1R"
+
+    assert joined.encode().decode("latin-1") in views(rows.encode())
+
+
+def test_the_end_of_a_string_goes_on() -> None:
+    """Though more of the text stands behind it, and it has no digit."""
+    rows = b'left 0  {"secret": "qYr8Q~zkx67\r\nleft 1  zQ.XWTwSi", "n": 1}\r\n'
+
+    assert any('qYr8Q~zkx67zQ.XWTwSi",' in line for line in views(rows, cols=40))
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [("as bob@trdux.c", "om                | the"), ("as bob@trdux.", "com for help      | the")],
+)
+def test_an_address_may_be_broken_in_its_last_label(above: str, below: str) -> None:
+    """Or before it."""
+    lines = views(f"{above:18}| dog\r\n{below}".encode())
+
+    assert any("bob@trdux.com" in line for line in lines)
+
+
+@pytest.mark.parametrize("beside", ["  ", " "])
+def test_a_private_key_may_be_broken_in_its_first_line(beside: str) -> None:
+    """Its other lines are shorter than the column, and none of them ends the key."""
+    dashes = "-" * 5
+    lines = [
+        f"{dashes}BEGIN RSA PRIVATE", f"KEY{dashes}", "MIIEogIBAAKCAQEAx3", "r5Tt",
+        "zQ8Ww2Lk9Pp4Mm7Nn1", f"{dashes}END RSA PRIVATE K", f"EY{dashes}",
+    ]  # fmt: skip
+    page = "".join(f"some words {n}{beside}{line}\r\n" for n, line in enumerate(lines))
+    (scrubbed,) = scrub_chunks([page.encode()], rows=24, cols=34 + len(beside))
+
+    assert re.findall(rb"MIIE\w+|zQ8\w+", scrubbed) == []
+
+
+def test_a_blank_parts_the_lines_of_a_key() -> None:
+    """That fill their column; what is broken in its first line is put together."""
+    dashes = "-" * 5
+    lines = [f"{dashes}BEGIN RSA PRIVATE KEY-", "-" * 4, "MIIEogIBAAKCAQEAx3AB5a", "r5Tt", "end"]
+    page = "".join(f"words {n} {line}\r\n" for n, line in enumerate(lines)).encode()
+    key = f"{dashes}BEGIN RSA PRIVATE KEY{dashes} MIIEogIBAAKCAQEAx3AB5a r5Tt"
+
+    assert any(line.startswith(key) for line in views(page, cols=35))
+
+
+def test_the_lines_of_a_key_end_with_its_last_one() -> None:
+    """What stands below is no part of it."""
+    dashes = "-" * 5
+    rows = [f"a {dashes}BEGIN PRIVATE KEY{dashes}", "a MIIEx9", f"a {dashes}END PRIVATE", "a word"]
+
+    assert [rows[n][slice(*span)] for n, span in enumerate(key_below(rows, 2), 1)] == [
+        "MIIEx9",
+        f"{dashes}END PRIVATE",
+    ]
+    assert list(key_below(["a word", "b"], 2)) == []
+
+
+def test_a_piece_that_begins_with_dashes_is_no_option() -> None:
+    """No blank stands between it and its rest, as between an option and its value."""
+    rows = b"left 0  KEY=aB3dE5gH\r\nleft 1  --W09yk4Y7QK\r\nleft 2  JRdKnfTH1N0g\r\n"
+
+    assert "KEY=aB3dE5gH--W09yk4Y7QKJRdKnfTH1N0g" in views(rows)
+
+
+def test_a_setting_that_is_secret_names_the_value_below() -> None:
+    """A value that looks generated, behind a blank; not the next word of a list."""
+    rows = "aws_secret_access_key | dog\r\n{:21} | the\r\n"
+    value = "TZLEpgTaHKEcq2eHr1"
+
+    assert f"aws_secret_access_key {value}" in views(rows.format(f" {value}").encode())
+    assert not any(
+        "keyaws" in line.replace(" ", "") for line in views(rows.format("aws_region").encode())
+    )
+
+
+def test_a_row_of_words_has_no_column_that_may_go_on() -> None:
+    """It costs time."""
+    assert not columns("some words in a row")
+    assert columns("export TOKEN aB3dE5gH7")
+
+
+def test_a_gutter_stands_before_both_rows() -> None:
+    """Else it is the beginning of a row."""
+    rows = b"TOKEN=aB3dE5gH7jK9mN1pQ3rS\r\n# 5tU7vW9xY1z\r\n"
+
+    assert not any("rS5tU7" in line for line in views(rows))
+
+
+def test_a_name_may_stand_before_the_first_piece_of_its_value() -> None:
+    """Though that is short, and has nothing beside it."""
+    rows = b"key: sk-\r\naB3dE5gH   lazy dog\r\n"
+
+    assert "key: sk-aB3dE5gH" in views(rows)
+
+
+def test_rows_behind_a_gutter_go_on_behind_it() -> None:
+    """As comments do."""
+    rows = b"# TOKEN=aB3dE5gH7jK9mN1pQ3rS\r\n# 5tU7vW9xY1z\r\n"
+
+    assert "# TOKEN=aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1z" in views(rows)
