@@ -24,7 +24,8 @@ _NEXT = "\x1b"  # at which every value ends
 _EDGE = r"[ \t|]|\xe2\x94[\x82\x83]|\xe2\x95\x91"
 _LEFT = re.compile(f"(?:{_EDGE})+")
 _RIGHT = re.compile(rf"(?:{_EDGE}|\xe2\x96[\x80-\x9f]|\xe2\x80\xa6|\.\.\.)+\Z")
-_LEFT_BEGINS = frozenset(" \t|\xe2")
+_BLANKS = " \t|"
+_LEFT_BEGINS = frozenset([*_BLANKS, "\xe2"])
 _RIGHT_ENDS = frozenset([*" \t|.\xa6", *map(chr, range(0x80, 0xA0))])
 
 
@@ -91,30 +92,49 @@ class _Grown(Decoded):
 
 def grown(text: str) -> Iterator[Decoded]:
     """The lines of canonical ``text`` that are there again with more or less at their end."""
+    rows = text.split("\n")
+    shown = [
+        (0, row)
+        if row and row[0] not in _LEFT_BEGINS and row[-1] not in _RIGHT_ENDS
+        else _inside(row)
+        for row in rows
+    ]
+    alike = _alike({row for _, row in shown if _BEGINS <= len(row) <= _LONGEST})
+    if not alike:
+        return
     begun: dict[str, deque[_Line]] = {}
     lines: list[_Line] = []
     at = 0
-    for row in text.split("\n"):
-        start, shown = _inside(row)
-        if _BEGINS <= len(shown) <= _LONGEST:
-            alike = begun.setdefault(shown[:_BEGINS], deque(maxlen=_MOST_ALIKE))
-            if not any(line.takes(shown, at + start) for line in alike):
-                lines.append(_Line(shown, at + start))
-                alike.appendleft(lines[-1])
+    for row, (start, inside) in zip(rows, shown, strict=True):
+        if inside in alike:
+            same = begun.setdefault(inside[:_BEGINS], deque(maxlen=_MOST_ALIKE))
+            if not any(line.takes(inside, at + start) for line in same):
+                lines.append(_Line(inside, at + start))
+                same.appendleft(lines[-1])
         at += len(row) + 1
     changed = [line for line in lines if line.changed]
     if changed:
         yield _Grown(changed)
 
 
+def _alike(lines: set[str]) -> set[str]:
+    """Those lines with which another one begins, and these; nearly no line does."""
+    alike: set[str] = set()
+    begins = _NEXT
+    for line in sorted(lines):  # what a line begins with stands before it
+        if line.startswith(begins):
+            alike |= {begins, line}
+        else:
+            begins = line
+    return alike
+
+
 def _inside(row: str) -> tuple[int, str]:
     """Where in a row what stands between its edges begins, and what it is."""
-    start = 0
-    if row[:1] in _LEFT_BEGINS:
+    shown = row.lstrip(_BLANKS)
+    if shown[:1] == "\xe2":
         left = _LEFT.match(row)
-        start = left.end() if left is not None else 0
-    if row[-1:] in _RIGHT_ENDS:
-        right = _RIGHT.search(row, start)
-        if right is not None:
-            return start, row[start : right.start()]
-    return start, row[start:]
+        shown = row if left is None else row[left.end() :]
+    start = len(row) - len(shown)
+    right = _RIGHT.search(shown) if shown[-1:] in _RIGHT_ENDS else None
+    return start, shown if right is None else shown[: right.start()]
