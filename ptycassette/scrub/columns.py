@@ -93,10 +93,13 @@ def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
     for number, (text, below) in enumerate(pairwise(texts)):
         if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
             continue
-        if any(goes_on(text, below, start, end) for start, end in columns(text)) or (
-            len(text) >= cols - NEAR_MARGIN and next(tight(text, below), None) is not None
-        ):
-            yield number
+        for start, end in columns(text):
+            if goes_on(text, below, start, end):
+                yield number
+                break
+        else:
+            if len(text) >= cols - NEAR_MARGIN and next(tight(text, below), None) is not None:
+                yield number
         if KEY_BEGINS in text:
             start = text.index(KEY_BEGINS)
             yield from range(number, number + sum(1 for _ in key_below(texts[number:], start)))
@@ -190,9 +193,10 @@ def _told_above(
     if may_tell(last):
         if names_a_value(above, end):
             return _VALUE_BELOW.match(below, start, end)
-        value = _VALUE_BELOW.match(below, start, end) if names_a_secret(above, end) else None
-        if value is not None and len(value.group()) > _SHORTEST_VALUE:
-            return value if looks_torn_off(value.group().lstrip()) else None
+        if "_" in last and names_a_secret(above, end):
+            value = _VALUE_BELOW.match(below, start, end)
+            if value is not None and len(value.group()) > _SHORTEST_VALUE:
+                return value if looks_torn_off(value.group().lstrip()) else None
         if part is not None and named_when_joined(last, part.group()):
             return _WITH_VALUE.match(below, start, end) or part
         if part is not None and halves_of_an_address(last, part.group()):

@@ -225,7 +225,9 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
                 continue
             builder = _Builder()
             builder.add(line, start, end)
-            if _add_key(builder, lines[number:], start, end):
+            if line.shown.startswith(KEY_BEGINS, start) and _add_key(
+                builder, lines[number:], start, end
+            ):
                 keys.append(builder)
                 continue
             count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], start, end)
