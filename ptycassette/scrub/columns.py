@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from ptycassette.scrub.joins import BORDER, EDGE, NEAR_MARGIN
+from ptycassette.scrub.joins import BORDER, EDGE
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.words import (
     GRAPHIC,
@@ -38,6 +38,7 @@ __all__ = [
 _SHORTEST_VALUE = 16
 _SHORTEST_PART = 12
 _INDENT = 4
+_NEAR_MARGIN = 4
 _DIGESTS = frozenset({32, 40, 64, 96, 128})
 _MOST_OF_KEY = 128
 KEY_BEGINS = "-----BEGIN "
@@ -52,6 +53,7 @@ _VALUE_BELOW = re.compile(rf" ?[{GRAPHIC}]{{6,}}")
 _WITH_VALUE = re.compile(rf"[{GRAPHIC}]+ [{GRAPHIC}]{{6,}}")
 _PART_WITH_DIGIT = re.compile(rf"(?<![{GRAPHIC}])(?=[{GRAPHIC}]{{{_SHORTEST_PART}}})[{GRAPHIC}]*\d")
 _MIXING = re.compile("[0-9A-Z\xc0-\U0001efff]")  # one of these is in what is mixed
+_MIXED = re.compile("(?<= )[^ 0-9A-Z\xc0-\U0001efff]*[0-9A-Z\xc0-\U0001efff][^ ]*")
 _DIGEST = re.compile("[0-9a-f]+")
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(rf"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[{GRAPHIC}]+(?: [{GRAPHIC}]+)*)")
@@ -98,7 +100,7 @@ def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
                 yield number
                 break
         else:
-            if len(text) >= cols - NEAR_MARGIN and next(tight(text, below), None) is not None:
+            if next(tight(text, below, cols), None) is not None:
                 yield number
         if KEY_BEGINS in text:
             start = text.index(KEY_BEGINS)
@@ -152,14 +154,21 @@ def _may_go_on(text: str) -> bool:
     return last > 1 and names_a_secret(text, last - 1)
 
 
-def tight(above: str, below: str) -> Iterator[tuple[int, int]]:
+def tight(above: str, below: str, cols: int) -> Iterator[tuple[int, int]]:
     """Where columns that one blank parts may begin in (right-trimmed) rows, and the end of them.
 
-    To be asked where the row above runs up to the margin. In the row below such a column
+    The row above runs up to the margin of a screen of ``cols``. In the row below such a column
     begins with what goes on, behind one blank more where that parts a name and its value.
     """
-    for word in _WORD.finditer(below, 1):
+    if len(above) < cols - _NEAR_MARGIN:
+        return
+    last = above.rfind(" ") + 1
+    begun = len(above) - last >= _SHORTEST_PART or may_tell(above[last:])
+    begun = begun or (last > 1 and names_a_secret(above, last - 1))
+    for word in (_WORD if begun else _MIXED).finditer(below, 1):
         at = word.start()
+        if not begun and word.group().isupper() and word.group().isalpha():
+            continue  # an acronym
         for begins in (at, at - 1):
             if (
                 above[begins - 1 : begins + 1].rstrip().startswith(" ")

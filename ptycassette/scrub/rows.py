@@ -23,7 +23,6 @@ from ptycassette.scrub.columns import (
     tight,
 )
 from ptycassette.scrub.joins import (
-    NEAR_MARGIN,
     Line,
     Traced,
     begins_at,
@@ -245,8 +244,7 @@ def _spans(line: Line, below: Line) -> Iterator[tuple[int, int]]:
     key = line.shown.find(KEY_BEGINS)
     if key > line.left:
         yield key, len(line.shown)
-    if len(line.shown) >= len(line.text) - NEAR_MARGIN:
-        yield from tight(line.shown, below.text)
+    yield from tight(line.shown, below.text, len(line.text))
 
 
 def _add_key(builder: _Builder, lines: Sequence[Line], start: int, end: int) -> bool:

@@ -154,7 +154,7 @@ def test_a_value_may_stand_below_its_name_behind_one_blank_more() -> None:
 )
 def test_words_in_other_columns_are_not_joined(below: str) -> None:
     """Nor what looks like a token, but begins where nothing begins above."""
-    assert list(tight("some words here TOKEN=aB3dE5g", below)) == []
+    assert list(tight("some words here TOKEN=aB3dE5g", below, 30)) == []
 
 
 def test_columns_one_blank_apart_run_up_to_the_margin() -> None:
