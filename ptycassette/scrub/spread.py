@@ -6,19 +6,28 @@ There they stand in stretches, with blanks, borders and ends of lines in between
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.known import Hit, KnownValue
 from ptycassette.scrub.views import squeezed_stretches
 
-__all__ = ["spread"]
+__all__ = ["Spread", "spread"]
 
 _BY_CHANCE = 2
 _TELLING = 5
 _SEVERAL = 2
 
 
-def spread(text: str, hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[tuple[int, int]]]]:
+class Spread(NamedTuple):
+    """A hit, and its stretches of the text; ``whole`` says that nothing of it was left out."""
+
+    hit: Hit
+    parts: list[tuple[int, int]]
+    whole: bool
+
+
+def spread(text: str, hits: Sequence[Hit]) -> Iterator[Spread]:
     """Each of ``hits`` (ascending) in the squeezed form of ``text``, and its stretches of it.
 
     A phrase of several words is one stretch. What a hit holds by chance is left out.
@@ -26,7 +35,7 @@ def spread(text: str, hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[tuple[int
     wholes = squeezed_stretches(text, [(hit.start, hit.end) for hit in hits])
     for hit, whole in zip(hits, wholes, strict=True):
         parts = _without_chance(whole, text, hit.value) if len(whole) > 1 else whole
-        yield hit, _over_blanks(parts, text)
+        yield Spread(hit, _over_blanks(parts, text), parts is whole)
 
 
 def _without_chance(

@@ -3,7 +3,7 @@
 Looking a second time over a session costs as much as the first time, and mostly
 finds nothing. So the squeezed text of every view is kept compressed; a value
 is looked for in what was searched before it was learnt, and only up to the last
-place where it is has anybody to look again, with positions.
+place where it is, and nothing was found then, has anybody to look again, with positions.
 
 Kept within bounds: a session that does not compress is looked over again whole. What is
 cheap to search has a trail of its own, so that it does not use up the room of the rest.
@@ -12,16 +12,39 @@ cheap to search has a trail of its own, so that it does not use up the room of t
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from ptycassette.scrub.canonical import squeeze
 from ptycassette.scrub.known import Lesson
 from ptycassette.scrub.literals import GrowingLiterals
 
-__all__ = ["Trail"]
+__all__ = ["Searched", "Trail"]
 
 _PART = 1 << 16
 _MOST_BYTES = 32 << 20
+
+
+class Searched(NamedTuple):
+    """A squeezed text, and what was found in it: stretches that are masked, ascending."""
+
+    text: str
+    found: Sequence[tuple[int, int]] = ()
+
+
+class _Part(NamedTuple):
+    """Texts up to those of event ``number``, and what was found in them, all compressed."""
+
+    number: int
+    text: bytes
+    found: bytes
+
+    def covers(self) -> Callable[[int, int], bool]:
+        """Says whether something was found from one end to the other of a stretch."""
+        ends = array("I", zlib.decompress(self.found))
+        return lambda start, end: (at := bisect_right(ends, start)) % 2 == 1 and end <= ends[at]
 
 
 class Trail:
@@ -38,24 +61,34 @@ class Trail:
     def __init__(self, *, fast: bool | None = None, most_bytes: int = _MOST_BYTES) -> None:
         self._fast = fast
         self._left = most_bytes
-        self._parts: list[tuple[int, bytes]] = []
-        self._pending: list[str] = []
-        self._pending_length = 0
+        self._parts: list[_Part] = []
+        self._new()
         self._number = 0
         self._whole = False
         self._lessons: list[tuple[int, list[str]]] = []
         self._learnt_at: int | None = None
         self.repeats = False
 
-    def add(self, number: int, texts: Iterable[str]) -> None:
+    def _new(self) -> None:
+        self._pending: list[str] = []
+        self._found = array("I")  # where what was found begins and ends, in turns
+        self._length = 0
+
+    def add(self, number: int, searched: Iterable[Searched]) -> None:
         """Texts that were searched at event ``number``."""
         self._number = number
         if self._whole:
             return
-        for text in texts:
+        ends = self._found
+        for text, found in searched:
             self._pending.append(text)
-            self._pending_length += len(text)
-        if self._pending_length >= _PART:
+            for start, end in found:
+                if ends and ends[-1] == self._length + start:
+                    ends[-1] = self._length + end
+                else:
+                    ends.extend((self._length + start, self._length + end))
+            self._length += len(text) + 1
+        if self._length >= _PART:
             self._flush()
 
     def learn(self, number: int, lesson: Lesson) -> bool:
@@ -72,14 +105,15 @@ class Trail:
     def _flush(self) -> None:
         if not self._pending:
             return
-        data = zlib.compress("\n".join(self._pending).encode("latin-1"), 1)
-        self._pending, self._pending_length = [], 0
-        self._left -= len(data)
+        text = zlib.compress("\n".join(self._pending).encode("latin-1"), 1)
+        found = zlib.compress(self._found.tobytes(), 1)
+        self._new()
+        self._left -= len(text) + len(found)
         if self._left < 0:
             self._whole = True
             self._parts.clear()
         else:
-            self._parts.append((self._number, data))
+            self._parts.append(_Part(self._number, text, found))
 
     def again(self) -> int | None:
         """The number of the last event up to which somebody has to look again; None for no."""
@@ -93,10 +127,11 @@ class Trail:
         finder = GrowingLiterals(fast=self._fast)
         finder.add(learnt)
         for index in reversed(range(max(learnt.values(), default=0))):
-            number, data = self._parts[index]
-            text = zlib.decompress(data).decode("latin-1")
-            found = (text[at : at - minus_length] for at, minus_length in finder.find(text))
-            if any(learnt[piece] > index for piece in found):
+            part = self._parts[index]
+            text = zlib.decompress(part.text).decode("latin-1")
+            covers = part.covers()
+            found = ((at, at - minus_length) for at, minus_length in finder.find(text))
+            if any(learnt[text[at:end]] > index and not covers(at, end) for at, end in found):
                 # What was left out may have stood anywhere up to there.
-                return self._learnt_at if self.repeats else number
+                return self._learnt_at if self.repeats else part.number
         return None

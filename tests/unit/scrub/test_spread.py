@@ -5,16 +5,21 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.scrub.canonical import squeeze
-from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.known import Hit, KnownValue, KnownValues
 from ptycassette.scrub.spread import spread
 
 VALUE = "vMYbnprykVjiRyY5dF1W"
 
 
+def hits(text: str, value: str = VALUE) -> list[Hit]:
+    """Where the value is in the squeezed text."""
+    return KnownValues([KnownValue(value)]).in_squeezed(squeeze(text))
+
+
 def parts(text: str, value: str = VALUE) -> list[list[str]]:
     """The stretches of each hit."""
-    hits = KnownValues([KnownValue(value)]).in_squeezed(squeeze(text))
-    return [[text[start:end] for start, end in stretches] for _, stretches in spread(text, hits)]
+    found = spread(text, hits(text, value))
+    return [[text[start:end] for start, end in one.parts] for one in found]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +54,7 @@ def test_a_phrase_is_one_stretch() -> None:
 def test_a_letter_of_the_word_on_another_line_stays(text: str, stretch: str) -> None:
     """The value goes on with it by chance."""
     assert parts(text) == [[stretch]]
+    assert not any(one.whole for one in spread(text, hits(text)))
 
 
 @pytest.mark.parametrize(
@@ -65,3 +71,4 @@ def test_a_letter_of_the_word_on_another_line_stays(text: str, stretch: str) -> 
 def test_a_few_letters_go_where_they_are_no_part_of_a_word(text: str, stretches: list[str]) -> None:
     """Or are an end of the value, or stand on the same line as the rest of it."""
     assert parts(text) == [stretches]
+    assert all(one.whole for one in spread(text, hits(text)))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptycassette.model import JournalEvent, Noted, Output, SessionMeta
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
-from ptycassette.scrub.trail import Trail
+from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.search import Searcher
+from ptycassette.scrub.trail import Searched, Trail
 
 VALUE = KnownValue("qP7xR2mK9vT4nB8sL3wZ")
 
@@ -15,10 +19,15 @@ def lesson(value: KnownValue = VALUE) -> Lesson:
     return KnownValues().learn([value])
 
 
+def searched(*texts: str) -> list[Searched]:
+    """Texts in which nothing was found."""
+    return [Searched(text) for text in texts]
+
+
 def test_nothing_learnt_is_nothing_to_look_for() -> None:
     """One pass was enough."""
     trail = Trail()
-    trail.add(0, [VALUE.text])
+    trail.add(0, searched(VALUE.text))
 
     assert trail.again() is None
 
@@ -26,20 +35,55 @@ def test_nothing_learnt_is_nothing_to_look_for() -> None:
 def test_what_came_before_is_looked_over_again() -> None:
     """Up to the last place that holds a piece of the value."""
     trail = Trail()
-    trail.add(0, ["x"])
-    trail.add(3, ["y", VALUE.text[5:15]])
+    trail.add(0, searched("x"))
+    trail.add(3, searched("y", VALUE.text[5:15]))
     trail.learn(7, lesson())
-    trail.add(7, [VALUE.text])
+    trail.add(7, searched(VALUE.text))
 
     assert trail.again() == 3
+
+
+@pytest.mark.parametrize(("found", "again"), [((0, 20), None), ((0, 11), 3), ((6, 20), 3)])
+def test_where_something_was_found_nobody_looks_again(
+    found: tuple[int, int], again: int | None
+) -> None:
+    """Unless a piece goes over its end."""
+    trail = Trail()
+    trail.add(3, [Searched("y"), Searched(f"yy{VALUE.text[5:15]}yyyyyyyy", [found])])
+    trail.learn(7, lesson())
+
+    assert trail.again() == again
+
+
+@pytest.mark.parametrize(("text", "found"), [("frox", []), ("fro", [(3, 19)])])
+def test_what_stays_by_chance_was_not_found(text: str, found: list[tuple[int, int]]) -> None:
+    """The letters of a word beside a value may be another value's yet."""
+    searcher = Searcher(rules=RuleSet(()), known=KnownValues([VALUE]))
+    searcher.searched = []
+    list(searcher.search(f"{text}\n{VALUE.text[4:]}"))
+
+    assert searcher.searched[0].found == found
+
+
+def test_what_was_found_side_by_side_is_one() -> None:
+    """Not over the end of a text."""
+    ends = [(0, 5), (5, 20)]
+    alone, together = Trail(), Trail()
+    together.add(3, [Searched(VALUE.text, ends)])
+    together.learn(7, lesson())
+    alone.add(3, [Searched(VALUE.text[:10], [(0, 10)]), Searched(VALUE.text[4:], [(1, 16)])])
+    alone.learn(7, lesson())
+
+    assert together.again() is None
+    assert alone.again() == 3
 
 
 def test_what_comes_after_was_looked_for() -> None:
     """A value that was never there before costs no second pass."""
     trail = Trail()
-    trail.add(0, ["nothing of it"])
+    trail.add(0, searched("nothing of it"))
     trail.learn(1, lesson())
-    trail.add(2, [VALUE.text] * 10_000)
+    trail.add(2, searched(VALUE.text) * 10_000)
 
     assert trail.again() is None
 
@@ -47,7 +91,7 @@ def test_what_comes_after_was_looked_for() -> None:
 def test_words_are_looked_over_again_where_they_may_be() -> None:
     """Also where they turn out to be no word: their text with its blanks is not kept."""
     trail = Trail()
-    trail.add(0, ["bigbob7s"])
+    trail.add(0, searched("bigbob7s"))
     trail.learn(4, lesson(KnownValue("bob7")))
 
     assert trail.again() == 0
@@ -56,9 +100,9 @@ def test_words_are_looked_over_again_where_they_may_be() -> None:
 def test_words_that_were_nowhere_cost_nothing() -> None:
     """Neither before they were learnt nor, for they were looked for then, afterwards."""
     trail = Trail()
-    trail.add(0, ["nobody"])
+    trail.add(0, searched("nobody"))
     trail.learn(4, lesson(KnownValue("bob7")))
-    trail.add(5, ["bob7"])
+    trail.add(5, searched("bob7"))
 
     assert trail.again() is None
 
@@ -74,9 +118,9 @@ def test_words_with_letters_of_several_bytes_are_looked_for_everywhere() -> None
 def test_memory_is_bounded() -> None:
     """What does not fit is looked over whole."""
     trail = Trail(most_bytes=10)
-    trail.add(0, ["some text that takes more than ten bytes when compressed"])
+    trail.add(0, searched("some text that takes more than ten bytes when compressed"))
     trail.learn(5, lesson())
-    trail.add(6, ["more"])
+    trail.add(6, searched("more"))
 
     assert trail.again() == 5
 
@@ -111,7 +155,7 @@ def test_what_only_the_print_stream_shows_is_swept_there(meta: SessionMeta, key:
 def test_what_was_left_out_may_have_stood_anywhere() -> None:
     """Then everything up to the last lesson is looked over again."""
     trail = Trail()
-    trail.add(3, [VALUE.text[5:15]])
+    trail.add(3, searched(VALUE.text[5:15]))
     trail.learn(7, lesson())
     trail.repeats = True
 
@@ -122,7 +166,7 @@ def test_only_what_is_new_about_a_value_is_looked_for() -> None:
     """A piece of one that was known cannot have been overlooked."""
     known = KnownValues([VALUE])
     trail = Trail()
-    trail.add(3, [VALUE.text])
+    trail.add(3, searched(VALUE.text))
     trail.learn(7, known.learn([KnownValue(VALUE.text[2:])]))
 
     assert trail.again() is None
