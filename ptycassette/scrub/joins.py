@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ptycassette.scrub.known import is_random
+from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import (
     GRAPHIC,
     begins_a_name,
@@ -201,7 +202,9 @@ def _fits(shown: str, last: str, word: str) -> bool:
         return True
     if '"' in word[1:] and shown.count('"') % 2 == 1:
         return True
-    if "://" in word or not word[0].isalnum() or _PLAIN_WORD.fullmatch(word):
+    if "://" in word or not word[0].isalnum():
+        return False
+    if _PLAIN_WORD.fullmatch(word) and not (word.isalpha() and seems_by_chance(word)):
         return False
     if "://" in last:
         return _OF_URL.search(word) is not None

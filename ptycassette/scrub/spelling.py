@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-__all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "spelt_by_chance"]
+__all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "seems_by_chance", "spelt_by_chance"]
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
@@ -229,3 +229,11 @@ NAMES = Spelling(
 def spelt_by_chance(text: str) -> bool:
     """Whether ``text``, of letters and what joins words, is spelt as no name is."""
     return NAMES.by_chance(text)
+
+
+def seems_by_chance(text: str) -> bool:
+    """Whether eight letters or more of ``text`` are likelier by chance than in a name.
+
+    For what stands where the rest of a token is awaited; three of a hundred words do so too.
+    """
+    return max(NAMES.bits(text)) > 0
