@@ -4,12 +4,16 @@ Colours and other attributes vanish, so that a coloured secret is in one piece.
 Whatever moves the cursor or starts a line ends a word, and so does the end of
 a string sequence. Erased and overwritten text is still there. Strings (OSC,
 DCS, APC: titles, links, clipboards) are searched as they stand.
+
+Two things are read in other ways besides. What is painted elsewhere between saving the cursor
+and coming back parts no word. And a character that is struck over another one (ECMA-48, BS: as
+typewriters made bold and underlined text) is one with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ptycassette.scrub.views import PiecewiseView, View
 
@@ -50,7 +54,15 @@ _SILENT = re.compile(
     r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
 )
 _EIGHT_BIT = re.compile(r"(?<![\x80-\xff])\x9b[0-?]*[ -/]*[@-~]")
+# Elsewhere, in the middle of a word; and a character over itself, or over a low line.
+_ASIDE = re.compile(r"\x1b(?:7[\s\S]{1,4096}?\x1b8|\[s[\s\S]{1,4096}?\x1b\[u)")
+_TORN = re.compile("[!-~\x80-\xbf]\x1b(?:7|\\[s)")
+_CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
+_STRUCK = re.compile(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
 _STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
+
+
+_Span = tuple[int, int]
 
 
 class _Runs:
@@ -81,20 +93,22 @@ class PrintedView(View):
     Args:
         raw: canonical text of the block.
         base: the offset of its first byte in the channel.
+        cuts: stretches of it that are left out, ascending.
     """
 
-    def __init__(self, raw: str, *, base: int) -> None:
-        marked = _COLOURS.sub(_MARK, raw)
+    def __init__(self, raw: str, *, base: int, cuts: Sequence[_Span] = ()) -> None:
+        marked = _COLOURS.sub(_MARK, "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]))
         marked = _BREAKING.sub("\n", marked)
         super().__init__(_SILENT.sub("", marked))
         self._raw = raw
         self._base = base
+        self._cuts = cuts
         self._mapped: PiecewiseView | None = None
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
         if self._mapped is None:
-            self._mapped = _mapped(self._raw, self._base)
+            self._mapped = _mapped(self._raw, self._base, self._cuts)
         yield from self._mapped.pieces(start, end)
 
 
@@ -109,7 +123,7 @@ def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
         head, at = match.span("body")
         strings.add(raw[head:at], base + head)
         strings.add("\n", -1)
-    views = PrintedView(raw, base=base), strings.view()
+    views = PrintedView(raw, base=base), strings.view(), *_otherwise(raw, base)
     if "\x9b" not in raw or not _EIGHT_BIT.search(raw):
         return views
     rest = _Runs()
@@ -121,15 +135,42 @@ def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
     return *views, rest.view()
 
 
-def _mapped(raw: str, base: int) -> PiecewiseView:
+def _otherwise(raw: str, base: int) -> Iterator[View]:
+    """The print stream without what is elsewhere, and with struck characters as one."""
+    if "\x1b8" in raw or "\x1b[u" in raw:
+        aside = [match.span() for match in _ASIDE.finditer(raw)]
+        if aside and _TORN.search(raw):
+            yield PrintedView(raw, base=base, cuts=aside)
+    struck = list(_STRUCK.finditer(raw)) if "\x08" in raw else ()
+    if struck:
+        seconds = [(match.start(), match.start("second")) for match in struck]
+        yield PrintedView(raw, base=base, cuts=seconds)
+        firsts = [
+            (match.end("first"), match.end()) if match["first"] == match["second"] else second
+            for match, second in zip(struck, seconds, strict=True)
+        ]
+        yield PrintedView(raw, base=base, cuts=firsts)
+
+
+def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
+    """What stands between the stretches that are left out."""
+    at = 0
+    for start, end in cuts:
+        yield at, start
+        at = end
+    yield at, len(raw)
+
+
+def _mapped(raw: str, base: int, cuts: Sequence[_Span]) -> PiecewiseView:
     """The print stream, run by run."""
     printed = _Runs()
-    at = 0
-    for match in _TOKEN.finditer(raw):
-        if match.start() > at:
-            printed.add(raw[at : match.start()], base + at)
-        at = match.end()
-        if match.lastgroup != "quiet":
-            printed.add("\n", -1)
-    printed.add(raw[at:], base + at)
+    for start, end in _kept(raw, cuts):
+        at = start
+        for match in _TOKEN.finditer(raw, start, end):
+            if match.start() > at:
+                printed.add(raw[at : match.start()], base + at)
+            at = match.end()
+            if match.lastgroup != "quiet":
+                printed.add("\n", -1)
+        printed.add(raw[at:end], base + at)
     return printed.view()

@@ -331,7 +331,7 @@ _UNANCHORED_PREFIX = (
         name="private-key",
         pattern=r"(?<![A-Za-z0-9+/])"
         r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){1,24}(?:[A-Za-z0-9+/]{1,76}={0,2}\s{1,3})?"
-        r"|[A-Za-z0-9+/]{14,76}={1,2}\s{1,3})"
+        r"|[A-Za-z0-9+/]{4,76}={1,2}\s{1,3})"
         r"-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY",
         anchors=("-----end ",),
         lead=1900,
