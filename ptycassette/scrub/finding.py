@@ -31,7 +31,7 @@ from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, strings_of
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.trail import Trail
+from ptycassette.scrub.trail import Searched, Trail
 from ptycassette.scrub.views import View
 
 __all__ = ["Finder"]
@@ -187,7 +187,7 @@ class Finder:
         """
         trail = self._trail if trail is None else trail
         for view in views:
-            searched: list[str] = []
+            searched: list[Searched] = []
             self._searcher.searched = searched if by_rules else None
             done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
             self._search_view(channel, patches, view, done, by_rules=by_rules)
@@ -195,7 +195,7 @@ class Finder:
             if by_rules and self._adopt():
                 self._search_view(channel, patches, view, done, by_rules=False)
             trail.add(self._number, searched)
-            if trail not in self._begun and any(searched):
+            if trail not in self._begun and any(one.text for one in searched):
                 self._begun.append(trail)
 
     def _search_view(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,8 +16,10 @@ from ptycassette.scrub.key_lines import KeyLines
 from ptycassette.scrub.known import KnownValues, Lesson
 from ptycassette.scrub.learning import Learner
 from ptycassette.scrub.mask import BASE64, ESCAPED, TEXT, VOLATILE
-from ptycassette.scrub.rules import Found, Rule, RuleSet
+from ptycassette.scrub.rules import Found, RuleSet
 from ptycassette.scrub.spread import spread
+from ptycassette.scrub.trail import Searched
+from ptycassette.scrub.views import View
 
 __all__ = ["Match", "Searcher"]
 
@@ -56,6 +59,16 @@ class _Looked:
         self.silent: tuple[KnownValues, int] | None = None
 
 
+class _Text(NamedTuple):
+    """One text to search: how often it was decoded, and the ways back to what it came from."""
+
+    text: str
+    form_at: _FormAt
+    to_source: _ToSource
+    depth: int
+    looked: _Looked
+
+
 class Searcher:
     """Searches texts; learns the values that rules find.
 
@@ -66,7 +79,7 @@ class Searcher:
         fast: as for ``literal_finder``.
 
     Attributes:
-        searched: when it is a list, every squeezed text that is searched is put there, and what
+        searched: when it is a list, every text that is searched is put there, and what
             rules find in a text is known before the text is searched for what is known.
     """
 
@@ -83,7 +96,7 @@ class Searcher:
         self.known = known
         self._learner = Learner(preserved=preserved, fast=fast)
         self._lesson: Lesson | None = None
-        self.searched: list[str] | None = None
+        self.searched: list[Searched] | None = None
         self._looked: dict[str, _Looked] = {}
         self._decoder = Decoder(fast=fast)
         self._key_lines = KeyLines(rules.rules)
@@ -120,75 +133,88 @@ class Searcher:
     ) -> Iterator[Match]:
         """Everything in canonical ``text`` that must go.
 
-        ``source`` says which texts show the same one after the other.
+        What rules find in it, decoded too, is told first, and what is known then. ``source``
+        says which texts show what goes on from one to the next.
         """
-        yield from self._search(text, _plainly, _same, depth=0, by_rules=by_rules, source=source)
+        texts = []
+        for one in chain(self._texts(text, _plainly, _same, 0), self._columns(text)):
+            texts.append(one)
+            if by_rules:
+                yield from self._by_rules(one, source)
+        if self.searched is not None:
+            self._know()
+        for one in texts:
+            yield from self._known(one, by_rules=by_rules)
+
+    def _texts(
+        self, text: str, form_at: _FormAt, to_source: _ToSource, depth: int
+    ) -> Iterator[_Text]:
+        """A text, and what it says when it is decoded."""
+        looked = self._look(text) if depth and len(text) <= _SHORT else _Looked()
+        yield _Text(text, form_at, to_source, depth, looked)
+        if depth >= _DEPTH:
+            return
+        if looked.views is None:
+            looked.views = tuple(self._decoder.views(text)) if depth else self._decoder.views(text)
+        for decoded in looked.views:
+            yield from self._decoded(decoded, form_at, to_source, depth)
+
+    def _decoded(
+        self, decoded: Decoded, form_at: _FormAt, to_source: _ToSource, depth: int
+    ) -> Iterator[_Text]:
+        """What a part of a text at ``depth`` says when it is decoded, and what that says."""
+        return self._texts(
+            decoded.text,
+            _form_chained(form_at, decoded) if depth else decoded.form_at,
+            _chained(to_source, decoded.sources),
+            depth + 1,
+        )
+
+    def _columns(self, text: str) -> Iterator[_Text]:
+        """The characters beside the bytes of hex dumps."""
         columns = dump_columns(text) if self._decoder.dumps(text) else None
         if columns is not None:
-            for match in self._search(
-                columns.text, _plainly, _same, depth=_DEPTH, by_rules=by_rules
-            ):
-                pieces = chain.from_iterable(columns.pieces(*part) for part in match.stretches)
-                stretches = tuple((at, at + length) for _, length, at in pieces)
-                yield msgspec.structs.replace(match, stretches=stretches)
+            yield from self._texts(columns.text, _plainly, _through(columns), _DEPTH)
 
-    def _search(
-        self,
-        text: str,
-        form_at: _FormAt,
-        to_source: _ToSource,
-        *,
-        depth: int,
-        by_rules: bool,
-        source: Hashable = None,
-    ) -> Iterator[Match]:
-        looked = self._look(text) if depth and len(text) <= _SHORT else _Looked()
-        if by_rules:
-            if looked.found is None:
-                looked.found = self.rules.find(text, loose=depth > 0)
-            for found in chain(looked.found, self._key_lines.find(text, source)):
-                value = text[found.start : found.end]
-                if not self._takes(found.rule, value, decoded=depth > 0):
-                    continue
-                form = form_at(found.start)
-                shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
-                stretches = to_source(found.start, found.end)
-                yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
-        if depth == 0 and self.searched is not None:
-            self._know()
+    def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
+        """What rules find in a text, of what counts."""
+        text, form_at, to_source, depth, looked = one
+        if looked.found is None:
+            looked.found = self.rules.find(text, loose=depth > 0)
+        lines = self._key_lines.find(text, None if depth else source)
+        for found in chain(looked.found, lines):
+            value = text[found.start : found.end]
+            if not self._learner.takes(found.rule, value, decoded=depth > 0):
+                self.rules.declined.add(found.rule, value)
+                continue
+            self._key_lines.took(found.rule, value)
+            form = form_at(found.start)
+            shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
+            stretches = to_source(found.start, found.end)
+            yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
+
+    def _known(self, one: _Text, *, by_rules: bool) -> Iterator[Match]:
+        """What is known of a text, and everything in what known values make readable in it."""
+        text, form_at, to_source, depth, looked = one
         squeezed = looked.squeezed = squeeze(text) if looked.squeezed is None else looked.squeezed
+        found: list[tuple[int, int]] = []
         if self.searched is not None:
-            self.searched.append(squeezed)
+            self.searched.append(Searched(squeezed, found))
         known = self.known, len(self.known)
         if looked.silent != known:
             silent = True
-            for match in self._known_in(text, squeezed, form_at, to_source):
+            for match in self._known_in(one, squeezed, found):
                 silent = False
                 yield match
             if silent:
                 looked.silent = known
-        if depth < _DEPTH:
-            if looked.views is None:
-                looked.views = (
-                    tuple(self._decoder.views(text)) if depth else self._decoder.views(text)
-                )
-            for decoded in chain(looked.views, self.known.sought.views(text)):
-                yield from self._search(
-                    decoded.text,
-                    _form_chained(form_at, decoded) if depth else decoded.form_at,
-                    _chained(to_source, decoded.sources),
-                    depth=depth + 1,
-                    by_rules=by_rules,
-                )
-
-    def _takes(self, rule: Rule, value: str, *, decoded: bool) -> bool:
-        """Whether a match is to be scrubbed; who looks for others is told."""
-        takes = self._learner.takes(rule, value, decoded=decoded)
-        if takes:
-            self._key_lines.took(rule, value)
-        else:
-            self.rules.declined.add(rule, value)
-        return takes
+        if depth >= _DEPTH:
+            return
+        for decoded in self.known.sought.views(text):
+            for inner in self._decoded(decoded, form_at, to_source, depth):
+                if by_rules:
+                    yield from self._by_rules(inner)
+                yield from self._known(inner, by_rules=by_rules)
 
     def _look(self, text: str) -> _Looked:
         """What is known already of a short decoded text."""
@@ -199,17 +225,18 @@ class Searcher:
             looked = self._looked[text] = _Looked()
         return looked
 
-    def _known_in(
-        self, text: str, squeezed: str, form_at: _FormAt, to_source: _ToSource
-    ) -> Iterator[Match]:
-        """What is known of ``text``."""
+    def _known_in(self, one: _Text, squeezed: str, found: list[tuple[int, int]]) -> Iterator[Match]:
+        """What is known of a text; what is taken of ``squeezed`` goes into ``found``."""
+        text, form_at, to_source, *_ = one
         for hit in self.known.in_plain(text):
             stretches = to_source(hit.start, hit.end)
             yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
         hits = self.known.in_squeezed(squeezed)
         if not hits:
             return
-        for hit, parts in spread(text, hits):
+        for hit, parts, whole in spread(text, hits):
+            if whole:
+                found.append((hit.start, hit.end))
             if to_source is _same:
                 yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
                 continue
@@ -228,6 +255,11 @@ def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
     return lambda start, end: tuple(
         stretch for part in inner(start, end) for stretch in outer(*part)
     )
+
+
+def _through(view: View) -> _ToSource:
+    """From characters of a view to those of the text of which it shows pieces."""
+    return lambda start, end: tuple((at, at + length) for _, length, at in view.pieces(start, end))
 
 
 def _plainly(start: int) -> str:

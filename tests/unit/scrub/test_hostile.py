@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.model import Output, SessionMeta, Size
+from ptycassette.model import Output, SessionMeta, Size, Typed
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import OutputText
@@ -80,16 +80,12 @@ def patches_of(meta: SessionMeta, data: bytes) -> int:
 
 
 @pytest.mark.parametrize(
-    ("data", "times"),
-    [
-        (lines(20), 1),
-        (b"\r\n".join(line.hex().encode() for line in lines(20).splitlines()), 2),
-    ],
+    "data", [lines(20), b"\r\n".join(line.hex().encode() for line in lines(20).splitlines())]
 )
-def test_a_text_is_searched_again_for_what_was_found_too_late(
-    meta: SessionMeta, monkeypatch: pytest.MonkeyPatch, data: bytes, times: int
+def test_a_text_is_searched_once(
+    meta: SessionMeta, monkeypatch: pytest.MonkeyPatch, data: bytes
 ) -> None:
-    """What rules find in it is known when it is searched; what they find in it decoded is not."""
+    """What rules find in it, decoded too, is known when it is searched for what is known."""
     searched: list[str] = []
     search = Searcher.search
 
@@ -100,7 +96,22 @@ def test_a_text_is_searched_again_for_what_was_found_too_late(
     monkeypatch.setattr(Searcher, "search", counted)
     patches_of(meta, data)
 
-    assert searched.count(data.decode().replace("\r\n", "\n")) == times
+    assert searched.count(data.decode().replace("\r\n", "\n")) == 1
+
+
+def test_a_text_is_searched_again_for_what_known_values_make_readable(
+    meta: SessionMeta,
+) -> None:
+    """Rules find something there when the text was searched for what is known already."""
+    value = "\xfc\xe9\xf1\xdf\xf8\xe5\xe6"
+    rule = Rule(name="r", pattern="k=(?P<s>[0-9]{3})", anchors=("k=",))
+    known = KnownValues([KnownValue(value)])
+    finder = Finder(Searcher(rules=RuleSet([rule]), known=known), Tally())
+    hidden = base64.b64encode(value.encode() + b"\x83k=417\x83")
+    data = b"a 417 " + hidden + b"\r\n"
+    finder.look(meta, lambda: iter([Typed(0, data)]))
+
+    assert finder.input.apply(data, 0).startswith(b"a xxx ")
 
 
 def test_a_line_that_grows_has_as_many_hits_as_repaints(meta: SessionMeta) -> None:
@@ -214,6 +225,26 @@ def test_nobody_looks_again_where_nothing_was_searched_before(meta: SessionMeta)
 
     assert len(finder.output) > 0
     assert looks == 1
+
+
+@pytest.mark.parametrize("make", [lambda text: text, lambda text: text.encode().hex()])
+def test_nobody_looks_again_where_all_was_found(
+    meta: SessionMeta, make: Callable[[str], str]
+) -> None:
+    """Tokens on lines that follow each other look like longer ones, of which no more is new."""
+    looks = 0
+    chance = random.Random(3)
+    tokens = ("".join(chance.choices(string.ascii_letters, k=36)) for _ in range(3000))
+    data = "".join(make(f"ghp_{token}") + "\r\n" for token in tokens).encode()
+
+    def source() -> Iterator[Output]:
+        nonlocal looks
+        looks += 1
+        yield from (Output(0, data[at : at + 4096]) for at in range(0, len(data), 4096))
+
+    list(default_scrubber().events(meta, source))
+
+    assert looks == 2
 
 
 def test_a_block_of_output_ends_with_a_whole_word() -> None:
