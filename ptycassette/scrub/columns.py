@@ -48,7 +48,8 @@ _INNER = re.compile(rf"[^\s{BORDER}]")
 _TEXT = re.compile(rf"(?![{BORDER}])[{GRAPHIC}]")
 _WORD = re.compile(rf"[{GRAPHIC}]+")
 _TOKEN = re.compile(rf"[{GRAPHIC}]{{{_SHORTEST_VALUE},}}")
-_REST = re.compile('[^"]+"[,;)]?|[0-9]{6,}')  # the end of a string; digits
+# The end of a string; digits; base64.
+_REST = re.compile(r'[^"]+"[,;)]?|[0-9-]{6,}|(?=[^+/]*[+/])(?=.*[a-z][A-Z])[A-Za-z0-9+/]{12,}=*')
 _VALUE_BELOW = re.compile(rf" ?[{GRAPHIC}]{{6,}}")
 _WITH_VALUE = re.compile(rf"[{GRAPHIC}]+ [{GRAPHIC}]{{6,}}")
 _PART_WITH_DIGIT = re.compile(rf"(?<![{GRAPHIC}])(?=[{GRAPHIC}]{{{_SHORTEST_PART}}})[{GRAPHIC}]*\d")
@@ -210,9 +211,22 @@ def _told_above(
             return _WITH_VALUE.match(below, start, end) or part
         if part is not None and halves_of_an_address(last, part.group()):
             return part
-    if part is None or not (_alone(below, part.end()) or _REST.fullmatch(part.group())):
+    if part is None or not _is_rest(above, below, (start, begins, end), part):
         return None
-    return part if _begun(above, start, begins, last) else None
+    return part
+
+
+def _is_rest(above: str, below: str, at: tuple[int, int, int], part: re.Match[str]) -> bool:
+    """Whether a word goes on with a stretch ``at`` (where that and its last word begin, its end).
+
+    A word that is not told by itself does where nothing follows it.
+    """
+    start, begins, end = at
+    last = above[begins:end]
+    rest = _REST.fullmatch(part.group()) is not None
+    if rest and len(last) >= _SHORTEST_PART and is_random(last + part.group()):
+        return True
+    return (rest or _alone(below, part.end())) and _begun(above, start, begins, last)
 
 
 def _beginning(above: str, below: str, start: int) -> int:

@@ -99,6 +99,7 @@ _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
 
 # A blank, or the end of a row: borders (U+2500 to U+257F) and what pads them.
 _GAP = r"(?:[ \t\r\n|>]|\xe2[\x94\x95][\x80-\xbf]){1,120}"
+_DASHES_GAP = _GAP.replace("120", "40")
 
 # Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
 _NEXT_NAME = (
@@ -339,7 +340,8 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(
         name="private-key",
         # Its first line may be broken, in a box too.
-        pattern=rf"-----BEGIN{_GAP}(?:[A-Z0-9]+{_GAP}){{0,3}}PRIVATE{_GAP}KEY(?:{_GAP}BLOCK)?-{{3,5}}"
+        pattern=rf"-----BEGIN{_GAP}(?:[A-Z0-9]+{_GAP}){{0,3}}PRIVATE{_GAP}KEY(?:{_GAP}BLOCK)?"
+        rf"(?:-{{3,5}}|-{{0,4}}{_DASHES_GAP}-{{1,5}})"
         r"(?P<s>(?:[^-]|-(?!--)){16,16384})",
         anchors=("-----begin ",),
         reach=17000,

@@ -62,6 +62,7 @@ _ADDED = r"\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 _MOMENT = (
     r"(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
     r"(?=(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z))"
+    r"|(?<=\n\*[ -~])\n+\*|(?<=\n\xe2\x80\xa2[ -~])\n+\xe2\x80\xa2"  # the last one
 )
 # By whether there is anything of the second and of the third kind, which most texts have none of.
 _BETWEEN = {

@@ -44,7 +44,7 @@ _REST = re.compile("[!-<>-~]{4}")
 _SHORTEST_TORN = 10
 # Of variables and properties, which have no value in a list of them.
 _NAME = re.compile("(?:export )?(?:[A-Z][A-Z0-9_]*|[a-z][a-z0-9_.]*)")
-_PADDED = 20
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{20,}\Z")
 
 
 def quoted(text: str) -> Iterator[Decoded]:
@@ -84,6 +84,12 @@ def _tells(escape: re.Match[str]) -> bool:
     )
 
 
+def _pads(shown: str) -> bool:
+    """Whether a sign of equality behind what is shown makes base64 whole."""
+    tail = _BASE64.search(shown)
+    return tail is not None and len(tail.group()) % 4 == 3
+
+
 def _breaks(text: str, spans: list[tuple[int, int]]) -> set[int]:
     """Where, of these ends of lines, such is one behind which the line goes on."""
     found: set[int] = set()
@@ -95,7 +101,7 @@ def _breaks(text: str, spans: list[tuple[int, int]]) -> set[int]:
         word = shown[shown.rfind(" ") + 1 :]
         if start - line + 1 in _LONG_LINES:
             found.add(start)
-        elif not shown or shown[-1] == "=" or (len(word) >= _PADDED and len(word) % 4 == 3):
+        elif not shown or shown[-1] == "=" or _pads(shown):
             continue  # no such end, or one of base64
         if last != line:
             run, count, named = [], 0, True

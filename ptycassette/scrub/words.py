@@ -56,7 +56,7 @@ _BROKEN = (
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
 _TELLING = _NAMES | _BEGINNINGS
 _LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
-_ADDRESS_BEGUN = re.compile(r"[\"'<(]?[\w.+-]+@(?:[\w-]+\.)*[\w-]*")
+_ADDRESS_BEGUN = re.compile(r"(?:.*[=:,;\"'<(])?[\w.+-]+@(?:[\w-]+\.)*[\w-]*")
 _TOP_LEVEL = frozenset({"com", "org", "net", "edu", "gov", "dev", "info", "io", "ai"})
 _REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")

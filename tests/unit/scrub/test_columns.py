@@ -191,6 +191,21 @@ def test_letters_of_other_scripts_are_part_of_a_token() -> None:
     assert joined.encode().decode("latin-1") in views(rows.encode())
 
 
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("xoxp-530340054015", "-765409317620-622"),
+        ("aB3dE5gH7jK9mN1pQ3", "qDpzW+Xfef/FWKbC"),
+        ("aB3dE5gH7jK9mN1pQ3", "417649613"),
+    ],
+)
+def test_digits_and_base64_go_on(above: str, below: str) -> None:
+    """Though words follow them."""
+    rows = f"left 0  {above:20}\r\nleft 1  {below} now and then\r\n"
+
+    assert any(above + below in line for line in views(rows.encode(), cols=60))
+
+
 def test_the_end_of_a_string_goes_on() -> None:
     """Though more of the text stands behind it, and it has no digit."""
     rows = b'left 0  {"secret": "qYr8Q~zkx67\r\nleft 1  zQ.XWTwSi", "n": 1}\r\n'
@@ -200,7 +215,11 @@ def test_the_end_of_a_string_goes_on() -> None:
 
 @pytest.mark.parametrize(
     ("above", "below"),
-    [("as bob@trdux.c", "om                | the"), ("as bob@trdux.", "com for help      | the")],
+    [
+        ("email=bob@trd", "ux.com            | the"),
+        ("as bob@trdux.c", "om                | the"),
+        ("as bob@trdux.", "com for help      | the"),
+    ],
 )
 def test_an_address_may_be_broken_in_its_last_label(above: str, below: str) -> None:
     """Or before it."""

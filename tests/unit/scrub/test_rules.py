@@ -272,6 +272,8 @@ def test_a_private_key_goes_line_by_line() -> None:
         (("-----BEGIN ENCRYPTED", "\xe2\x95\x91\n\xe2\x95\x91 PRIVATE KEY-----"), ""),
         (("-----BEGIN PRIVATE", "KEY----\n-"), "-----END PRIVATE KEY-----"),
         (("-----BEGIN RSA |\n| PRIVATE", "KEY-----"), "-----END RSA PRIVATE KEY-----"),
+        (("-----BEGIN PRIVATE", "KEY\n-----"), "-----END PRIVATE KEY-----"),
+        (("-----BEGIN PRIVATE", "KEY--\n---"), "-----END PRIVATE KEY-----"),
     ],
 )
 def test_a_private_key_is_found_though_its_first_line_is_broken(

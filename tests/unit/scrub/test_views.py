@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.decoded import Decoded
@@ -424,6 +425,15 @@ def test_other_equals_signs_are_no_quoted_printable(text: str) -> None:
 def test_escapes_of_quoted_printable_are_masked_as_such() -> None:
     """A sign of equality without digits is a character like any other."""
     assert mask("a=3Db=\nc=\r\nd==g", QUOTED) == "x=78x=\nx=\r\nxxxx"
+
+
+@pytest.mark.parametrize("star", ["*", "\u2022"])
+def test_characters_shown_for_a_moment_are_one_text(star: str) -> None:
+    """With the last of them, behind which the line goes on."""
+    shown = "".join(f"{char}\n{star}" for char in "aB3dE5")
+    texts = [view.text for view in decoded(canonical(f"//me:{shown}@host.example"))]
+
+    assert "//me:aB3dE5@host.example" in texts
 
 
 def test_changed_words_are_read_as_they_were_and_as_they_are() -> None:

@@ -78,6 +78,7 @@ def test_names_stay_in_a_list_of_short_values(name: str) -> None:
         ("bob@trdux.", "company", False),
         ("bob@trdux.c", "om", True),
         ("bob@trdux.c", "at", False),
+        ("email=bob@trdux.c", "om", True),
         ("bob@mail.tr", "dux.org", True),
         ("bob@trdux", "over", False),
         ("trdux.", "com", False),
