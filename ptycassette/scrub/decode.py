@@ -24,7 +24,7 @@ from ptycassette.scrub.mask import NUMBERS
 from ptycassette.scrub.patterns import Pattern
 from ptycassette.scrub.quoted import quoted
 from ptycassette.scrub.slid import slid
-from ptycassette.scrub.stretches import neighbours, unescaped, without
+from ptycassette.scrub.stretches import AROUND, neighbours, unescaped, without
 
 __all__ = ["Decoder"]
 
@@ -44,6 +44,8 @@ _ESCAPE = re.compile(
 )
 # A form field besides has + for a blank (WHATWG URL, application/x-www-form-urlencoded).
 _FORM_ESCAPE = re.compile(rf"{_ESCAPE.pattern}|(\+)")
+# An ampersand that is not escaped parts fields, where others are.
+_NEXT_FIELD = re.compile(r"&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 # Lists as programs print them: bytes as numbers, and texts in parts of a few characters.
@@ -229,8 +231,12 @@ def _changed(text: str) -> Iterator[Decoded]:
 def _escaped(text: str) -> Iterator[Decoded]:
     """Stretches with escapes, and what stands around them."""
     for matches in neighbours(list(_ESCAPE.finditer(text))):
-        yield unescaped(text, [(*match.span(), _meaning(match)) for match in matches])
         start, end = matches[0].start(), matches[-1].end()
+        escapes = [(*match.span(), _meaning(match)) for match in matches]
+        if text.find("%", start, end) >= 0 and text.find("&", start, end + AROUND) >= 0:
+            ends = (match.span() for match in _NEXT_FIELD.finditer(text, start, end + AROUND))
+            escapes = sorted({*escapes, *((*span, "\n") for span in ends)})
+        yield unescaped(text, escapes)
         if text.find("%", start, end) >= 0 and text.find("+", start, end) >= 0:
             fields = _FORM_ESCAPE.finditer(text, start, end)
             yield unescaped(text, [(*match.span(), _meaning(match)) for match in fields])

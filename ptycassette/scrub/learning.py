@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
 from ptycassette.scrub.context_rules import NAMES
-from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.known import KnownValue, KnownValues, is_random
 from ptycassette.scrub.mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Rule
 from ptycassette.scrub.spelling import spelt_by_chance
@@ -35,6 +35,9 @@ _LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
+_FILLED = frozenset("xX0")
+_SHORTEST_MASK = 6
+_GENERATED = 10
 _FEWEST_BYTES = 6
 
 
@@ -77,12 +80,14 @@ class Learner:
 
     def _counts(self, rule: Rule, value: str) -> bool:
         """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
-        if value in self._preserved:
+        if value in self._preserved or _PLACEHOLDER.match(value):
             return False
-        if mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
+        filled = not set(value[rule.public :]) - _FILLED
+        if filled or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
             return False
-        if _BEGINS_MASKED.match(value, rule.public) or _PLACEHOLDER.match(value):
-            return False
+        masked = _BEGINS_MASKED.match(value, rule.public)
+        if masked is not None:
+            return _begins_with_x(masked, value)
         rest = _MASKED.sub(" ", value)
         if rest == value:
             return True
@@ -126,6 +131,13 @@ class Learner:
         if decoded:
             ends += [name.start() for name in _NAME.finditer(value)]
         return any(plain(value[:at]) in self._learnt for at in ends)
+
+
+def _begins_with_x(masked: re.Match[str], value: str) -> bool:
+    """Whether a value only happens to begin as masks do: with few such letters, generated ones."""
+    rest = value[masked.end() :]
+    few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
+    return few and is_random(rest) and "xxx" not in rest.lower()
 
 
 def _of_lines(rule: Rule) -> bool:

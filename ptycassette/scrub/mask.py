@@ -4,7 +4,8 @@ Plain text becomes ``x``; a character of several bytes becomes one of as many
 bytes and cells. Escapes stay escapes (``%41`` -> ``%78``, ``\u0041`` ->
 ``\u0078``, ``&#65;`` -> ``&#88;``), hexadecimal digits, base64 and numbers become
 those of ``x`` (of ``X`` where a number has two digits). Controls, blanks and
-characters without a cell stay.
+characters without a cell stay. What a variation selector makes as wide as an emoji becomes
+what is one, too: of ASCII a zero.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from wcwidth import wcwidth
+from wcwidth import wcswidth, wcwidth
 
 __all__ = [
     "BASE64",
@@ -20,6 +21,7 @@ __all__ = [
     "HEX",
     "NUMBERS",
     "QUOTED",
+    "SELECTOR",
     "TEXT",
     "VOLATILE",
     "decimal_mask",
@@ -34,6 +36,12 @@ NUMBERS = "numbers"
 QUOTED = "quoted"
 VOLATILE = "volatile"
 
+SELECTOR = "\xef\xb8\x8f"
+"""U+FE0F, which asks for an emoji, as the bytes of canonical text."""
+
+_SELECTED = "\ufe0f"
+_KEYCAPS = frozenset("#*0123456789")
+_PICTOGRAPH = "\u2600"  # of three bytes; a cell, and two before a selector
 _SOFT_HYPHEN = "\u00ad"
 # A character for each (bytes in UTF-8, cells): of as many bytes, of as many cells.
 _SAME = {
@@ -77,11 +85,13 @@ def mask(text: str, form: str = TEXT) -> str:
         form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
             (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
             letters to x, the shape stays), or ``BASE64`` followed by the place of the first
-            character in its group of four (``base642``), and by ``ESCAPED`` where some of its
-            digits are escaped (``base642escaped``).
+            character in its group of four (``base642``), and by ``ESCAPED`` or ``QUOTED`` where
+            some of its digits are escaped (``base642escaped``).
     """
     if form.startswith(BASE64):
         phase = int(form[len(BASE64) :][:1] or 0)
+        if form.endswith(QUOTED):
+            return _quoted_base64(text, phase)
         return (_escaped_base64 if form.endswith(ESCAPED) else _base64)(text, phase)
     if form in _SUBSTITUTED:
         pattern, masked = _SUBSTITUTED[form]
@@ -122,6 +132,19 @@ def _escaped_base64(text: str, phase: int) -> str:
     return "".join(parts)
 
 
+def _quoted_base64(text: str, phase: int) -> str:
+    """Digits of base64 in quoted-printable text, whose lines go on behind a sign of equality."""
+    parts = []
+    for match in _QUOTED.finditer(text):
+        piece = match.group()
+        if match["line_end"]:
+            parts.append(piece)
+            continue
+        parts.append("=78" if match["escape"] else _base64(piece, phase))
+        phase += 1 if match["escape"] else len(piece)
+    return "".join(parts)
+
+
 def _escape(match: re.Match[str]) -> str:
     """One escape, or text between escapes."""
     piece = match.group()
@@ -159,7 +182,25 @@ def _characters(text: str) -> str:
     if text.isascii():
         return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
-    return "".join(map(_character, chars)).encode("utf-8", "surrogateescape").decode("latin-1")
+    following = chars[1:] + "\n"
+    masked = "".join(
+        [
+            _selected(char) if other == _SELECTED else _character(char)
+            for char, other in zip(chars, following, strict=True)
+        ]
+    )
+    return masked.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def _selected(char: str) -> str:
+    """One character before a variation selector."""
+    if char in _KEYCAPS:
+        return "0"
+    masked = _character(char)
+    wider = len(char.encode("utf-8", "replace")) == 3 and wcwidth(char) == 1
+    if wider and masked != char and wcswidth(char + _SELECTED) == 2:
+        return _PICTOGRAPH
+    return masked
 
 
 def _character(char: str) -> str:

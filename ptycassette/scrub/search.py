@@ -15,7 +15,7 @@ from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.key_lines import KeyLines
 from ptycassette.scrub.known import KnownValues, Lesson
 from ptycassette.scrub.learning import Learner
-from ptycassette.scrub.mask import BASE64, ESCAPED, TEXT, VOLATILE
+from ptycassette.scrub.mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.rules import Found, RuleSet
 from ptycassette.scrub.spread import spread
 from ptycassette.scrub.trail import Searched
@@ -26,6 +26,8 @@ __all__ = ["Match", "Searcher"]
 _DEPTH = 2
 _MOST_LOOKED = 8192
 _SHORT = 128
+
+_AMID_BASE64 = frozenset({ESCAPED, QUOTED})
 
 _ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
 _FormAt = Callable[[int], str]
@@ -270,12 +272,15 @@ def _plainly(start: int) -> str:
 def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
     """The form of a text decoded from a decoded text: the one nearest to the bytes.
 
-    Escapes are few where they are in base64, and what else is there stays base64.
+    Escapes are few where they are in base64, and what else is there stays base64. What was only
+    put together from parts is no form.
     """
 
     def form_at(start: int) -> str:
         form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
-        return own + form if form == ESCAPED and own.startswith(BASE64) else form
+        if form == TEXT:
+            return own
+        return own + form if form in _AMID_BASE64 and own.startswith(BASE64) else form
 
     return form_at
 

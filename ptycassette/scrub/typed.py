@@ -36,6 +36,7 @@ _EDITS = frozenset({*RUBOUT, KILL_LINE, KILL_WORD})
 _ENTER = frozenset("\r\n")
 _SHIFT, _CTRL, _CAPS_LOCK = 1, 4, 64
 _RELEASE = "3"
+_MOST_BYTES = 4
 _FUNCTIONAL = range(57344, 63744)  # codes of keys that type nothing
 
 Place = tuple[int, str]
@@ -72,7 +73,7 @@ def typed_view(raw: str, *, base: int, editing: bool = True) -> TypedView:
         if not places or (not editing and char in _EDITS):
             continue
         if char in RUBOUT:
-            _drop(chars, sources, 1)
+            _drop(chars, sources, _character_before(chars))
         elif char == KILL_LINE:
             _drop(chars, sources, _line(chars))
         elif char == KILL_WORD:
@@ -168,6 +169,14 @@ def _drop(chars: list[str], sources: list[list[Place]], count: int) -> None:
     if count:
         del chars[-count:]
         del sources[-count:]
+
+
+def _character_before(chars: list[str]) -> int:
+    """How many bytes the last character has."""
+    count = 1
+    while count < min(len(chars), _MOST_BYTES) and "\x80" <= chars[-count] < "\xc0":
+        count += 1
+    return count
 
 
 def _line(chars: list[str]) -> int:

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from ptycassette.scrub.canonical import SQUEEZED_AWAY, squeeze
-from ptycassette.scrub.mask import mask
+from ptycassette.scrub.mask import SELECTOR, TEXT, mask
 
 __all__ = ["Patch", "PiecewiseView", "SourcedView", "View", "squeezed_stretches"]
 
@@ -39,7 +39,9 @@ class View:
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """What to write so that characters ``start`` to ``end`` are gone."""
-        masked = mask(self.text[start:end], form)
+        # What makes a character wider stands behind it, and has no cell of its own.
+        beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
+        masked = mask(self.text[start:beyond], form)
         for at, length, offset in self.pieces(start, end):
             yield offset, masked[at - start : at - start + length].encode("latin-1")
 

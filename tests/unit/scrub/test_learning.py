@@ -36,7 +36,9 @@ def test_what_counts_is_learnt_once() -> None:
         "xx",
         "x" * 12,
         "ghp_" + "x" * 36,
-        "ghp_xxx" + TOKEN[4:-1],
+        "ghp_xxxxxx" + TOKEN[4:-1],
+        "ghp_xxx" + "somebodys-token",
+        "ghp_" + "x0" * 12,
         "$HOME",
         "<secret>",
         "a=" + "=78" * 6,
@@ -48,6 +50,13 @@ def test_what_is_preserved_or_scrubbed_before_does_not_count(value: str) -> None
 
     assert not learner.takes(SHAPED, value, decoded=False)
     assert learnt(learner) == []
+
+
+def test_a_value_may_begin_as_masks_do() -> None:
+    """With fewer such letters than any mask of a token has."""
+    assert Learner().takes(SHAPED, "ghp_xxx" + TOKEN[4:-1], decoded=False)
+    assert Learner().takes(NAMED, "XxxxxaB3dE6gH9jK2m", decoded=False)
+    assert not Learner().takes(NAMED, "xxxaB3dE6", decoded=False)
 
 
 def test_what_much_is_left_of_beside_a_mask_counts() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import textwrap
 
 import pytest
 
+from ptycassette.model import Size
+from ptycassette.screen import PyteEmulator
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.channels import BLOCK, InputChannel, OutputText
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.decoded import Decoded
 from ptycassette.scrub.dumps import Dumps, dump_columns
-from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED, mask
+from ptycassette.scrub.mask import ESCAPED, NUMBERS, QUOTED, TEXT, mask
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.printed import printed_views
@@ -22,6 +25,7 @@ from ptycassette.scrub.structured import Joined, rewrite, strings_of
 from ptycassette.scrub.traffic import TrafficChannel
 from ptycassette.scrub.typed import typed_view
 from ptycassette.scrub.views import PiecewiseView, SourcedView, View, squeezed_stretches
+from ptycassette.testing import scrub_chunks
 
 WORDS = "the readable words"
 
@@ -522,6 +526,66 @@ def test_two_fields_are_two_texts() -> None:
 def test_other_lines_of_one_length_do_not_move(text: str) -> None:
     """Repeats, bars that grow, columns, and lines that share a part."""
     assert list(slid(text)) == []
+
+
+def test_fields_end_where_an_ampersand_is_not_escaped() -> None:
+    """In a value it would be."""
+    text = "?password%3DaB3%26c=d&z=1&amp;y=2 &c=3"
+    (view,) = decoded(text)
+
+    assert view.text == "?password=aB3&c=d\nz=1&y=2 \nc=3"
+    assert view.source(10, 17) == (12, 21)
+
+
+def test_base64_is_masked_in_its_own_form_wherever_it_is_read() -> None:
+    """In lines, beside others, in quoted-printable text: no plain letters come among its digits."""
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for before in range(4):
+        digits = base64.b64encode(f"{' ' * before}the token {token}".encode() + b" and so on" * 9)
+        lines = "\r\n".join(textwrap.wrap(digits.decode(), 76)).encode() + b"=\r\nmore of it\r\n"
+        (after,) = scrub_chunks([lines], rows=24, cols=80)
+
+        assert b"xxx" not in after.replace(b"eHh4", b"")
+        assert b"xxxx" in base64.b64decode(after.partition(b"=")[0] + b"==")
+
+
+def test_base64_in_quoted_printable_keeps_its_phase() -> None:
+    """An escape is one digit, the end of a line is none."""
+    assert mask("QUJD=\nREVG=3DQUJD", f"base641{QUOTED}") == "Hh4e=\nHh4e=78h4eH"
+
+
+def test_a_selector_keeps_what_is_before_it_wide() -> None:
+    """A digit before U+FE0F is as wide as an emoji, and so is what stands for it."""
+    text = "pin 7\xef\xb8\x8f4\xef\xb8\x8f"
+    (whole,) = View(text).patches(4, len(text), TEXT)
+    (digit,) = View(text).patches(4, 5, TEXT)
+
+    assert whole == (4, b"0\xef\xb8\x8f0\xef\xb8\x8f")
+    assert digit == (4, b"0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a7\ufe0fb#\ufe0f\u20e3", "\u2764\ufe0f", "\u26a0\ufe0fx", "\xe9\ufe0f", "\u4e00\ufe0f"],
+)
+def test_a_mask_takes_as_many_cells_before_a_selector(text: str) -> None:
+    """And as many bytes; the emulator decides."""
+    masked = mask(canonical(text)).encode("latin-1")
+    shown = []
+    for data in (text.encode(), masked):
+        screen = PyteEmulator(Size(rows=2, cols=20))
+        screen.feed(data)
+        shown.append((len(data), screen.snapshot().cursor))
+
+    assert shown[0] == shown[1]
+    assert not set(masked.decode()) & set("a7b#\u2764\u26a0\xe9\u4e00")
+
+
+def test_rubout_removes_a_character_of_several_bytes() -> None:
+    """Whole, as a terminal does that knows UTF-8 (termios: IUTF8)."""
+    raw = canonical("pass\u00e9\u4e2d\x7f\x7fword\U0001f600\x7f!\x7f\x7f")
+
+    assert typed_view(raw, base=0).text == "passwor"
 
 
 def test_a_plus_is_a_blank_in_what_a_form_sends() -> None:
