@@ -24,6 +24,7 @@ _WORDS = re.compile(
     r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
+_SOMEBODYS = re.compile(r"(?:your|my)[-_]", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}]*\Z")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
 _NUMBERED = re.compile(
@@ -39,6 +40,7 @@ _CUT_SHORT = re.compile(r"[a-z]{0,9}(?:[-_][a-z]{1,9}\d{0,2}){0,3}[-_]?(?:\.{2,}
 _PLACE = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+-]{1,40}){2,}/?\Z", re.ASCII)
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}")
 _IN_WORDS = 0.5
+_IN_NAMES = 0.3
 _FOLDER = re.compile(r"[a-z]{3,}")
 _IN_FOLDERS = 0.55
 _AFTER = "/,;)'"
@@ -50,7 +52,7 @@ def looks_like_a_value(text: str) -> bool:
 
     Of letters alone, and what joins words, only what is spelt as no name is.
     """
-    if len(text) < 6 or _WORDS.match(text.rstrip(_AFTER)) or not set(text) - set("x*.0-_ "):
+    if len(text) < 6 or _stands_for_one(text) or not set(text) - set("x*.0-_ "):
         return False
     if text.endswith("EXAMPLE") or "EXAMPLEKEY" in text or _CUT_SHORT.match(text) or _place(text):
         return False
@@ -61,6 +63,16 @@ def looks_like_a_value(text: str) -> bool:
     if any(char.isdigit() for char in text):
         return any(char.isalpha() for char in text) or len(text) >= 8
     return not _IDENTIFIER.match(text) or spelt_by_chance(text)
+
+
+def _stands_for_one(text: str) -> bool:
+    """Whether it says what is to be put there. A value may begin with such a word, too."""
+    if not _WORDS.match(text.rstrip(_AFTER)):
+        return False
+    begins = _SOMEBODYS.match(text)
+    rest = text[begins.end() :] if begins is not None else ""
+    in_words = sum(len(word) for word in _WORD.findall(rest))
+    return in_words >= _IN_NAMES * len(rest) or len(rest) < _GENERATED or not looks_generated(rest)
 
 
 def looks_generated(text: str) -> bool:

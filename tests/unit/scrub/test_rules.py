@@ -59,6 +59,8 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "const apiKey = process.env.OPENAI_API_KEY;",
         "total tokens: 123456, cache_read_input_tokens: 99999",
         "export ANTHROPIC_API_KEY=your-api-key-here",
+        "Authorization: Bearer my-service-token-v12 and Bearer YOUR_API_TOKEN_12345",
+        "token = my_Access_Token_Value_2 and secret=My-App-Config-v2.1",
         "Enter your key (sk-ant-...): ",
         "password: ${{ secrets.DB_PASSWORD }}",
         "git@github.com:corp/app.git and someone@example.com",
@@ -102,6 +104,15 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
 def test_innocent_text_stands(text: str) -> None:
     """What only talks about secrets is no secret."""
     assert found(text) == []
+
+
+@pytest.mark.parametrize("word", ["my-", "My_", "your_", "YOUR-"])
+def test_a_value_may_begin_as_placeholders_do(word: str) -> None:
+    """What goes on is generated, then, and no words."""
+    value = word + "kX7vQ2mN9pR4sT6w" + "Zb3Lc8Hd"
+
+    assert value in found(f"Authorization: Bearer {value}")
+    assert value in found(f"export SERVICE_TOKEN={value}")
 
 
 def test_a_value_ends_where_the_name_of_another_begins() -> None:
