@@ -121,7 +121,7 @@ _NEXT_NAME = (
 CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(
         name="assignment",
-        pattern=NAMES + _ASSIGN + r"(?P<s>[^\s\"'`,;<>\\\x1b\x00-\x1f]{6,512})",
+        pattern=NAMES + _ASSIGN + r"(?P<s>(?!\|)[^\s\"'`,;<>\\\x1b\x00-\x1f]{6,512})",
         anchors=(
             "passw",
             "pwd",

@@ -9,6 +9,7 @@ import pytest
 
 from ptycassette.scrub.default import default_rules
 from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.testing import scrub_chunks
 
 RULES = {fast: RuleSet(default_rules(), fast=fast) for fast in (True, False)}
 
@@ -113,6 +114,22 @@ def test_a_value_may_begin_as_placeholders_do(word: str) -> None:
 
     assert value in found(f"Authorization: Bearer {value}")
     assert value in found(f"export SERVICE_TOKEN={value}")
+
+
+def test_the_borders_of_a_dump_are_no_value() -> None:
+    """They stand where a row that ends with a name goes on; nothing is found a second time."""
+    said = (
+        b"to for stripe_webhook_secret = '" + b"whsec" + b"_u73MqbfepAsXMRDXv6xM0FoSSCbUOFnk' and"
+    )
+    rows = [said[at : at + 16] for at in range(0, len(said), 16)]
+    shown = "".join(
+        f"{16 * at:08x}  {row[:8].hex(' '):23}  {row[8:].hex(' '):23}  |{row.decode()}|\r\n"
+        for at, row in enumerate(rows)
+    ).encode()
+    (after,) = scrub_chunks([shown], rows=24, cols=80)
+
+    assert b" = '|\r\n00000020" in after
+    assert scrub_chunks([after], rows=24, cols=80) == [after]
 
 
 def test_a_value_ends_where_the_name_of_another_begins() -> None:
