@@ -54,6 +54,7 @@ _OF_URL = re.compile(r"[@\d]")
 _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
+_SHORTEST_GENERATED = 12
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
 _GUTTERS = frozenset("#/-;%*\xbb")
@@ -186,7 +187,7 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
     last = above[begins:end]
     if named_when_joined(last, word):
         return True
-    if len(word) >= _SHORTEST_VALUE and looks_torn_off(word):
+    if (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word):
         if names_a_secret(above, end):
             return True
         if begins > left + 1 and above[begins - 2] != " " and names_a_secret(above, begins - 1):
@@ -194,6 +195,11 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
     if wider or end - begins < _LONG or stands_alone(last, word):
         return False
     return looks_torn_off(word) or _fits(above[left:end], last, word)
+
+
+def _generated(word: str) -> bool:
+    """Whether a word that is shorter than most values was made by nobody."""
+    return len(word) >= _SHORTEST_GENERATED and is_random(word)
 
 
 def _fits(shown: str, last: str, word: str) -> bool:

@@ -10,6 +10,7 @@ from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.joins import Line, continues
 from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
+from ptycassette.testing import scrub_chunks
 
 STREAMS = [
     b"plain text\r\nand more",
@@ -267,3 +268,12 @@ def test_a_picture_in_which_nothing_was_found_is_searched_once() -> None:
 def test_a_picture_is_searched_again_when_more_is_known() -> None:
     """What was nothing may be something now."""
     assert characters() < characters(forget=True)
+
+
+def test_a_short_value_may_be_broken_behind_its_first_letters() -> None:
+    """By a program that wraps before the margin; a name behind such words is none."""
+    shown = b"machine git.example.com login builder password Kok\r\n6BhVyVYoKD8ah\r\n"
+    other = b"machine git.example.com asks for the password for\r\nuser12345678 of it\r\n"
+
+    assert b"6BhV" not in b"".join(scrub_chunks([shown], rows=15, cols=60))
+    assert scrub_chunks([other], rows=15, cols=60) == [other]
