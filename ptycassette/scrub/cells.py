@@ -52,6 +52,7 @@ class OutputCells:
         self._seen_length = 0
         self._known: dict[tuple[tuple[str, bool], ...], list[tuple[str, list[_Part]]]] = {}
         self._known_length = 0
+        self._written: set[tuple[str, tuple[int, ...]]] = set()
         self.repeats = False
         self._new()
 
@@ -269,7 +270,12 @@ class OutputCells:
 
     def _take(self) -> Iterator[ScreenView]:
         """The batch; rows in which nothing was found need not be searched again."""
-        view = ScreenView("\n".join(self._texts), starts=self._starts, segments=self._segments)
+        view = ScreenView(
+            "\n".join(self._texts),
+            starts=self._starts,
+            segments=self._segments,
+            seen=self._written,
+        )
         pending = self._pending
         self._new()
         yield view

@@ -30,7 +30,7 @@ from ptycassette.scrub.joins import (
     glued,
     names,
 )
-from ptycassette.scrub.views import View
+from ptycassette.scrub.views import Patch, View
 from ptycassette.scrub.words import names_a_secret
 
 __all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows", "line_of"]
@@ -39,6 +39,8 @@ BLANK = "\0"
 _MOST_CHAINED = 24
 _MOST_ALONE = 3
 _MOST_BEGUN = 3
+_FEW = 4
+_MOST_SEEN = 10_000
 
 
 class RowCopy(msgspec.Struct, frozen=True):
@@ -90,18 +92,50 @@ class Segment(NamedTuple):
 
 
 class ScreenView(View):
-    """Rows joined into one text; a character leads back to the bytes that painted its cell."""
+    """Rows joined into one text; a character leads back to the bytes that painted its cell.
+
+    Args:
+        text: the rows.
+        starts: where in it each segment starts.
+        segments: what stands there.
+        seen: the bytes of cells that were written over, and what with, by all views that
+            share it: a row is looked at again and again while it is painted.
+    """
 
     def __init__(
-        self, text: str, *, starts: Sequence[int], segments: Sequence[Segment | None]
+        self,
+        text: str,
+        *,
+        starts: Sequence[int],
+        segments: Sequence[Segment | None],
+        seen: set[tuple[str, tuple[int, ...]]] | None = None,
     ) -> None:
         super().__init__(text)
         self._starts = starts
         self._segments = segments
         self._sources: dict[int, list[int]] = {}
+        self._seen = set() if seen is None else seen
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
+        for at, run in self._stretches(start, end):
+            yield from _runs(run, at)
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        for at, run in self._stretches(start, end):
+            data = masked[at - start : at - start + len(run)]
+            if len(run) > _FEW:
+                what = data, tuple(run)
+                if what in self._seen:
+                    continue
+                if len(self._seen) >= _MOST_SEEN:
+                    self._seen.clear()
+                self._seen.add(what)
+            for position, length, offset in _runs(run, at):
+                yield offset, data[position - at : position - at + length].encode("latin-1")
+
+    def _stretches(self, start: int, end: int) -> Iterator[tuple[int, list[int]]]:
+        """(position in the text, offsets in the channel or -1) of what is in one segment."""
         number = max(0, bisect_right(self._starts, start) - 1)
         at = start
         while at < end and number < len(self._starts):
@@ -113,17 +147,20 @@ class ScreenView(View):
                 if sources is None:
                     sources = self._sources[id(segment.row)] = segment.row.sources()
                 first = segment.start + at - self._starts[number]
-                run = sources[first : min(first + stop - at, segment.end)]
-                if run and run[0] >= 0 and run == list(range(run[0], run[0] + len(run))):
-                    yield at, len(run), run[0]
-                else:
-                    yield from _runs(run, at)
+                yield at, sources[first : min(first + stop - at, segment.end)]
             at = max(at, stop)
             number += 1
 
 
 def _runs(sources: list[int], at: int) -> Iterator[tuple[int, int, int]]:
     """(position, length, offset) of runs of consecutive offsets."""
+    if (
+        sources
+        and sources[0] >= 0
+        and sources == list(range(sources[0], sources[0] + len(sources)))
+    ):
+        yield at, len(sources), sources[0]
+        return
     start = 0
     for index in range(1, len(sources) + 1):
         if index == len(sources) or sources[index] != sources[index - 1] + 1 or sources[index] < 1:

@@ -41,7 +41,10 @@ class View:
         """What to write so that characters ``start`` to ``end`` are gone."""
         # What makes a character wider stands behind it, and has no cell of its own.
         beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
-        masked = mask(self.text[start:beyond], form)
+        yield from self._written(start, end, mask(self.text[start:beyond], form))
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        """``masked``, to be written where characters ``start`` to ``end`` came from."""
         for at, length, offset in self.pieces(start, end):
             yield offset, masked[at - start : at - start + length].encode("latin-1")
 

@@ -8,7 +8,8 @@ from ptycassette.model import Size
 from ptycassette.screen import TracedEmulator
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.joins import Line, continues
-from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
+from ptycassette.scrub.mask import HEX, TEXT
+from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of
 from ptycassette.scrub.trace import FastTrace
 from ptycassette.testing import scrub_chunks
 
@@ -277,3 +278,19 @@ def test_a_short_value_may_be_broken_behind_its_first_letters() -> None:
 
     assert b"6BhV" not in b"".join(scrub_chunks([shown], rows=15, cols=60))
     assert scrub_chunks([other], rows=15, cols=60) == [other]
+
+
+def test_scattered_cells_are_written_over_once() -> None:
+    """However many pictures show them; with what masks them as it stands there."""
+    line = line_of(RowCopy(list("aB3dE5gH"), [*range(0, 16, 2)], wrapped=False))
+    seen: set[tuple[str, tuple[int, ...]]] = set()
+    one, other = (
+        ScreenView(line.text, starts=[0], segments=[Segment(line.row, 0, 8)], seen=seen)
+        for _ in range(2)
+    )
+    patches = list(one.patches(0, 8, TEXT))
+
+    assert patches == [(offset, b"x") for offset in range(0, 16, 2)]
+    assert list(other.patches(0, 8, TEXT)) == []
+    assert len(list(other.patches(0, 8, HEX))) == len(patches)
+    assert len(list(other.patches(0, 6, TEXT))) == 6
