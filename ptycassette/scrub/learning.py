@@ -35,7 +35,8 @@ _LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
-_FILLED = frozenset("xX0")
+# Nothing but that and what parts rows; or with the offset of the next row of a dump behind it.
+_FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _SHORTEST_MASK = 6
 _GENERATED = 10
 _FEWEST_BYTES = 6
@@ -82,7 +83,7 @@ class Learner:
         """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
-        filled = not set(value[rule.public :]) - _FILLED
+        filled = _FILLED.fullmatch(value, rule.public)
         if filled or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
             return False
         masked = _BEGINS_MASKED.match(value, rule.public)

@@ -170,11 +170,11 @@ class _Taken:
         self._rule = rule
         self._declined = declined
         self._accept = rule.accept
-        self._until = re.compile(f"\x1b|{rule.until}" if rule.until else "\x1b").search
+        self._until = re.compile("[\x00\x1b]" + (rule.until and f"|{rule.until}")).search
         self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
 
     def of(self, text: str, start: int, end: int) -> Found | None:
-        """No value goes on behind ESC: there a key or a sequence begins."""
+        """No value goes on behind ESC, where a key or a sequence begins, nor behind NUL."""
         short = end - start <= _LONGEST_JUDGED
         length = (self._judged if short else self._judge)(text[start:end])
         if length:

@@ -39,6 +39,8 @@ def test_what_counts_is_learnt_once() -> None:
         "ghp_xxxxxx" + TOKEN[4:-1],
         "ghp_xxx" + "somebodys-token",
         "ghp_" + "x0" * 12,
+        "--\nxxxx\n\n",
+        "ghp_xx00000020",
         "$HOME",
         "<secret>",
         "a=" + "=78" * 6,

@@ -132,6 +132,12 @@ def test_the_borders_of_a_dump_are_no_value() -> None:
     assert scrub_chunks([after], rows=24, cols=80) == [after]
 
 
+@pytest.mark.parametrize("end", ["\0", "\x1b"])
+def test_no_value_goes_over_what_parts_pictures(end: str) -> None:
+    """Nor over the beginning of a sequence."""
+    assert set(found("Cookie: a=b1c2d3" + f"e4f5{end}and more of it")) == {"a=b1c2d3e4f5"}
+
+
 def test_a_value_ends_where_the_name_of_another_begins() -> None:
     """Also where nothing is left of that but its name, at the end of what was joined."""
     value = "qP7xR2mK9vT4"

@@ -282,3 +282,31 @@ def test_the_names_of_keys_are_read(meta: SessionMeta) -> None:
 
     assert _findings(meta, keys, _VALUE) == ("input: 0 ms: rule declared matches (once)",)
     assert len(_findings(meta, [*many, *keys], _VALUE)) == 1
+
+
+def test_the_beginning_of_a_key_that_is_painted_is_no_leak(meta: SessionMeta) -> None:
+    """What stands in the next picture is none of it, though the rest of its line has not come."""
+    begin, end = (f"-----{word} EC PRIVATE" + " KEY-----" for word in ("BEGIN", "END"))
+    lines = ["text above the key", "and more of it", begin, "t7Qa9Z0k" * 8, "Qa9Z0kt7" * 7, end, ""]
+    shown = "\r\n".join(lines).encode()
+    events = [Output(number, bytes([byte])) for number, byte in enumerate(shown)]
+    scrubber = default_scrubber()
+    after = [*scrubber.events(meta, lambda: iter(events))]
+
+    assert not any(line in b"".join(event.data for event in after).decode() for line in lines[3:5])
+    assert scrubber.verify(meta, lambda: iter(after)) == ()
+
+
+@pytest.mark.parametrize("before", range(16))
+def test_the_offset_below_a_masked_beginning_is_no_leak(meta: SessionMeta, before: int) -> None:
+    """Rows of a dump, as ``hexdump -C`` prints them, are joined where a value seems to go on."""
+    said = b"." * before + b"$ export ID_TOKEN=ey" + b"JhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0In0.aB3dE6gH"
+    rows = [said[at : at + 16] for at in range(0, len(said), 16)]
+    shown = "".join(
+        f"{16 * at:08x}  {row[:8].hex(' '):23}  {row[8:].hex(' '):23}  |{row.decode()}|\r\n"
+        for at, row in enumerate(rows)
+    )
+    scrubber = default_scrubber()
+    after = [*scrubber.events(meta, lambda: iter([Output(0, shown.encode())]))]
+
+    assert scrubber.verify(meta, lambda: iter(after)) == ()
