@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.scrub.canonical import canonical, squeeze
-from ptycassette.scrub.literals import GrowingLiterals
+from ptycassette.scrub.growing import Floor, GrowingLiterals
 from ptycassette.scrub.sought import Sought
 
 __all__ = ["Hit", "KnownValue", "KnownValues", "Lesson", "is_random"]
@@ -214,15 +214,16 @@ class KnownValues:
         hits: list[Hit] = []
         windows = self._windows
         first = floor = 0
+        behind = Floor()
         last: KnownValue | None = None
-        for at_window, minus_length in self._window_finder.find(text):
+        for at_window, minus_length in self._window_finder.behind(text, behind):
             end = at_window - minus_length
             if end <= floor:
                 continue
             value, whole, at = windows[text[at_window:end]]
             end = _agreed(text, end, whole, at - minus_length)
             if at_window < floor:  # it goes on with what was found before
-                floor = end
+                floor = behind.at = end
                 continue
             if last is not None:
                 hits.append(Hit(first, floor, last))
@@ -230,7 +231,8 @@ class KnownValues:
             while start > floor and at > 0 and text[start - 1] == whole[at - 1]:
                 start -= 1
                 at -= 1
-            first, floor, last = start, end, value
+            first, last = start, value
+            floor = behind.at = end
         if last is not None:
             hits.append(Hit(first, floor, last))
         return hits

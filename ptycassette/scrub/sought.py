@@ -11,7 +11,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits
-from ptycassette.scrub.literals import GrowingLiterals
+from ptycassette.scrub.growing import GrowingLiterals
 from ptycassette.scrub.patterns import Pattern
 
 __all__ = ["Sought"]

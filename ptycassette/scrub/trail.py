@@ -14,12 +14,12 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ptycassette.scrub.canonical import squeeze
+from ptycassette.scrub.growing import Floor, GrowingLiterals
 from ptycassette.scrub.known import Lesson
-from ptycassette.scrub.literals import GrowingLiterals
 
 __all__ = ["Searched", "Trail"]
 
@@ -41,10 +41,20 @@ class _Part(NamedTuple):
     text: bytes
     found: bytes
 
-    def covers(self) -> Callable[[int, int], bool]:
-        """Says whether something was found from one end to the other of a stretch."""
+    def overlooked(self, literals: GrowingLiterals) -> Iterator[str]:
+        """Which of ``literals`` stand where nothing was found."""
+        text = zlib.decompress(self.text).decode("latin-1")
         ends = array("I", zlib.decompress(self.found))
-        return lambda start, end: (at := bisect_right(ends, start)) % 2 == 1 and end <= ends[at]
+        floor = Floor()
+        for start, minus_length in literals.behind(text, floor):
+            end = start - minus_length
+            at = bisect_right(ends, start)
+            if at % 2 == 0:  # outside of what was found
+                yield text[start:end]
+                continue
+            floor.at = ends[at]
+            if end > floor.at:
+                yield text[start:end]
 
 
 class Trail:
@@ -128,10 +138,7 @@ class Trail:
         finder.add(learnt)
         for index in reversed(range(max(learnt.values(), default=0))):
             part = self._parts[index]
-            text = zlib.decompress(part.text).decode("latin-1")
-            covers = part.covers()
-            found = ((at, at - minus_length) for at, minus_length in finder.find(text))
-            if any(learnt[text[at:end]] > index and not covers(at, end) for at, end in found):
+            if any(learnt[piece] > index for piece in part.overlooked(finder)):
                 # What was left out may have stood anywhere up to there.
                 return self._learnt_at if self.repeats else part.number
         return None

@@ -15,8 +15,8 @@ from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import OutputText
 from ptycassette.scrub.finding import Finder
+from ptycassette.scrub.growing import Floor, GrowingLiterals
 from ptycassette.scrub.known import KnownValue, KnownValues
-from ptycassette.scrub.literals import GrowingLiterals
 from ptycassette.scrub.rules import Rule, RuleSet
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.sought import Sought
@@ -53,6 +53,26 @@ def test_what_several_values_cover_is_one_hit(fast: bool) -> None:
     hits = known.in_squeezed(f"..{LETTERS}..{LETTERS[:14]}..")
 
     assert [(hit.start, hit.end) for hit in hits] == [(2, 22), (24, 38)]
+
+
+def test_the_pieces_inside_of_a_hit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many values are known: one piece leads to all of the value."""
+    chance = random.Random(4)
+    values = ["".join(chance.choices(string.ascii_letters, k=40)) for _ in range(300)]
+    looked = 0
+    behind = GrowingLiterals.behind
+
+    def counted(self: GrowingLiterals, text: str, floor: Floor) -> Iterator[tuple[int, int]]:
+        nonlocal looked
+        for found in behind(self, text, floor):
+            looked += 1
+            yield found
+
+    monkeypatch.setattr(GrowingLiterals, "behind", counted)
+    hits = KnownValues(map(KnownValue, values)).in_squeezed("".join(values))
+
+    assert [(hit.start, hit.end) for hit in hits] == [(at, at + 40) for at in range(0, 12000, 40)]
+    assert looked < 2 * len(values)
 
 
 def test_values_beside_one_another_are_hits_of_their_own() -> None:

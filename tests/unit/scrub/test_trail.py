@@ -65,6 +65,16 @@ def test_what_stays_by_chance_was_not_found(text: str, found: list[tuple[int, in
     assert searcher.searched[0].found == found
 
 
+def test_a_piece_that_goes_over_the_end_of_what_was_found_is_overlooked() -> None:
+    """However many pieces there are, and whatever else stands inside."""
+    trail = Trail()
+    trail.add(3, [Searched("xxabcdefgh", [(0, 9)])])
+    many = [f"{number:08}" for number in range(9000)]
+    trail.learn(7, Lesson([], [*many, "xxabcdef", "abcdefgh"], []))
+
+    assert trail.again() == 3
+
+
 def test_what_was_found_side_by_side_is_one() -> None:
     """Not over the end of a text."""
     ends = [(0, 5), (5, 20)]

@@ -1,0 +1,188 @@
+"""Where any of fixed strings occurs, of which more may come at any time.
+
+Few of them are found by Aho-Corasick when it is installed: text without any costs least then. An
+automaton of many does not fit in the cache and takes long to make; many pieces of values are
+looked up by their first four characters, and so is everything without the ``scrub`` extra. The
+result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain, compress
+from typing import Any
+
+from ptycassette.scrub.literals import HAVE_AHO_CORASICK
+
+try:
+    import ahocorasick
+except ImportError:  # pragma: no cover - both sides are run by the tests through ``fast``
+    ahocorasick = None
+
+__all__ = ["Floor", "GrowingLiterals"]
+
+_HEAD = 4
+_PIECE = 8
+_FEW = 1024
+_STEP = 3
+_MANY = 8192
+_BYTES = "latin-1"  # canonical text
+
+
+class Floor:
+    """Up to where in a text somebody knows already what is there: ``at``."""
+
+    __slots__ = ("at",)
+
+    def __init__(self) -> None:
+        self.at = 0
+
+
+class GrowingLiterals:
+    """Fixed strings of canonical text; adding some costs no more than they do.
+
+    Args:
+        fast: as for ``literal_finder``.
+    """
+
+    def __init__(self, *, fast: bool | None = None) -> None:
+        self._fast = HAVE_AHO_CORASICK if fast is None else fast
+        self._new: list[str] = []
+        self._number = 0
+        self._layers = _Layers()
+        self._table = _Table()
+
+    def add(self, literals: Iterable[str]) -> None:
+        """Have some more, each of them new and not empty."""
+        self._new += literals
+
+    def find(self, text: str) -> list[tuple[int, int]]:
+        """Every occurrence, overlapping ones too: (start, minus the length of the literal).
+
+        In order, so that of those that begin together the longest comes first.
+        """
+        return list(self.behind(text, Floor()))
+
+    def behind(self, text: str, floor: Floor) -> Iterable[tuple[int, int]]:
+        """The same one by one, for who moves ``floor``: what ends there may be left out."""
+        if self._new:
+            self._take_in()
+        if not self._table:
+            return self._layers.find(text)
+        found = self._table.find(text, floor)
+        return merge(found, self._layers.find(text)) if self._layers else found
+
+    def _take_in(self) -> None:
+        """Be ready to find what is new."""
+        new, self._new = self._new, []
+        self._number += len(new)
+        if self._fast and self._number <= _MANY:
+            self._layers.add(new)
+            return
+        if not self._table:
+            new = self._layers.take() + new
+        if self._fast:  # the table would look for short ones and for each length by itself
+            others = [literal for literal in new if not _HEAD <= len(literal) <= _PIECE]
+            if others:
+                self._layers.add(others)
+                new = [literal for literal in new if _HEAD <= len(literal) <= _PIECE]
+        self._table.add(new)
+
+
+class _Layers:
+    """Automata of sizes that differ by factors: one cannot grow, and making it costs its size."""
+
+    def __init__(self) -> None:
+        self._layers: list[tuple[list[str], Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def add(self, literals: list[str]) -> None:
+        """Have some more, all of them new."""
+        kept = self._layers
+        while kept and len(kept[-1][0]) <= max(_FEW, _STEP * len(literals)):
+            literals = kept.pop()[0] + literals
+        automaton: Any = ahocorasick.Automaton()
+        for literal in literals:
+            automaton.add_word(literal, len(literal))
+        automaton.make_automaton()
+        kept.append((literals, automaton))
+
+    def take(self) -> list[str]:
+        """All literals, which are gone then."""
+        layers, self._layers = self._layers, []
+        return [literal for literals, _ in layers for literal in literals]
+
+    def find(self, text: str) -> list[tuple[int, int]]:
+        """Every occurrence: (start, minus its length), in order."""
+        found = [
+            (end + 1 - length, -length)
+            for _, automaton in self._layers
+            for end, length in automaton.iter(text)
+        ]
+        found.sort()
+        return found
+
+
+class _Table:
+    """A table by the first four characters, as numbers: no step of Python for most places."""
+
+    def __init__(self) -> None:
+        self._short: list[str] = []
+        self._heads: set[int] = set()
+        self._lengths: dict[str, tuple[int, ...]] = {}
+        self._long: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._long) + len(self._short)
+
+    def add(self, literals: list[str]) -> None:
+        """Have some more, all of them new."""
+        self._short += [literal for literal in literals if len(literal) < _HEAD]
+        long = [literal for literal in literals if len(literal) >= _HEAD]
+        self._long.update(long)
+        heads = [literal[:_HEAD] for literal in long]
+        self._heads.update(_numbers("".join(heads).encode(_BYTES)))
+        for head, length in zip(heads, map(len, long), strict=True):
+            lengths = self._lengths.setdefault(head, (length,))
+            if length not in lengths:
+                self._lengths[head] = tuple(sorted((*lengths, length), reverse=True))
+
+    def find(self, text: str, floor: Floor) -> Iterable[tuple[int, int]]:
+        """Every occurrence: (start, minus its length), in order; none that ends at ``floor``."""
+        long = self._behind(text, floor)
+        return sorted(chain(long, self._of_short(text))) if self._short else long
+
+    def _of_short(self, text: str) -> Iterator[tuple[int, int]]:
+        for literal in self._short:
+            at = text.find(literal)
+            while at >= 0:
+                yield at, -len(literal)
+                at = text.find(literal, at + 1)
+
+    def _behind(self, text: str, floor: Floor) -> Iterator[tuple[int, int]]:
+        for at in self._places(text):
+            for length in self._lengths[text[at : at + _HEAD]]:
+                if at + length <= floor.at:
+                    break
+                if text[at : at + length] in self._long and at + length <= len(text):
+                    yield at, -length
+
+    def _places(self, text: str) -> list[int]:
+        """Where one of them may begin."""
+        raw = text.encode(_BYTES)
+        places: list[int] = []
+        for first in range(min(_HEAD, len(raw) - _HEAD + 1)):
+            numbers = _numbers(raw[first : len(raw) - (len(raw) - first) % _HEAD])
+            places += compress(
+                range(first, len(raw), _HEAD), map(self._heads.__contains__, numbers)
+            )
+        places.sort()
+        return places
+
+
+def _numbers(raw: bytes) -> memoryview:
+    """Each four bytes as a number."""
+    return memoryview(raw).cast("I")
