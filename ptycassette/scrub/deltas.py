@@ -77,7 +77,8 @@ class Deltas:
         self._number += 1
         for place, string in strings_of(payload):
             text = canonical(string)
-            for name in {place, place.rsplit(".", 1)[-1]} - {""} if text else ():
+            names = dict.fromkeys((place, place.rsplit(".", 1)[-1]))
+            for name in filter(None, names) if text else ():
                 if name not in self._messages and len(self._messages) >= _MOST_NAMES:
                     yield from self.rest()
                 message = self._messages.setdefault(name, Message())

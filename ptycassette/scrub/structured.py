@@ -108,7 +108,7 @@ class Joined:
         """Take one string, which stands at ``offset``."""
         if text and place and not (self._several and place.endswith(_SAYS_NOTHING)):
             string = _String(offset, text, self._number)
-            for name in {place, _ID.sub("", place), place.rsplit(".", 1)[-1]}:
+            for name in dict.fromkeys((place, _ID.sub("", place), place.rsplit(".", 1)[-1])):
                 yield from self._append(name, string)
 
     def _append(self, place: str, string: _String) -> Iterator[PiecewiseView]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptycassette.model import JournalEvent, Noted, SessionMeta
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.deltas import Deltas
+from ptycassette.scrub.structured import Joined
 from ptycassette.scrub.verify import Texts
 
 VALUE = "qP7x" + "R2mK9v" + "T4nB"
@@ -64,3 +65,15 @@ def test_many_places_are_not_kept_for_ever() -> None:
 
     assert given[0] == "0"
     assert len([*deltas.rest()]) < 4097
+
+
+def test_messages_come_in_the_order_of_their_places() -> None:
+    """Whatever seed the hashes of strings have: runs of the same events give the same report."""
+    deltas, joined = Deltas(), Joined()
+    payload = {key: {f"l{at}": key for at in range(20)} for key in "pq"}
+    wanted = ["p", "pq"] * 20 + ["q"] * 20
+    list(deltas.add(payload, 0))
+    list(joined.add(payload))
+
+    assert [message.text() for message in deltas.rest()] == wanted
+    assert [view.text for view in joined.rest()] == wanted
