@@ -71,9 +71,8 @@ def test_messages_come_in_the_order_of_their_places() -> None:
     """Whatever seed the hashes of strings have: runs of the same events give the same report."""
     deltas, joined = Deltas(), Joined()
     payload = {key: {f"l{at}": key for at in range(20)} for key in "pq"}
-    wanted = ["p", "pq"] * 20 + ["q"] * 20
     list(deltas.add(payload, 0))
     list(joined.add(payload))
 
-    assert [message.text() for message in deltas.rest()] == wanted
-    assert [view.text for view in joined.rest()] == wanted
+    assert [one.text() for one in deltas.rest()] == ["p", "pq"] * 20 + ["q"] * 20
+    assert [one.text for one in joined.rest()] == ["p"] * 20 + ["q", "pq"] * 20
