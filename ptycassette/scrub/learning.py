@@ -8,7 +8,7 @@ this value: words, and what the rows beside it on the screen glued to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
 from ptycassette.scrub.context_rules import NAMES
@@ -36,6 +36,9 @@ _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
 # Nothing but that and what parts rows; or with the offset of the next row of a dump behind it.
+_BORDERS = "|\xe2\x94\x82\x83"
+_PART_OF_KEY = 64
+_OVERLAP = 16
 _FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _SHORTEST_MASK = 6
 _GENERATED = 10
@@ -100,7 +103,7 @@ class Learner:
     def _learn(self, rule: Rule, value: str, *, decoded: bool) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self._learnt) >= _MOST_LEARNT:
             return
-        lines = value.split() if _of_lines(rule) else [value]
+        lines = list(_parts_of_key(value)) if _of_lines(rule) else [value]
         for line in lines:
             if self._begins_learnt(line, decoded=decoded):
                 continue
@@ -139,6 +142,18 @@ def _begins_with_x(masked: re.Match[str], value: str) -> bool:
     rest = value[masked.end() :]
     few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
     return few and is_random(rest) and "xxx" not in rest.lower()
+
+
+def _parts_of_key(value: str) -> Iterator[str]:
+    """The lines of a key without borders; of a word that rows were joined to, in parts.
+
+    Such words grow with each repaint, and most of their parts stay. Each goes on some way into
+    the next, so that no row is between two of them.
+    """
+    for line in value.split():
+        word = line.strip(_BORDERS) or line
+        for at in range(0, max(1, len(word) - _OVERLAP), _PART_OF_KEY):
+            yield word[at : at + _PART_OF_KEY + _OVERLAP]
 
 
 def _of_lines(rule: Rule) -> bool:

@@ -2,8 +2,8 @@
 
 Signs of equality stand everywhere. These are read so where one is escaped itself (=3D), where
 letters or digits of one word are, which have no need of it, or letters of several words, or of
-one that names a value or has digits; and where lines are as long as they may be, or broken
-inside of a word or several times in a row.
+one that names a value or has digits, or a dot in an address; and where lines are as long as
+they may be, or broken inside of a word or several times in a row.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _TELLING = re.compile(
     "password|passwd|passphrase|secret|token|bearer|basic|authori[sz]ation|api[_-]?key|credential",
     re.IGNORECASE,
 )
+_IN_ADDRESS = re.compile("@[A-Za-z0-9.-]{1,63}=2E[A-Za-z]")
 _BLANK_BEHIND = re.compile(rf"(?:{_TELLING.pattern})[\"']?[:=]=20", re.IGNORECASE)
 _LONGEST_TELLING = 12
 _LONGEST_NAME = 24
@@ -64,7 +65,8 @@ def _escapes(text: str, start: int, end: int) -> bool:
     """Whether signs of equality escape characters there."""
     if text.find("=3D", start, end) >= 0 or _IN_A_WORD.search(text, start, end):
         return True
-    if _BLANK_BEHIND.search(text, max(0, start - _LONGEST_NAME), end):
+    before = max(0, start - _LONGEST_NAME)
+    if _BLANK_BEHIND.search(text, before, end) or _IN_ADDRESS.search(text, before, end + 1):
         return True
     end += _LONGEST_TELLING
     amid = sum(1 for _ in _AMID.finditer(text, start, end))

@@ -75,6 +75,17 @@ def test_the_lines_of_a_key_are_learnt_one_by_one() -> None:
     assert learnt(learner) == [TOKEN, TOKEN[::-1]]
 
 
+def test_a_word_of_joined_lines_is_learnt_in_parts() -> None:
+    """Without the border before it; when it grows, only its last part is new."""
+    learner = Learner()
+    word = "".join(f"{number:x}Aq" for number in range(90))
+
+    assert learner.takes(KEY, f"\xe2\x94\x82{word[:200]}", decoded=False)
+    assert learnt(learner) == [word[:80], word[64:144], word[128:200]]
+    assert learner.takes(KEY, f"\xe2\x94\x82{word[:230]}", decoded=False)
+    assert learnt(learner) == [word[128:208], word[192:230]]
+
+
 def test_words_beside_the_masked_lines_of_a_key_do_not_count() -> None:
     """However many there are; those of anything else are left of one value."""
     rest = f"k {'x' * 40} other words of the other column"

@@ -34,6 +34,7 @@ def test_letters_of_a_word_may_be_escaped(step: int) -> None:
         ("B=65arer of it", "Bearer of it"),
         ("pa=73sword: D!=35^f", "password: D!5^f"),
         ("the=20tok=65n", "the token"),
+        ("nobody@mailbox=2Ecom", "nobody@mailbox.com"),
         ('{"passwo=72d": 1}', '{"password": 1}'),
         ('"password":=20"T=2Acs"', '"password": "T*cs"'),
         ("it is a1B2c3D4=65F6g7 now", "it is a1B2c3D4eF6g7 now"),

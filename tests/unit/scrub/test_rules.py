@@ -107,6 +107,14 @@ def test_innocent_text_stands(text: str) -> None:
     assert found(text) == []
 
 
+def test_a_value_may_begin_with_an_escape() -> None:
+    """Which format strings do not."""
+    value = "%2B" + "PevE3TvJHTZUupwxMIGQpyBZug7hU%3D"
+
+    assert value in found(f"https://acme.corp.io/b?sp=r&sig={value}")
+    assert found("password=%(name)s and token=%s %z") == []
+
+
 @pytest.mark.parametrize("word", ["my-", "My_", "your_", "YOUR-"])
 def test_a_value_may_begin_as_placeholders_do(word: str) -> None:
     """What goes on is generated, then, and no words."""
