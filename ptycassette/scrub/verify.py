@@ -42,10 +42,12 @@ from ptycassette.scrub.views import View
 
 __all__ = ["Texts", "Verification"]
 
-# What moves the cursor, or begins a string (DCS up to its final byte, APC, PM, SOS).
-_MOVE = re.compile(r"\x1b\[[0-?]*[A-KST`adef]|\x1b[78DEM]|\x1bP(?:[0-?]*[ -/]*[@-~])?|\x1b[X^_]")
+# What moves the cursor, or begins a string (DCS up to its final byte, APC, PM, SOS). U+009B
+# (C2 9B) is a CSI, too.
+_CSI = r"(?:\x1b\[|\xc2\x9b)[0-?]*"
+_MOVE = re.compile(rf"{_CSI}[A-KST`adef]|\x08|\x1b[78DEM]|\x1bP(?:[0-?]*[ -/]*[@-~])?|\x1b[X^_]")
 _SEQUENCE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
+    rf"{_CSI}[ -/]*[@-~]|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ`-~\\=>]|[\x00\x07\x0e\x0f]"
 )
 _STEP = 512
 # Between two looks at the screen. No value goes over it, as it would over a line: the sign of an

@@ -310,3 +310,14 @@ def test_the_offset_below_a_masked_beginning_is_no_leak(meta: SessionMeta, befor
     after = [*scrubber.events(meta, lambda: iter([Output(0, shown.encode())]))]
 
     assert scrubber.verify(meta, lambda: iter(after)) == ()
+
+
+@pytest.mark.parametrize("between", ["\b*", "\xc2\x9b1m", "\x1b[1m", "\xc2\x9bC"])
+def test_what_steers_between_masked_letters_is_no_value(meta: SessionMeta, between: str) -> None:
+    """A character that is shown for a moment, a sequence that is introduced by one of two bytes."""
+    value = "aB3" + "dE6gH9jK2mN5pQ8s"
+    shown = f"export API_KEY={between.join(value)}{between}\r\n".encode("latin-1")
+    scrubber = default_scrubber()
+    after = [*scrubber.events(meta, lambda: iter([Output(0, shown)]))]
+
+    assert scrubber.verify(meta, lambda: iter(after)) == ()
