@@ -637,6 +637,33 @@ def _f_scrolled_field(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\r\x1b[K{left}{picture}{right}".encode() for picture in pictures] + [b"\r\x1b[K"]
 
 
+def _f_struck(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    bold = rng.random() < 0.5
+    return [
+        "".join(
+            char if char in " \r\n" else f"{char if bold else '_'}\b{char}" for char in text
+        ).encode()
+        + b"\r\n"
+    ]
+
+
+def _f_beside_status(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    save, back = rng.choice((("\x1b7", "\x1b8"), ("\x1b[s", "\x1b[u")))
+    out = [b"\x1b[2J\x1b[H"]
+    for number, char in enumerate(text):
+        out.append(char.encode())
+        if rng.random() < 0.4:
+            out.append(f"{save}{at(rows, 1)}{number} s\x1b[K{back}".encode())
+    return [*out, b"\r\n"]
+
+
+def _f_scrolled_back(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    lines = [
+        line[at : at + cols] for line in text.split("\r\n") for at in range(0, len(line), cols)
+    ]
+    return [b"\x1b[2J", *(f"\x1b[T{at(1, 1)}{line}".encode() for line in reversed(lines))]
+
+
 def _f_title(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"\x1b]0;{text}\x07".encode()]
 
@@ -798,7 +825,7 @@ ENCODERS: dict[str, Callable[[str], str]] = {
         .decode()
         .replace("\n", "\r\n")
     ),
-    **{f"quoted-every-{step}": partial(_scattered, step) for step in (2, 3, 5, 7)},
+    **{f"quoted-every-{step}": partial(_scattered, step) for step in (2, 3, 5, 7, 12)},
     "quoted-in-sixes": lambda t: "=\r\n".join(
         _scattered(99, t[at : at + 6]) for at in range(0, len(t), 6)
     ),
