@@ -18,6 +18,7 @@ __all__ = ["Sought"]
 
 _SHORTEST = 6
 _READABLE = 9  # so many characters of ASCII the decoder finds by itself
+_READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d,}" % _READABLE)
 _IN_BASE64 = 7
 _IN_HEX = 5
 _MOST_DIGITS = 8
@@ -58,10 +59,10 @@ class Sought:
             return
         self._values += 1
         raw = text.encode("latin-1")
-        for at in range(max(1, len(raw) - _IN_BASE64 + 1)):
+        for at in _places(raw, _IN_BASE64) if len(raw) > _IN_BASE64 else (0,):
             for phase in range(3):
                 self._add_digits(raw[at : at + _IN_BASE64], phase)
-        for at in range(0 if readable else len(raw) - _IN_HEX + 1):
+        for at in () if readable else _places(raw, _IN_HEX):
             piece = raw[at : at + _IN_HEX].hex()
             if piece not in self._hex:
                 self._hex.add(piece)
@@ -118,6 +119,18 @@ class Sought:
             spans = [(first, last + 1) for first, last in pairs]
             raw = bytes.fromhex(run[skip : skip + 2 * len(pairs)])
             yield Digits(raw.decode("latin-1"), spans=spans)
+
+
+def _places(raw: bytes, size: int) -> Iterator[int]:
+    """Where pieces begin that the decoder would not read: not those of a run of ASCII.
+
+    A key with a border before it has as few as the border has, however long it grows.
+    """
+    at = 0
+    for run in _READABLE_RUN.finditer(raw):
+        yield from range(at, run.start())
+        at = max(at, run.end() - size + 1)
+    yield from range(at, len(raw) - size + 1)
 
 
 def _digits(text: str) -> str:

@@ -23,6 +23,23 @@ def sought(*values: str, fast: bool = True) -> Sought:
     return result
 
 
+def test_of_a_run_of_ascii_nothing_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder reads it: what is done for a long value with one other letter is little."""
+    encoded: list[bytes] = []
+
+    def counted(raw: bytes) -> bytes:
+        encoded.append(raw)
+        return base64.b64encode(raw)
+
+    monkeypatch.setattr("ptycassette.scrub.sought.b64encode", counted)
+    few, many = sought("\u00fc" + "q7Kz" * 20), sought("\u00fc" + "q7Kz" * 400 + "\u00fc")
+    text = base64.b64encode(("q7Kz" * 400 + "\u00fc").encode()).decode()
+
+    assert len(encoded) < 100
+    assert not list(few.views(text))
+    assert list(many.views(text))
+
+
 @pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("skip", range(4))
 @pytest.mark.parametrize("shift", range(3))
