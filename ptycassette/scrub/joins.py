@@ -99,13 +99,14 @@ class Line:
 
 def begins_at(before: Line, line: Line) -> int:
     """Where a row goes on with the one before: behind what both begin with, as comments do."""
-    return _behind_gutter(before.text, before.left, line.text, line.left)
+    return _behind_gutter(before.text, line.text, line.left)
 
 
-def _behind_gutter(above: str, left: int, text: str, start: int) -> int:
+def _behind_gutter(above: str, text: str, start: int) -> int:
     if text[start : start + 1] not in _GUTTERS:
         return start
     gutter = _GUTTER.match(text, start)
+    left = len(above) - len(above.lstrip(EDGE))
     return gutter.end() if gutter and above.startswith(gutter.group(), left) else start
 
 
@@ -133,12 +134,14 @@ def follows(before: str, text: str, cols: int) -> bool:
     bordered = before[-1] in _BORDERS
     left, end = _extent(before) if bordered else (0, len(before))
     near = end >= cols - NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
-    shown = text if text[0] != " " else text.lstrip(" ")
+    shown = text if text[0] in _TEXT else text.lstrip(EDGE)
+    if shown[:1] in _GUTTERS:
+        shown = text[_behind_gutter(before, text, len(text) - len(shown)) :]
     if not near:  # as most rows, of which the last word is short
         begins = before.rfind(" ", 0, end) + 1
         if (
             end - begins < _LONG
-            and " " in shown[:_SHORTEST_VALUE]
+            and " " in shown[:_SHORTEST_GENERATED]
             and not begins_a_name(before[begins:end])
         ):
             return False
@@ -151,7 +154,7 @@ def follows(before: str, text: str, cols: int) -> bool:
         start, stop = _extent(text)
     if near:
         return _FIRST_WORD.match(text, start, stop) is not None
-    word = _FIRST_WORD.match(text, _behind_gutter(before, left, text, start), stop)
+    word = _FIRST_WORD.match(text, _behind_gutter(before, text, start), stop)
     return word is not None and _broken(before, left, end, word.group(), wider=stop > end)
 
 

@@ -55,12 +55,14 @@ def test_a_row_that_names_its_value_is_no_rest_of_the_row_above(word: str) -> No
         (f"https://h/?{VALUE}{VALUE}&", f"token={VALUE}"),
         (f"token={VALUE}{VALUE}", f"R2{VALUE}"),
         (f"token={VALUE}{VALUE}", f"ken={VALUE}"),
+        ("> login bob password", f"> {VALUE}{VALUE}"),
     ],
 )
 def test_what_may_go_on_is_joined(above: str, word: str) -> None:
     """A cookie, a query, and what has no name of its own."""
     assert not stands_alone(above, word)
     assert continues(row(above), row(word))
+    assert follows(above, word, 60)
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "credential", "session_key"])
