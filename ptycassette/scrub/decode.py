@@ -16,7 +16,7 @@ from ptycassette.scrub.adjacent import adjacent
 from ptycassette.scrub.base64_lines import base64_lines
 from ptycassette.scrub.blanks import blanks
 from ptycassette.scrub.canonical import INVISIBLE, canonical
-from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, Parts
+from ptycassette.scrub.decoded import Base64Run, Decoded, Digits, HexRun, Parts
 from ptycassette.scrub.dumps import Dumps
 from ptycassette.scrub.fields import fields
 from ptycassette.scrub.grown import grown
@@ -36,6 +36,7 @@ _SHORT_RUN = 128
 _HEX = r"(?:0[xX])?[0-9A-Fa-f]{2}(?:[ :,]{0,2}(?:0[xX])?[0-9A-Fa-f]{2}){5,}"
 # Six pairs that stand for printable characters, as far as one look can tell.
 _HEX_HINT = re.compile(r"[2-7][0-9A-Fa-f](?:[0-9A-Fa-f]?[ :,]{0,2}(?:0[xX])?[2-7][0-9A-Fa-f]){5}")
+_NO_HEX_DIGIT = re.compile("[^0-9A-Fa-f]")
 _PAIR = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(
     r"%([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\([\"\\/bfnrt'])"
@@ -183,6 +184,9 @@ def _often_read(run: str) -> tuple[tuple[int, int, str], ...]:
 def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
     """One run of digit pairs, read from its first and from its second digit."""
     run = text[start : min(end + 1, start + _MOST_DIGITS)]  # a digit without a pair may follow
+    if not _NO_HEX_DIGIT.search(run, 0, len(run) - 1):
+        yield from _plain_hex(run, start)
+        return
     for skip in (0, 1):
         spans = []
         digits = []
@@ -192,6 +196,15 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
         raw = bytes.fromhex("".join(digits))
         if _PRINTABLE_RUN.search(raw):
             yield Digits(raw.decode("latin-1"), spans=spans)
+
+
+def _plain_hex(run: str, start: int) -> Iterator[Decoded]:
+    """The same for a run without anything between its digits."""
+    length = len(run) - (_NO_HEX_DIGIT.match(run, len(run) - 1) is not None)
+    for skip in (0, 1):
+        raw = bytes.fromhex(run[skip : length - (length - skip) % 2])
+        if _PRINTABLE_RUN.search(raw):
+            yield HexRun(raw.decode("latin-1"), base=start + skip)
 
 
 def _numbers(text: str, start: int, end: int) -> Iterator[Decoded]:

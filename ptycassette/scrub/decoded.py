@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT
 
-__all__ = ["Base64Run", "Decoded", "Digits", "Escaped", "Parts"]
+__all__ = ["Base64Run", "Decoded", "Digits", "Escaped", "HexRun", "Parts"]
 
 _APART = 4
 
@@ -53,6 +53,18 @@ class Base64Run(Decoded):
     def form_at(self, start: int) -> str:
         """See ``Decoded``."""
         return f"{BASE64}{start * 8 // 6 % 4}"
+
+
+class HexRun(Decoded):
+    """Text that stood as pairs of hexadecimal digits, one after the other from ``base`` on."""
+
+    def __init__(self, text: str, *, base: int) -> None:
+        super().__init__(text, form=HEX)
+        self._base = base
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """See ``Decoded``."""
+        return self._base + 2 * start, self._base + 2 * end
 
 
 class Digits(Decoded):

@@ -70,8 +70,8 @@ class GrowingLiterals:
             self._take_in()
         if not self._table:
             return self._layers.find(text)
-        found = self._table.find(text, floor)
-        return merge(found, self._layers.find(text)) if self._layers else found
+        found, others = self._table.find(text, floor), self._layers.find(text)
+        return merge(found, others) if others else found
 
     def _take_in(self) -> None:
         """Be ready to find what is new."""
