@@ -59,13 +59,14 @@ _PARTS = "|".join(
 )
 _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
 # What stands inside of a token without being part of it: characters without a cell, that as which a
-# character of a password is shown a moment later, a line that goes on behind a backslash, strings
+# character of a password is shown a moment later, a cursor behind each, a line that goes on behind a backslash, strings
 # that are added.
 _ADDED = r"\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 _MOMENT = (
     r"(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
     r"(?=(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z))"
     r"|(?<=\n\*[ -~])\n+\*|(?<=\n\xe2\x80\xa2[ -~])\n+\xe2\x80\xa2"  # the last one
+    r"|(?<=[ -~\x80-\xbf])\xe2\x96[\x80-\x9f]\n+(?=[ -~](?:\xe2\x96[\x80-\x9f])?(?:\n|\Z))"
 )
 # By whether there is anything of the second and of the third kind, which most texts have none of.
 _BETWEEN = {
@@ -78,6 +79,7 @@ _SIGNS_OF_IT = ("\\\n", '" +', "' +", '"+', "'+")
 _INVISIBLE = re.compile(INVISIBLE)
 _SHOWN_AND_GONE = re.compile(
     r"\n(?:\*|\xe2\x80\xa2)\n*(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z)"
+    r"|\xe2\x96[\x80-\x9f]\n[ -~]\xe2\x96[\x80-\x9f]\n"
 )
 # What git shows of words that changed (git-diff, --word-diff=plain).
 _CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")

@@ -440,6 +440,15 @@ def test_characters_shown_for_a_moment_are_one_text(star: str) -> None:
     assert "//me:aB3dE5@host.example" in texts
 
 
+def test_text_typed_behind_a_cursor_is_one_text() -> None:
+    """The cursor stands behind each character until the next one takes its place."""
+    shown = "".join(f"{char}\u258b\n" for char in "token=aB3dE5")
+    bars = "\u2588\n\u2588\u2588\n50%\u258b\nend"
+
+    assert "token=aB3dE5" in [view.text.strip() for view in decoded(canonical(f"{shown} "))]
+    assert not any("50%end" in view.text for view in decoded(canonical(bars)))
+
+
 def test_changed_words_are_read_as_they_were_and_as_they_are() -> None:
     """As git shows them in a line."""
     text = "the [-old-]{+new+} words, [-gone -]and {+some +}more"
