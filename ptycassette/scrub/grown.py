@@ -19,6 +19,8 @@ __all__ = ["grown"]
 _BEGINS = 4
 _MOST_ALIKE = 4
 _LONGEST = 4096
+# Typed lines end at return, ctrl-c and ctrl-u.
+_ENDS = str.maketrans("\r\x03\x15", "\n\n\n")
 _NEXT = "\x1b"  # at which every value ends
 # Blanks and borders; at the end, too, blocks as a cursor, and dots where something was left out.
 _EDGE = r"[ \t|]|\xe2\x94[\x82\x83]|\xe2\x95\x91"
@@ -92,7 +94,7 @@ class _Grown(Decoded):
 
 def grown(text: str) -> Iterator[Decoded]:
     """The lines of canonical ``text`` that are there again with more or less at their end."""
-    rows = text.split("\n")
+    rows = text.translate(_ENDS).split("\n")
     shown = [
         (0, row)
         if row and row[0] not in _LEFT_BEGINS and row[-1] not in _RIGHT_ENDS

@@ -22,7 +22,10 @@ _QUOTED = re.compile(r"=(?:(?P<code>[0-9A-F]{2})|\r?\n)")
 _LONG_LINES = range(70, 86)  # of at most 76 characters, with what may stand before them
 # Of letters, digits, the low line and the hyphen.
 _CODE = "=(?:2D|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A])"
-_IN_A_WORD = re.compile(rf"{_CODE}[A-Za-z0-9_.+/-]{{0,24}}{_CODE}")
+# And of a character that has several bytes in UTF-8.
+_IN_A_WORD = re.compile(
+    rf"{_CODE}[A-Za-z0-9_.+/-]{{0,24}}{_CODE}|=(?:C[2-9A-F]|D[0-9A-F]|E[0-9A-F]|F[0-4])=[89AB][0-9A-F]"
+)
 # Of letters amid others, or where a word begins; not a number with its unit behind a name.
 _LETTER = "(?:4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])"
 _AMID = re.compile(

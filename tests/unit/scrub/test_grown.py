@@ -44,6 +44,12 @@ def test_several_such_lines_are_kept_apart() -> None:
     assert view.source(0, 5) == (17, 22)
 
 
+@pytest.mark.parametrize("end", ["\x15", "\r", "\x03"])
+def test_a_line_that_is_typed_again_is_one(end: str) -> None:
+    """Whatever ended it the first time."""
+    assert places(f"first of{end}other{end}first of all", "of all") == ["of", "of all"]
+
+
 @pytest.mark.parametrize(
     "text", ["", "one line", "the same\nthe same\n", "one of two\nanother of them", "abc\nabcd"]
 )

@@ -34,6 +34,7 @@ def test_letters_of_a_word_may_be_escaped(step: int) -> None:
         ("B=65arer of it", "Bearer of it"),
         ("pa=73sword: D!=35^f", "password: D!5^f"),
         ("the=20tok=65n", "the token"),
+        ("pw =E7=81=AB=C3=A4 ok", "pw \xe7\x81\xab\xc3\xa4 ok"),
         ("nobody@mailbox=2Ecom", "nobody@mailbox.com"),
         ('{"passwo=72d": 1}', '{"password": 1}'),
         ('"password":=20"T=2Acs"', '"password": "T*cs"'),

@@ -72,3 +72,14 @@ def test_a_few_letters_go_where_they_are_no_part_of_a_word(text: str, stretches:
     """Or are an end of the value, or stand on the same line as the rest of it."""
     assert parts(text) == [stretches]
     assert all(one.whole for one in spread(text, hits(text)))
+
+
+def test_what_is_right_behind_escape_is_no_part_of_a_value() -> None:
+    """It introduces a sequence, and goes on with the value by chance."""
+    assert parts(f"{VALUE[:9]}\x1b{VALUE[9]}>|term\x1b\\{VALUE[9:]}") == [[VALUE[:9]], [VALUE[9:]]]
+    assert parts(f"so \x1b{VALUE}") == [[VALUE[1:]]]
+
+
+def test_a_letter_of_another_column_is_no_part_of_a_value() -> None:
+    """The digits of a dump end as the value goes on beside them."""
+    assert parts(f"2061 676{VALUE[1]}  {VALUE[2:]} aga") == [[VALUE[2:]]]
