@@ -59,8 +59,8 @@ _PARTS = "|".join(
 )
 _PART = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'")
 # What stands inside of a token without being part of it: characters without a cell, that as which a
-# character of a password is shown a moment later, a cursor behind each, a line that goes on behind a backslash, strings
-# that are added.
+# character of a password is shown a moment later, a cursor behind each, a line that goes on behind
+# a backslash, strings that are added.
 _ADDED = r"\\\n[ \t]*(?:> )?|\"[ \t]*\+[ \t\n]*\"|'[ \t]*\+[ \t\n]*'"
 _MOMENT = (
     r"(?<=[ -~\x80-\xbf])\n+(?:\*|\xe2\x80\xa2)\n*"
