@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -251,6 +252,7 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
     """Tokens that go on in the same columns of the rows below, as in a pane or a table cell."""
     reached: dict[int, list[int]] = {}  # by column, the last rows of what began there
     keys: list[_Builder] = []  # what is read next may go on with them
+    beside: list[int] | None = None  # rows that have columns
     for number, line in enumerate(lines[:-1]):
         for start, end in _spans(line, lines[number + 1]):
             ends = reached.setdefault(start, [])
@@ -266,6 +268,10 @@ def _chains(lines: Sequence[Line]) -> Iterator[tuple[str, list[tuple[int, Segmen
             ):
                 keys.append(builder)
                 continue
+            if whole and beside is None:
+                beside = [at for at, row in enumerate(lines) if not _nothing_beside([row])]
+            if whole and beside is not None and _next(beside, number) > number + _MOST_CHAINED:
+                continue  # whatever goes on there is joined as lines
             count = _add_below(builder, lines[number : number + 1 + _MOST_CHAINED], start, end)
             # Rows with nothing beside them are joined as lines already.
             if count and not (whole and _nothing_beside(lines[number + 1 : number + 1 + count])):
@@ -300,6 +306,12 @@ def _add_key(builder: _Builder, lines: Sequence[Line], start: int, end: int) -> 
         builder.add(below, *span)
         first += "" if whole else part
     return bool(spans)
+
+
+def _next(numbers: Sequence[int], number: int) -> float:
+    """The first of ascending numbers that is greater."""
+    at = bisect_right(numbers, number)
+    return numbers[at] if at < len(numbers) else inf
 
 
 def _nothing_beside(lines: Sequence[Line]) -> bool:

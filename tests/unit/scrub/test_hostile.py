@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptycassette.model import Output, SessionMeta, Size, Typed
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub import columns, default_scrubber, rows
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import OutputText
 from ptycassette.scrub.finding import Finder
@@ -265,6 +265,30 @@ def test_nobody_looks_again_where_all_was_found(
     list(default_scrubber().events(meta, source))
 
     assert looks == 2
+
+
+@pytest.mark.parametrize("last", ["pwd=aB3$x9", "pwd=aB3$x9  | right"])
+def test_rows_without_columns_are_not_followed_down(
+    monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    """They are joined as lines already; only rows near one with columns are looked at."""
+    looks = 0
+    look = columns.goes_on
+
+    def counted(*where: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return look(*where)
+
+    monkeypatch.setattr(rows, "goes_on", counted)
+    shown = [*["pwd=aB3$x9qR7vZ2mK4tL8"] * 200, last]
+    list(
+        rows.joined_rows(
+            [rows.line_of(rows.RowCopy(row.ljust(80), (), wrapped=False)) for row in shown]
+        )
+    )
+
+    assert looks < 900
 
 
 def test_a_block_of_output_ends_with_a_whole_word() -> None:
