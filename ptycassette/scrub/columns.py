@@ -43,6 +43,7 @@ _DIGESTS = frozenset({32, 40, 64, 96, 128})
 _MOST_OF_KEY = 128
 KEY_BEGINS = "-----BEGIN "
 _KEY_ENDS = "-----END "
+_PARTING = " \u2502\u2503\u2551|"
 _PANES = frozenset("\u2502\u2503\u2551|")
 _INNER = re.compile(rf"[^\s{BORDER}]")
 _TEXT = re.compile(rf"(?![{BORDER}])[{GRAPHIC}]")
@@ -236,7 +237,7 @@ def _beginning(above: str, below: str, start: int) -> int:
     """
     if start == 0 or not _INNER.match(below, start - 1):
         return start
-    begins = below.rfind(" ", 0, start) + 1
+    begins = max(below.rfind(parts, 0, start) for parts in _PARTING) + 1
     return begins if start - begins <= _INDENT and not above[begins:start].strip(" ") else -1
 
 

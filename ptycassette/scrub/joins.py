@@ -152,9 +152,9 @@ def follows(before: str, text: str, cols: int) -> bool:
     start, stop = len(text) - len(shown), len(text)
     if text[-1] in _BORDERS or shown[:1] not in _TEXT:
         start, stop = _extent(text)
-    if near:
-        return _FIRST_WORD.match(text, start, stop) is not None
     word = _FIRST_WORD.match(text, _behind_gutter(before, text, start), stop)
+    if near:
+        return word is not None
     return word is not None and _broken(before, left, end, word.group(), wider=stop > end)
 
 
@@ -168,14 +168,14 @@ def _extent(text: str) -> tuple[int, int]:
 
 def continues(before: Line, line: Line) -> bool:
     """Whether a program seems to have broken a token between these rows."""
-    end, left = before.end, line.left
+    end, left = before.end, begins_at(before, line)
     if end <= before.left or line.end <= left:
         return False
     if not (_FIRST_WORD.match(before.text, end - 1) and _FIRST_WORD.match(line.text, left)):
         return False
     if _full(before):
         return True
-    first = _FIRST_WORD.match(line.text, begins_at(before, line), line.end)
+    first = _FIRST_WORD.match(line.text, left, line.end)
     return first is not None and _broken(
         before.text, before.left, end, first.group(), wider=line.end > end
     )

@@ -288,6 +288,20 @@ def test_a_row_of_words_has_no_column_that_may_go_on() -> None:
     assert columns("export TOKEN aB3dE5gH7")
 
 
+def test_a_gutter_may_be_a_sign_of_its_own() -> None:
+    """Not of ASCII."""
+    rows = "\u00bb TOKEN=aB3dE5gH7jK9mN1pQ3rS\r\n\u00bb 5tU7vW9xY1z\r\n"
+
+    assert any("TOKEN=aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1z" in line for line in views(rows.encode()))
+
+
+def test_a_pane_may_begin_with_a_blank_in_its_first_row() -> None:
+    """As where a text is broken at a width; the border is right before the rest."""
+    rows = "the jum\u2502 --token aB3dE5gH7jK9\r\nand the\u25027a0383b7c9390aa1efd6\r\n"
+
+    assert any("--token aB3dE5gH7jK97a0383b7c9390aa1efd6" in line for line in views(rows.encode()))
+
+
 def test_a_gutter_stands_before_both_rows() -> None:
     """Else it is the beginning of a row."""
     rows = b"TOKEN=aB3dE5gH7jK9mN1pQ3rS\r\n# 5tU7vW9xY1z\r\n"
