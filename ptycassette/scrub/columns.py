@@ -37,12 +37,15 @@ __all__ = [
 
 _SHORTEST_VALUE = 16
 _SHORTEST_PART = 12
+_SHORTEST_PIECE = 6
 _INDENT = 4
 _NEAR_MARGIN = 4
 _DIGESTS = frozenset({32, 40, 64, 96, 128})
 _MOST_OF_KEY = 128
 KEY_BEGINS = "-----BEGIN "
 _KEY_ENDS = "-----END "
+_NOTHING = frozenset(("", " "))
+_ASSIGNS = frozenset(":=")
 _PARTING = " \u2502\u2503\u2551|"
 _PANES = frozenset("\u2502\u2503\u2551|")
 _INNER = re.compile(rf"[^\s{BORDER}]")
@@ -55,7 +58,9 @@ _VALUE_BELOW = re.compile(rf" ?[{GRAPHIC}]{{6,}}")
 _WITH_VALUE = re.compile(rf"[{GRAPHIC}]+ [{GRAPHIC}]{{6,}}")
 _PART_WITH_DIGIT = re.compile(rf"(?<![{GRAPHIC}])(?=[{GRAPHIC}]{{{_SHORTEST_PART}}})[{GRAPHIC}]*\d")
 _MIXING = re.compile("[0-9A-Z\xc0-\U0001efff]")  # one of these is in what is mixed
-_MIXED = re.compile("(?<= )[^ 0-9A-Z\xc0-\U0001efff]*[0-9A-Z\xc0-\U0001efff][^ ]*")
+_MIXED_WORD = "(?<= )[^ 0-9A-Z\xc0-\U0001efff]*[0-9A-Z\xc0-\U0001efff][^ ]*"
+_MIXED = re.compile(_MIXED_WORD)
+_LAST_OR_MIXED = re.compile(rf"{_MIXED_WORD}|(?<= )[^ ]+\Z")
 _DIGEST = re.compile("[0-9a-f]+")
 # Text in a pane or a column: behind two blanks or a border.
 _PANE = re.compile(rf"(?:  |[\u2502\u2503\u2551|] ?)(?P<text>[{GRAPHIC}]+(?: [{GRAPHIC}]+)*)")
@@ -102,7 +107,8 @@ def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
                 yield number
                 break
         else:
-            if next(tight(text, below, cols), None) is not None:
+            near = len(text) >= cols - _NEAR_MARGIN
+            if near and next(tight(text, below, cols), None) is not None:
                 yield number
         if KEY_BEGINS in text:
             start = text.index(KEY_BEGINS)
@@ -151,7 +157,10 @@ def _may_go_on(text: str) -> bool:
     last = text.rfind(" ") + 1
     if len(text) - last >= _SHORTEST_VALUE:
         return True
-    if _MIXING.search(text, last) is not None and looks_torn_off(text[last:]):
+    word = text[last:]
+    if word.isalpha() and word.islower() and text[last - 2 : last - 1] not in _ASSIGNS:
+        return False  # as most rows end
+    if len(word) >= _SHORTEST_PIECE and _MIXING.search(word) and looks_torn_off(word):
         return True
     return last > 1 and names_a_secret(text, last - 1)
 
@@ -165,16 +174,18 @@ def tight(above: str, below: str, cols: int) -> Iterator[tuple[int, int]]:
     if len(above) < cols - _NEAR_MARGIN:
         return
     last = above.rfind(" ") + 1
-    begun = len(above) - last >= _SHORTEST_PART or may_tell(above[last:])
-    begun = begun or (last > 1 and names_a_secret(above, last - 1))
-    for word in (_WORD if begun else _MIXED).finditer(below, 1):
+    tells = may_tell(above[last:])
+    begun = (last > 1 and names_a_secret(above, last - 1)) or (
+        len(above) - last >= _SHORTEST_PART and is_random(above[last:])
+    )
+    for word in (_WORD if tells else _LAST_OR_MIXED if begun else _MIXED).finditer(below, 1):
         at = word.start()
-        if not begun and word.group().isupper() and word.group().isalpha():
+        if not (begun or tells) and word.group().isupper() and word.group().isalpha():
             continue  # an acronym
         for begins in (at, at - 1):
             if (
-                above[begins - 1 : begins + 1].rstrip().startswith(" ")
-                and below[begins - 1 : begins] == " "
+                above[begins - 1 : begins] == below[begins - 1 : begins] == " "
+                and above[begins : begins + 1] not in _NOTHING
                 and goes_on(above, below, begins, len(above))
             ):
                 yield begins, len(above)
@@ -250,4 +261,4 @@ def _begun(text: str, start: int, begins: int, last: str) -> bool:
 
 def _alone(text: str, end: int) -> bool:
     """Whether no sentence goes on behind a word that ends here."""
-    return _TEXT.match(text, end + 1) is None
+    return text[end : end + 1] in _PANES or _TEXT.match(text, end + 1) is None

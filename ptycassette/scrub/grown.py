@@ -20,14 +20,14 @@ _BEGINS = 4
 _MOST_ALIKE = 4
 _LONGEST = 4096
 # Typed lines end at return, ctrl-c and ctrl-u.
-_ENDS = str.maketrans("\r\x03\x15", "\n\n\n")
 _NEXT = "\x1b"  # at which every value ends
 # Blanks and borders; at the end, too, blocks as a cursor, and dots where something was left out.
 _EDGE = r"[ \t|]|\xe2\x94[\x82\x83]|\xe2\x95\x91"
 _LEFT = re.compile(f"(?:{_EDGE})+")
 _RIGHT = re.compile(rf"(?:{_EDGE}|\xe2\x96[\x80-\x9f]|\xe2\x80\xa6|\.\.\.)+\Z")
+_ENDS = "\r\x03\x15"  # of lines that are typed, given up or taken back
 _BLANKS = " \t|"
-_LEFT_BEGINS = frozenset([*_BLANKS, "\xe2"])
+_EDGES = _BLANKS + ".\xa6\xe2" + "".join(map(chr, range(0x80, 0xA0)))  # these, and some more
 _RIGHT_ENDS = frozenset([*" \t|.\xa6", *map(chr, range(0x80, 0xA0))])
 
 
@@ -94,25 +94,24 @@ class _Grown(Decoded):
 
 def grown(text: str) -> Iterator[Decoded]:
     """The lines of canonical ``text`` that are there again with more or less at their end."""
-    rows = text.translate(_ENDS).split("\n")
-    shown = [
-        (0, row)
-        if row and row[0] not in _LEFT_BEGINS and row[-1] not in _RIGHT_ENDS
-        else _inside(row)
-        for row in rows
-    ]
-    alike = _alike({row for _, row in shown if _BEGINS <= len(row) <= _LONGEST})
-    if not alike:
+    for end in _ENDS:
+        text = text.replace(end, "\n")
+    rows = text.split("\n")
+    roughly = [row.strip(_EDGES) for row in rows]
+    candidates = _alike({row for row in roughly if len(row) >= _BEGINS})
+    if not candidates:
         return
     begun: dict[str, deque[_Line]] = {}
     lines: list[_Line] = []
     at = 0
-    for row, (start, inside) in zip(rows, shown, strict=True):
-        if inside in alike:
-            same = begun.setdefault(inside[:_BEGINS], deque(maxlen=_MOST_ALIKE))
-            if not any(line.takes(inside, at + start) for line in same):
-                lines.append(_Line(inside, at + start))
-                same.appendleft(lines[-1])
+    for row, rough in zip(rows, roughly, strict=True):
+        if rough in candidates:
+            start, inside = _inside(row)
+            if _BEGINS <= len(inside) <= _LONGEST:
+                same = begun.setdefault(inside[:_BEGINS], deque(maxlen=_MOST_ALIKE))
+                if not any(line.takes(inside, at + start) for line in same):
+                    lines.append(_Line(inside, at + start))
+                    same.appendleft(lines[-1])
         at += len(row) + 1
     changed = [line for line in lines if line.changed]
     if changed:

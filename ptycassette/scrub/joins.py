@@ -190,10 +190,12 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
     last = above[begins:end]
     if named_when_joined(last, word):
         return True
-    if (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word):
-        if names_a_secret(above, end):
-            return True
-        if begins > left + 1 and above[begins - 2] != " " and names_a_secret(above, begins - 1):
+    long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
+    if long and names_a_secret(above, end):
+        return True
+    if long or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
+        named = begins > left + 1 and above[begins - 2] != " "
+        if named and names_a_secret(above, begins - 1):
             return True
     if wider or end - begins < _LONG or stands_alone(last, word):
         return False

@@ -206,6 +206,13 @@ def test_digits_and_base64_go_on(above: str, below: str) -> None:
     assert any(above + below in line for line in views(rows.encode(), cols=60))
 
 
+def test_a_border_ends_what_stands_alone() -> None:
+    """Whatever is right behind it."""
+    rows = "https://ab.example/servic\u2502dog\r\nes/T9R6RQUR8NP/BT929E4E2\u2502the\r\n"
+
+    assert "https://ab.example/services/T9R6RQUR8NP/BT929E4E2" in views(rows.encode(), cols=40)
+
+
 def test_the_end_of_a_string_goes_on() -> None:
     """Though more of the text stands behind it, and it has no digit."""
     rows = b'left 0  {"secret": "qYr8Q~zkx67\r\nleft 1  zQ.XWTwSi", "n": 1}\r\n'
