@@ -99,11 +99,15 @@ def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
 
     ``cols`` is how wide the screen is.
     """
+    going_on: tuple[tuple[int, int], ...] = ()
     for number, (text, below) in enumerate(pairwise(texts)):
+        begun, going_on = going_on, ()
         if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
             continue
-        for start, end in columns(text):
-            if goes_on(text, below, start, end):
+        for start, end in (*begun, *columns(text)):
+            part = goes_on(text, below, start, end)
+            if part is not None:
+                going_on = ((part.start(), end),) if part.end() == end else ()
                 yield number
                 break
         else:

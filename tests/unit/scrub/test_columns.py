@@ -213,6 +213,16 @@ def test_a_border_ends_what_stands_alone() -> None:
     assert "https://ab.example/services/T9R6RQUR8NP/BT929E4E2" in views(rows.encode(), cols=40)
 
 
+def test_a_row_of_a_token_may_look_like_a_digest() -> None:
+    """It goes on, though a digest by itself is whole."""
+    digest = "e0f67221a877d3327978885e470cda15"
+    rows = ["key: aB3dE5gH7jK9mN1pQ3rS5tU7vW9\u2502dog", f"{digest}\u2502the"]
+    rows.append(f"{'ded126042ec256f76':32}\u2502and")
+
+    assert list(chained(rows, 60)) == [0, 1]
+    assert list(chained(rows[1:], 60)) == []
+
+
 def test_the_end_of_a_string_goes_on() -> None:
     """Though more of the text stands behind it, and it has no digit."""
     rows = b'left 0  {"secret": "qYr8Q~zkx67\r\nleft 1  zQ.XWTwSi", "n": 1}\r\n'
