@@ -28,7 +28,7 @@ INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 UINT16_MAX = 2**16 - 1
 
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"', re.DOTALL)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,9 +30,9 @@ _FEWEST = 64
 _SEVERAL = 2
 
 
-_LINE = rb"(?:[\x20-\x7e\t]++|%b|%b)*+\r\n" % (_COLOUR, _WIDE)
+_LINE = rb"(?:[\x20-\x7e\t]++|%b|%b)*\r\n" % (_COLOUR, _WIDE)
 # A line that is none is taken whole, so that nothing is looked at more than twice.
-_LINES = re.compile(rb"(?P<lines>(?:%b)++)|[^\n]*+\n?" % _LINE)
+_LINES = re.compile(rb"(?P<lines>(?:%b)+)|[^\n]*+\n?" % _LINE)
 
 
 def floods(data: bytes, *, lines: int, cols: int) -> Iterator[tuple[int, int]]:

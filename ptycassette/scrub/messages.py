@@ -20,11 +20,11 @@ from ptycassette.scrub.views import View
 
 __all__ = ["Messages"]
 
-_KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*+:')
+_KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
 # Up to the last line that neither goes on nor ends what the one before began.
-_WHOLE = re.compile(r".*\n(?=(?:\x1b\[[0-9;]*m)*+[^\s}\],\x1b])", re.DOTALL)
+_WHOLE = re.compile(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
 _OPENS = re.compile(r'\{\s*+"')
-_STRING = re.compile(r'"((?:[^"\\]|\\[\s\S])*+)"(\s*+:)?')
+_STRING = re.compile(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
 _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
 _TOO_DEEP = 2048

@@ -16,7 +16,7 @@ __all__ = ["whole_json"]
 _DECODER = JSONDecoder(strict=False)
 _BEGINS = re.compile(r"[{\[\"]")
 _TOKEN = re.compile(
-    r'"(?P<body>(?:[^"\\]|\\[\s\S])*+)"'
+    r'"(?P<body>[^"\\]*+(?:\\[\s\S][^"\\]*+)*)"'
     r"|(?P<number>-?\d++(?:\.\d++)?)(?:[eE][+-]?\d++)?"
 )
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|[\s\S])")
