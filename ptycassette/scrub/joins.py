@@ -28,7 +28,6 @@ from ptycassette.scrub.words import (
 __all__ = [
     "BORDER",
     "EDGE",
-    "NEAR_MARGIN",
     "Line",
     "Traced",
     "begins_at",
@@ -44,8 +43,8 @@ _BORDERS = frozenset(
 )
 _TEXT = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
-NEAR_MARGIN = 8
-_LONG = NEAR_MARGIN + 1
+_NEAR_MARGIN = 8
+_LONG = _NEAR_MARGIN + 1
 _FIRST_WORD = re.compile(rf"[{GRAPHIC}]+")
 # Words, numbers and what joins them: a path, a name of a file.
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
@@ -133,7 +132,7 @@ def follows(before: str, text: str, cols: int) -> bool:
         return False
     bordered = before[-1] in _BORDERS
     left, end = _extent(before) if bordered else (0, len(before))
-    near = end >= cols - NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
+    near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
     shown = text if text[0] in _TEXT else text.lstrip(EDGE)
     if shown[:1] in _GUTTERS:
         shown = text[_behind_gutter(before, text, len(text) - len(shown)) :]
@@ -224,7 +223,7 @@ def _fits(shown: str, last: str, word: str) -> bool:
 
 def _full(line: Line) -> bool:
     """Whether a row runs up to its margin."""
-    return line.end >= line.margin - 1 or line.end >= len(line.text) - NEAR_MARGIN
+    return line.end >= line.margin - 1 or line.end >= len(line.text) - _NEAR_MARGIN
 
 
 def names(before: Line, line: Line) -> bool:
