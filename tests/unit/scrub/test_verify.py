@@ -297,21 +297,6 @@ def test_the_beginning_of_a_key_that_is_painted_is_no_leak(meta: SessionMeta) ->
     assert scrubber.verify(meta, lambda: iter(after)) == ()
 
 
-@pytest.mark.parametrize("before", range(16))
-def test_the_offset_below_a_masked_beginning_is_no_leak(meta: SessionMeta, before: int) -> None:
-    """Rows of a dump, as ``hexdump -C`` prints them, are joined where a value seems to go on."""
-    said = b"." * before + b"$ export ID_TOKEN=ey" + b"JhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0In0.aB3dE6gH"
-    rows = [said[at : at + 16] for at in range(0, len(said), 16)]
-    shown = "".join(
-        f"{16 * at:08x}  {row[:8].hex(' '):23}  {row[8:].hex(' '):23}  |{row.decode()}|\r\n"
-        for at, row in enumerate(rows)
-    )
-    scrubber = default_scrubber()
-    after = [*scrubber.events(meta, lambda: iter([Output(0, shown.encode())]))]
-
-    assert scrubber.verify(meta, lambda: iter(after)) == ()
-
-
 @pytest.mark.parametrize("between", ["\b*", "\xc2\x9b1m", "\x1b[1m", "\xc2\x9bC"])
 def test_what_steers_between_masked_letters_is_no_value(meta: SessionMeta, between: str) -> None:
     """A character that is shown for a moment, a sequence that is introduced by one of two bytes."""
