@@ -26,7 +26,7 @@ _NEXT_LINE = (
 _SEAMS = tuple(
     re.compile(
         rf"{quote}(?:(?<={_INSIDE}.){_SAME_LINE}[bfruBFRUL]{{0,2}}{quote}(?={_INSIDE})"
-        rf"|(?<={_ANYTHING.format(quote)}.){_NEXT_LINE}"
+        rf"|(?:(?<={_ANYTHING.format(quote)}.)|(?<=[A-Za-z0-9]{quote}.)){_NEXT_LINE}"
         rf"[bfruBFRUL]{{0,2}}{quote}(?={_ANYTHING.format(quote)}))"
     )
     for quote in "\"'"

@@ -42,6 +42,8 @@ _INDENT = 4
 _NEAR_MARGIN = 4
 _DIGESTS = frozenset({32, 40, 64, 96, 128})
 _MOST_OF_KEY = 128
+_PREFIX_ENDS = frozenset("-_")
+_SHORTEST_PREFIX = 2
 KEY_BEGINS = "-----BEGIN "
 _KEY_ENDS = "-----END "
 _NOTHING = frozenset(("", " "))
@@ -85,8 +87,11 @@ def key_below(above: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
     """
     if not above[0].startswith(KEY_BEGINS, start):
         return
-    for text in above[1:_MOST_OF_KEY]:
+    broken_in_name = not above[0].rstrip().endswith("-----")
+    for number, text in enumerate(above[1:_MOST_OF_KEY]):
         line = _STRETCH.match(text, start)
+        if line is None and number == 0 and broken_in_name:
+            line = _STRETCH.match(text, start + 1)  # behind the blank before " KEY-----"
         if line is None:
             return
         yield line.span()
@@ -162,6 +167,8 @@ def _may_go_on(text: str) -> bool:
     if len(text) - last >= _SHORTEST_VALUE:
         return True
     word = text[last:]
+    if word[-1:] in _PREFIX_ENDS and len(word) > _SHORTEST_PREFIX:
+        return True
     if word.isalpha() and word.islower() and text[last - 2 : last - 1] not in _ASSIGNS:
         return False  # as most rows end
     if len(word) >= _SHORTEST_PIECE and _MIXING.search(word) and looks_torn_off(word):

@@ -81,6 +81,7 @@ _SHOWN_AND_GONE = re.compile(
     r"\n(?:\*|\xe2\x80\xa2)\n*(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z)"
     r"|\xe2\x96[\x80-\x9f]\n[ -~]\xe2\x96[\x80-\x9f]\n"
 )
+_SIGNS_OF_MOMENT = ("\n*", "\n\xe2\x80\xa2", "\xe2\x96")  # there is one of them in each
 # What git shows of words that changed (git-diff, --word-diff=plain).
 _CHANGED = re.compile(r"\[-(?P<old>[^\n]{1,400}?)-\]|\{\+(?P<new>[^\n]{1,400}?)\+\}")
 _FIRST_OF_SEVERAL_BYTES = 0x80
@@ -227,7 +228,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
 
 def _torn(text: str) -> Iterator[Decoded]:
     """Stretches with something in them that is no part of the words that it tears."""
-    moment = _SHOWN_AND_GONE.search(text) is not None
+    may_be = any(sign in text for sign in _SIGNS_OF_MOMENT)
+    moment = may_be and _SHOWN_AND_GONE.search(text) is not None
     invisible = not text.isascii() and _INVISIBLE.search(text) is not None
     if not (moment or invisible or any(sign in text for sign in _SIGNS_OF_IT)):
         return
@@ -250,7 +252,7 @@ def _escaped(text: str) -> Iterator[Decoded]:
         escapes = [(*match.span(), _meaning(match)) for match in matches]
         if text.find("%", start, end) >= 0 and text.find("&", start, end + AROUND) >= 0:
             ends = (match.span() for match in _NEXT_FIELD.finditer(text, start, end + AROUND))
-            escapes = sorted({*escapes, *((*span, "\n") for span in ends)})
+            escapes = sorted({*escapes, *((*span, "\n&") for span in ends)})
         yield unescaped(text, escapes)
         if text.find("%", start, end) >= 0 and text.find("+", start, end) >= 0:
             fields = _FORM_ESCAPE.finditer(text, start, end)

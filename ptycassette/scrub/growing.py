@@ -8,12 +8,13 @@ result is the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import chain, compress
 from typing import Any
 
 from ptycassette.scrub.literals import HAVE_AHO_CORASICK
+from ptycassette.scrub.patterns import any_of
 
 try:
     import ahocorasick
@@ -24,9 +25,11 @@ __all__ = ["Floor", "GrowingLiterals"]
 
 _HEAD = 4
 _PIECE = 8
+_BEGINNING = 6
 _FEW = 1024
 _STEP = 3
 _MANY = 8192
+_MUCH = 1 << 20
 _BYTES = "latin-1"  # canonical text
 
 
@@ -90,11 +93,40 @@ class GrowingLiterals:
         self._table.add(new)
 
 
+class _Layer:
+    """An automaton, and what tells many times faster that there is nothing for it in a text.
+
+    That is made for who has searched much with it; most layers of many do not live so long.
+    """
+
+    __slots__ = ("_any", "_automaton", "_left", "literals")
+
+    def __init__(self, literals: list[str]) -> None:
+        self.literals = literals
+        self._automaton: Any = ahocorasick.Automaton()
+        for literal in literals:
+            self._automaton.add_word(literal, len(literal))
+        self._automaton.make_automaton()
+        self._left = _MUCH
+        self._any: Callable[[str], bool] | None = None
+
+    def find(self, text: str) -> Iterable[tuple[int, int]]:
+        """Every occurrence: (its last character, its length)."""
+        if self._left > 0:
+            self._left -= len(text)
+            if self._left <= 0:
+                self._any = any_of({literal[:_BEGINNING] for literal in self.literals})
+        if self._any is not None and not self._any(text):
+            return ()
+        found: Iterable[tuple[int, int]] = self._automaton.iter(text)
+        return found
+
+
 class _Layers:
     """Automata of sizes that differ by factors: one cannot grow, and making it costs its size."""
 
     def __init__(self) -> None:
-        self._layers: list[tuple[list[str], Any]] = []
+        self._layers: list[_Layer] = []
 
     def __len__(self) -> int:
         return len(self._layers)
@@ -102,25 +134,21 @@ class _Layers:
     def add(self, literals: list[str]) -> None:
         """Have some more, all of them new."""
         kept = self._layers
-        while kept and len(kept[-1][0]) <= max(_FEW, _STEP * len(literals)):
-            literals = kept.pop()[0] + literals
-        automaton: Any = ahocorasick.Automaton()
-        for literal in literals:
-            automaton.add_word(literal, len(literal))
-        automaton.make_automaton()
-        kept.append((literals, automaton))
+        while kept and len(kept[-1].literals) <= max(_FEW, _STEP * len(literals)):
+            literals = kept.pop().literals + literals
+        kept.append(_Layer(literals))
 
     def take(self) -> list[str]:
         """All literals, which are gone then."""
         layers, self._layers = self._layers, []
-        return [literal for literals, _ in layers for literal in literals]
+        return [literal for layer in layers for literal in layer.literals]
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Every occurrence: (start, minus its length), in order."""
         found = [
             (end + 1 - length, -length)
-            for _, automaton in self._layers
-            for end, length in automaton.iter(text)
+            for layer in self._layers
+            for end, length in layer.find(text)
         ]
         found.sort()
         return found

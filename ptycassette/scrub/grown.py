@@ -19,13 +19,12 @@ __all__ = ["grown"]
 _BEGINS = 4
 _MOST_ALIKE = 4
 _LONGEST = 4096
-# Typed lines end at return, ctrl-c and ctrl-u.
 _NEXT = "\x1b"  # at which every value ends
 # Blanks and borders; at the end, too, blocks as a cursor, and dots where something was left out.
 _EDGE = r"[ \t|]|\xe2\x94[\x82\x83]|\xe2\x95\x91"
 _LEFT = re.compile(f"(?:{_EDGE})+")
 _RIGHT = re.compile(rf"(?:{_EDGE}|\xe2\x96[\x80-\x9f]|\xe2\x80\xa6|\.\.\.)+\Z")
-_ENDS = "\r\x03\x15"  # of lines that are typed, given up or taken back
+_ENDS = "\r\x03\x15\x17"  # of lines that are typed, given up or taken back, in part too
 _BLANKS = " \t|"
 _EDGES = _BLANKS + ".\xa6\xe2" + "".join(map(chr, range(0x80, 0xA0)))  # these, and some more
 _RIGHT_ENDS = frozenset([*" \t|.\xa6", *map(chr, range(0x80, 0xA0))])

@@ -212,7 +212,7 @@ def _fits(shown: str, last: str, word: str) -> bool:
         return True
     if '"' in word[1:] and shown.count('"') % 2 == 1:
         return True
-    if "://" in word or not word[0].isalnum():
+    if "://" in word or not (word[0].isalnum() or (word[0] in "+/" and _generated(word))):
         return False
     if _PLAIN_WORD.fullmatch(word) and not (word.isalpha() and seems_by_chance(word)):
         return False

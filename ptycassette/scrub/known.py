@@ -156,9 +156,13 @@ class KnownValues:
         return iter(self._values.values())
 
     def add(self, value: KnownValue) -> bool:
-        """Remember a value; False when it is known already or too short to be told apart."""
+        """Remember a value; False when it is known already or too short to be told apart.
+
+        One that is known already is new when only now it is said that pieces of it identify it.
+        """
         text = canonical(value.text)
-        if text in self._values:
+        before = self._values.get(text)
+        if before is not None and (before.pieces or not value.pieces):
             return False
         squeezed = squeeze(text)
         if len(squeezed) < SHORTEST or _is_mask(squeezed):

@@ -43,6 +43,7 @@ _FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _SHORTEST_MASK = 6
 _GENERATED = 10
 _FEWEST_BYTES = 6
+_SHORTEST_HALF = 10
 
 
 class Learner:
@@ -121,8 +122,9 @@ class Learner:
                     pieces=_shaped(rule, line),
                     learnt=True,
                 )
-                if self._learnt.add(value_of_line):
-                    self._new.append(value_of_line)
+                for one in (value_of_line, *_halves(rule, line)):
+                    if self._learnt.add(one):
+                        self._new.append(one)
 
     def _begins_learnt(self, value: str, *, decoded: bool) -> bool:
         """Whether ``value`` is one that is learnt already, and a word that only stood behind it.
@@ -159,6 +161,16 @@ def _parts_of_key(value: str) -> Iterator[str]:
 def _of_lines(rule: Rule) -> bool:
     """Whether what a rule finds are the lines of a key file."""
     return "PRIVATE" in rule.name.upper()
+
+
+def _halves(rule: Rule, value: str) -> Iterator[KnownValue]:
+    """The halves of an address that are made by nobody, of which less may be shown."""
+    if rule.kind != "identity" or "@" not in value:
+        return
+    local, _, host = value.rpartition("@")
+    for half, pieces in ((local, True), (host, False)):
+        if len(half) >= _SHORTEST_HALF and (is_random(half) or spelt_by_chance(half)):
+            yield KnownValue(plain(half), rule.name, rule.placeholder, pieces=pieces)
 
 
 def _shaped(rule: Rule, value: str) -> bool | None:

@@ -9,7 +9,7 @@ the same spans (leftmost, then first alternative).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 re2: Any
@@ -18,14 +18,38 @@ try:
 except ImportError:  # pragma: no cover - both sides are run by the tests through ``fast``
     re2 = None
 
-__all__ = ["HAVE_RE2", "Pattern", "PatternError"]
+__all__ = ["HAVE_RE2", "Pattern", "PatternError", "any_of"]
 
 HAVE_RE2 = re2 is not None
+_MOST_MEMORY = 96 << 20
+_MOST_STATES = _MOST_MEMORY // 5  # RE2 takes a third of it for them, and they are larger than that
+_STATE, _POINTER = 800, 8
 _UNSHARED = re.compile(r"\(\?(?:[=!>]|<[=!]|\(|P=)|\\[1-9]|[*+?}]\+")
 
 
 class PatternError(ValueError):
     """A pattern that the two engines would not read alike."""
+
+
+def any_of(literals: Collection[str]) -> Callable[[str], bool] | None:
+    """What tells whether a canonical text holds any of ``literals``, which are short.
+
+    None without RE2, and where its automaton might not fit in its memory for some text: it is
+    several hundred times slower then. That has a state for each beginning of a literal, and in
+    each of them a pointer for each character that literals have.
+    """
+    states = {literal[:length] for literal in literals for length in range(1, len(literal) + 1)}
+    size = _STATE + _POINTER * len(set().union(*literals))
+    if not HAVE_RE2 or len(states) * size > _MOST_STATES:
+        return None
+    source = b"|".join(re.escape(literal.encode("latin-1")) for literal in literals)
+    options = re2.Options()
+    options.encoding = options.Encoding.LATIN1
+    options.never_capture = True
+    options.max_mem = _MOST_MEMORY
+    options.log_errors = False
+    engine: Any = re2.compile(source, options)
+    return lambda text: engine.search(text.encode("latin-1", "replace")) is not None
 
 
 class Pattern:

@@ -53,3 +53,11 @@ def test_a_token_in_several_literals_is_masked(seam: str) -> None:
 
     assert after.decode() == f'x = ("GITHUB_TOKEN={"x" * 15}{seam}{"x" * (len(TOKEN) - 15)}")\r\n'
     assert scrub_chunks([after], rows=24, cols=80) == [after]
+
+
+def test_a_string_in_quotes_of_its_own_may_end_before_a_seam() -> None:
+    """Where nobody escaped what is quoted; an empty literal ends nothing."""
+    (view,) = adjacent('x = ("{"key""\n     ": "one"\n     "two")')
+
+    assert view.text == 'x = ("{"key": "onetwo")'
+    assert list(adjacent('x = ""\n    "two"')) == []

@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.model import Size
 from ptycassette.scrub.cells import OutputCells
-from ptycassette.scrub.columns import chained, columns, key_below, tight
+from ptycassette.scrub.columns import KEY_BEGINS, chained, columns, key_below, tight
 from ptycassette.testing import scrub_chunks
 
 
@@ -338,3 +338,35 @@ def test_rows_behind_a_gutter_go_on_behind_it() -> None:
     rows = b"# TOKEN=aB3dE5gH7jK9mN1pQ3rS\r\n# 5tU7vW9xY1z\r\n"
 
     assert "# TOKEN=aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1z" in views(rows)
+
+
+def test_a_prefix_of_a_token_ends_the_row_of_a_pane() -> None:
+    """With the rest of the token below, and more of it there."""
+    rows = (
+        "The key AGE-SECRET-KEY-\u2502\r\n1YTTD6FML9N5MQVL7U0PU4P\u2502jumps\r\n2K20TR keep it\r\n"
+    )
+
+    assert any(
+        "AGE-SECRET-KEY-1YTTD6FML9N5MQVL7U0PU4P2K20TR" in line for line in views(rows.encode())
+    )
+
+
+def test_the_first_line_of_a_key_may_be_broken_before_its_blank() -> None:
+    """The row below begins with it."""
+    above = ["a " + KEY_BEGINS + "RSA PRIVATE", "   KEY-----", "  aB3dE5", "  -----END RSA", "  no"]
+
+    assert list(key_below(above, 2)) == [(3, 11), (2, 8), (2, 14)]
+    assert list(key_below([above[0], "    KEY-----"], 2)) == []
+    assert list(key_below([*above[:2], "   aB3dE5"], 2)) == [(3, 11)]
+    assert list(key_below(["  -----BEGIN RSA PRIVATE KEY-----", "   aB3dE5"], 2)) == []
+
+
+@pytest.mark.parametrize("sign", ["+", "/"])
+def test_base64_may_go_on_with_a_sign(sign: str) -> None:
+    """Where it fills row after row, narrower than the screen; a path is none."""
+    key = "Ns6dtUVAr8jEkFlPoUO2kbIHnpc0EB"
+    rows = f'TOKEN="{key[:23]}\r\n{key}\r\n{sign}gEHz6f/edakx+AnP9zaRIno/RW1Af\r\n'
+
+    assert any(f"EB{sign}gEHz6f/edakx" in line for line in views(rows.encode(), 60))
+    path = f"{key}\r\n/usr/lib/x is there\r\n".encode()
+    assert not any("EB/usr" in line for line in views(path, 60))

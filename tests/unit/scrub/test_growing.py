@@ -119,3 +119,20 @@ def test_what_is_longer_than_pieces_is_left_to_automata(monkeypatch: pytest.Monk
 
     assert finder.find(letters[:100]) == [(0, -end) for end in range(100, 8, -1)]
     assert len(added) == 291
+
+
+@BOTH
+def test_nothing_is_missed_by_who_has_searched_much(
+    fast: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look at whether there is anything comes first, then: signs and bytes are what they are."""
+    monkeypatch.setattr(growing, "_MUCH", 100)
+    wanted = ["(a|b)*[c]", "\xe2\x94\x82\xe9\xff\x80\x00\n", "a.c$^?+{2}", "abcdefghijkl"]
+    finder = GrowingLiterals(fast=fast)
+    finder.add(wanted)
+    text = "abc\xe9".join(wanted)
+    for _ in range(9):
+        assert finder.find("abcd " * 9 + "a|b aac a.c") == []
+
+    assert finder.find(text) == list(occurrences(text, set(wanted)))
+    assert finder.find("abcdefghi" + wanted[3]) == [(9, -12)]

@@ -70,6 +70,13 @@ def test_no_beginning_of_an_address_stays(begins: str) -> None:
     assert scrub_chunks(after, rows=24, cols=80) == after
 
 
+def test_a_line_that_was_taken_back_in_part_begins_anew() -> None:
+    """What is typed behind ctrl-w is compared, too."""
+    typed = "to abcde\x15other\x17to abcdef\r"
+
+    assert places(typed, "bcde") == ["bcde", "bcde"]
+
+
 def test_a_line_that_grows_for_long_costs_no_more_than_it_is() -> None:
     """Each picture of it is compared with the last ones that began alike."""
     text = "\n".join(("abcd" + str(at)) * 20 for at in range(20_000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.scrub import learning
+from ptycassette.scrub.known import KnownValues
 from ptycassette.scrub.learning import Learner
 from ptycassette.scrub.mask import mask
 from ptycassette.scrub.rules import Rule
@@ -12,6 +13,8 @@ from ptycassette.scrub.rules import Rule
 TOKEN = "ghp_" + "vMYbnprykVjiRyY5dF1WEspdT07BYH9nZIJ1"
 SHAPED = Rule(name="token", pattern="ghp_[A-Za-z0-9]{36}", public=4)
 KEY = Rule(name="PRIVATE key", pattern="-----BEGIN[^-]+")
+TOKEN_OF_LETTERS = "ghp_" + "vocabularies" * 2 + "bookkeepers" + "x"
+ADDRESS = Rule(name="email", kind="identity", pattern="[a-z.]+@[a-z.]+")
 NAMED = Rule(name="named", pattern="token=(?P<s>[!-~]+)")
 
 
@@ -172,3 +175,33 @@ def test_pieces_of_a_token_of_a_shape_identify_it(
     learner.takes(rule, value, decoded=False)
 
     assert [known.pieces for known in learner.news()] == [pieces]
+
+
+def test_what_a_rule_without_a_shape_took_first_is_learnt_again() -> None:
+    """Pieces of it identify it, as the second rule knows; once."""
+    learner = Learner()
+    known = KnownValues()
+
+    assert learner.takes(NAMED, TOKEN_OF_LETTERS, decoded=False)
+    known.learn(learner.news())
+    assert not known.in_squeezed(TOKEN_OF_LETTERS[:20])
+    assert learner.takes(SHAPED, TOKEN_OF_LETTERS, decoded=False)
+    assert learner.takes(NAMED, TOKEN_OF_LETTERS, decoded=False)
+    new = learner.news()
+    assert [(value.text, value.pieces) for value in new] == [(TOKEN_OF_LETTERS, True)]
+    known.learn(new)
+    assert [(hit.start, hit.end) for hit in known.in_squeezed(TOKEN_OF_LETTERS[:20])] == [(0, 20)]
+
+
+def test_half_an_address_of_nobody_is_learnt() -> None:
+    """Of somebody it is a name, or a host that others have, too."""
+    learner = Learner()
+
+    assert learner.takes(ADDRESS, "bkywqz.qfdrgfn@jgbdmkrp.com", decoded=False)
+    assert learner.takes(ADDRESS, "john.anderson@github.com", decoded=False)
+    assert learnt(learner) == [
+        "bkywqz.qfdrgfn@jgbdmkrp.com",
+        "bkywqz.qfdrgfn",
+        "jgbdmkrp.com",
+        "john.anderson@github.com",
+    ]

@@ -538,11 +538,11 @@ def test_other_lines_of_one_length_do_not_move(text: str) -> None:
 
 
 def test_fields_end_where_an_ampersand_is_not_escaped() -> None:
-    """In a value it would be."""
+    """In a value it would be. What a rule looks for before the name of a field stays there."""
     text = "?password%3DaB3%26c=d&z=1&amp;y=2 &c=3"
     (view,) = decoded(text)
 
-    assert view.text == "?password=aB3&c=d\nz=1&y=2 \nc=3"
+    assert view.text == "?password=aB3&c=d\n&z=1&y=2 \n&c=3"
     assert view.source(10, 17) == (12, 21)
 
 
