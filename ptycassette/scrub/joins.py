@@ -154,7 +154,10 @@ def follows(before: str, text: str, cols: int) -> bool:
     word = _FIRST_WORD.match(text, _behind_gutter(before, text, start), stop)
     if near:
         return word is not None
-    return word is not None and _broken(before, left, end, word.group(), wider=stop > end)
+    if word is None:
+        return False
+    alone = word.end() == stop
+    return _broken(before, left, end, word.group(), wider=stop > end, alone=alone)
 
 
 @lru_cache(maxsize=512)
@@ -175,15 +178,17 @@ def continues(before: Line, line: Line) -> bool:
     if _full(before):
         return True
     first = _FIRST_WORD.match(line.text, left, line.end)
-    return first is not None and _broken(
-        before.text, before.left, end, first.group(), wider=line.end > end
-    )
+    if first is None:
+        return False
+    wider, alone = line.end > end, first.end() == line.end
+    return _broken(before.text, before.left, end, first.group(), wider=wider, alone=alone)
 
 
-def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
+def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: bool) -> bool:
     """Whether ``word``, which begins a row, is the rest of what ends the row above.
 
-    That one has room left. ``wider`` says whether the row of the word reaches further.
+    That one has room left. ``wider`` says whether the row of the word reaches further, ``alone``
+    whether nothing else is in it.
     """
     begins = above.rfind(" ", left, end) + 1 or left
     last = above[begins:end]
@@ -192,7 +197,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool) -> bool:
     long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
     if long and names_a_secret(above, end):
         return True
-    if long or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
+    rest = alone and not wider and looks_torn_off(last) and looks_torn_off(word)
+    if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
         named = begins > left + 1 and above[begins - 2] != " "
         if named and names_a_secret(above, begins - 1):
             return True
