@@ -191,7 +191,8 @@ class OutputCells:
                 if texts[number]:
                     self._add_row(rows[first + number], texts[number])
             else:
-                self._copy_joined(rows, first + start, first + number + 1)
+                around = joins[start], joins[number + 1]
+                self._copy_joined(rows, first + start, first + number + 1, around)
             start = number + 1
 
     def _width(self, rows: Sequence[Row], number: int, text: str) -> int:
@@ -213,14 +214,17 @@ class OutputCells:
         self._texts.append(text)
         self._length += len(text) + 1
 
-    def _copy_joined(self, rows: Sequence[Row], first: int, last: int) -> None:
+    def _copy_joined(
+        self, rows: Sequence[Row], first: int, last: int, around: tuple[bool, bool]
+    ) -> None:
         """Rows ``first`` up to ``last`` and the rows around that belong to their lines.
 
         Of a line that the terminal wrapped only what rules reach: the print stream has it whole.
+        ``around`` says whether the rows right before and behind these may belong to them.
         """
         lines = [_line(row) for row in rows[first:last]]
         wrapped = 0
-        for row in reversed(rows[max(0, first - _AROUND) : first]):
+        for row in reversed(rows[max(0, first - _AROUND) : first]) if around[0] else ():
             line = _line(row)
             if lines[0].row.wrapped:
                 wrapped += len(line.text)
@@ -229,7 +233,7 @@ class OutputCells:
             elif not continues(line, lines[0]):
                 break
             lines.insert(0, line)
-        for row in rows[last : last + _AROUND]:
+        for row in rows[last : last + _AROUND] if around[1] else ():
             line = _line(row)
             if not (row.wrapped or continues(lines[-1], line)):
                 break

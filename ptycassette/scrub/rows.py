@@ -44,7 +44,7 @@ _FEW = 4
 _MOST_SEEN = 10_000
 
 
-class RowCopy(msgspec.Struct, frozen=True):
+class RowCopy(msgspec.Struct, frozen=True, gc=False):
     """A row as it was at one moment.
 
     ``chars`` has a string per cell ("" behind a wide character; the text of a row of
