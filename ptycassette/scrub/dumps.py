@@ -89,12 +89,12 @@ def dump_columns(text: str) -> PiecewiseView | None:
     offsets: list[int] = []
     length = 0
     for match in _LINE.finditer(text):
-        column = _COLUMN_OF_CHARACTERS.match(text, _bytes(match)[1])
+        column = _characters(text, *_bytes(match))
         if column is not None:
-            parts.append(column[1])
+            parts.append(text[slice(*column)])
             starts.append(length)
-            offsets.append(column.start(1))
-            length += len(column[1])
+            offsets.append(column[0])
+            length += len(parts[-1])
     return PiecewiseView("".join(parts), starts=starts, offsets=offsets) if parts else None
 
 
@@ -105,6 +105,19 @@ def _bytes(line: re.Match[str]) -> tuple[int, int]:
     if column and len(pairs.replace(" ", "")) == 2 * len(column):
         end -= len(column) + 2
     return start, end
+
+
+def _characters(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Where the characters beside the pairs of a line stand; a bar may be one of them."""
+    column = _COLUMN_OF_CHARACTERS.match(text, end)
+    if column is None:
+        return None
+    first, last = column.span(1)
+    if text[first - 1] == "|":
+        whole = first + sum(1 for _ in _PAIR.finditer(text, start, end))
+        if text[whole : whole + 1] == "|" and "\n" not in text[first:whole]:
+            last = whole
+    return first, last
 
 
 def _blocks(line: re.Pattern[str], text: str, *, apart: int) -> Iterator[list[re.Match[str]]]:

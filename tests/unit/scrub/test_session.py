@@ -386,6 +386,18 @@ def test_what_eight_bit_control_functions_tear_is_found(meta: SessionMeta, key: 
     assert other == Output(0, "no entry \u26d4 1m".encode())
 
 
+def test_what_they_tear_may_be_of_any_letters() -> None:
+    """Of several bytes each; a box beside words is no such thing."""
+    value = "\u706b\u5bc6\u6f22\u9375\u78bc"
+    torn = b"\x9b31m".join(char.encode() for char in value)
+    (after,) = scrub_chunks(
+        [b"pw " + torn + b" ok \xe2\x94\x9b ok\r\n"], rows=9, cols=40, known=[value]
+    )
+
+    mask = "\uff38".encode()
+    assert after == b"pw " + b"\x9b31m".join([mask] * 5) + b" ok \xe2\x94\x9b ok\r\n"
+
+
 def test_a_value_that_ends_like_a_short_word_is_learnt_whole(meta: SessionMeta) -> None:
     """Its beginning was shown before the rest of it was."""
     value = "WMWxAaGD" + "PZZxQX" + "Ub"

@@ -94,6 +94,15 @@ def test_characters_of_a_dump_that_could_be_digits_are_no_bytes() -> None:
     assert any(view.text == "key-341130af" for view in decoded(text))
 
 
+def test_characters_of_a_dump_may_be_bars() -> None:
+    """As many as there are bytes stand between two bars; what has none ends where it ends."""
+    lines = ["00000000  61 7c 62 7c  |a|b||", "00000004  63 7c 64  |c|d|", "00000007  65  e"]
+    columns = dump_columns("\n".join(lines))
+
+    assert columns is not None
+    assert columns.text == "a|b|c|de"
+
+
 @pytest.mark.parametrize(
     ("text", "meaning"),
     [
