@@ -183,7 +183,8 @@ class Searcher:
         text, form_at, to_source, depth, looked = one
         if looked.found is None:
             looked.found = self.rules.find(text, loose=depth > 0)
-        lines = self._key_lines.find(text, source and (source, depth > 0))
+        shown = None if source is None else (source, depth > 0)
+        lines = self._key_lines.find(text, shown)
         for found in chain(looked.found, lines):
             value = text[found.start : found.end]
             if not self._learner.takes(found.rule, value, decoded=depth > 0):
