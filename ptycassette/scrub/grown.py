@@ -30,6 +30,15 @@ _EDGES = _BLANKS + ".\xa6\xe2" + "".join(map(chr, range(0x80, 0xA0)))  # these, 
 _RIGHT_ENDS = frozenset([*" \t|.\xa6", *map(chr, range(0x80, 0xA0))])
 
 
+# A bar between brackets, so many of a hundred or of others, a spinner, a tick.
+_METER = re.compile(
+    r"(?:(?:\[[^\]]{1,120}\]|\(?\d{1,4}(?: ?%|/\d{1,4})\)?|[\x80-\xff]+|[-/\\|])[ \t]+)+"
+)
+_METER_BEGINS = frozenset(
+    ["[", "(", "-", "/", "\\", "|", *"0123456789", *map(chr, range(0x80, 0x100))]
+)
+
+
 class _Line:
     """One line that is there several times.
 
@@ -96,7 +105,7 @@ def grown(text: str) -> Iterator[Decoded]:
     for end in _ENDS:
         text = text.replace(end, "\n")
     rows = text.split("\n")
-    roughly = [row.strip(_EDGES) for row in rows]
+    roughly = [_behind_meter(row.strip(_EDGES)) for row in rows]
     candidates = _alike({row for row in roughly if len(row) >= _BEGINS})
     if not candidates:
         return
@@ -129,12 +138,21 @@ def _alike(lines: set[str]) -> set[str]:
     return alike
 
 
+def _behind_meter(row: str) -> str:
+    """What stands behind a bar, a number or a spinner that tells how far something is."""
+    if row[:1] not in _METER_BEGINS:
+        return row
+    meter = _METER.match(row)
+    return row if meter is None else row[meter.end() :]
+
+
 def _inside(row: str) -> tuple[int, str]:
     """Where in a row what stands between its edges begins, and what it is."""
     shown = row.lstrip(_BLANKS)
     if shown[:1] == "\xe2":
         left = _LEFT.match(row)
         shown = row if left is None else row[left.end() :]
+    shown = _behind_meter(shown)
     start = len(row) - len(shown)
     right = _RIGHT.search(shown) if shown[-1:] in _RIGHT_ENDS else None
     return start, shown if right is None else shown[: right.start()]

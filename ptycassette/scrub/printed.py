@@ -54,9 +54,7 @@ _SILENT = re.compile(
     r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
 )
 # Behind a character of several bytes colours only: there it may be the end of another one.
-_EIGHT_BIT = re.compile(
-    r"(?<![\x80-\xff])\x9b[0-?]*[ -/]*[@-~]|(?<=[\x80-\xbf])\x9b[0-9:;]+m"
-)
+_EIGHT_BIT = re.compile(r"(?<![\x80-\xff])\x9b[0-?]*[ -/]*[@-~]|(?<=[\x80-\xbf])\x9b[0-9:;]+m")
 # Elsewhere, in the middle of a word; and a character over itself, or over a low line.
 _ASIDE = re.compile(r"\x1b(?:7[\s\S]{1,4096}?\x1b8|\[s[\s\S]{1,4096}?\x1b\[u)")
 _TORN = re.compile("[!-~\x80-\xbf]\x1b(?:7|\\[s)")

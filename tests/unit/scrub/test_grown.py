@@ -70,6 +70,21 @@ def test_no_beginning_of_an_address_stays(begins: str) -> None:
     assert scrub_chunks(after, rows=24, cols=80) == after
 
 
+@pytest.mark.parametrize(
+    "meters",
+    [
+        ("[#  ]  9% ", "[###] 100% "),
+        ("\xe2\xa0\x8b ", "\xe2\xa0\xb9 "),
+        ("\xe2\x9c\xbb ", "\xe2\x9c\x93 "),
+        ("(1/2) ", "(2/2) "),
+        ("/ ", "\\ "),
+    ],
+)
+def test_a_line_may_stand_behind_what_tells_how_far_it_is(meters: tuple[str, str]) -> None:
+    """That changes with each picture."""
+    assert places(f"{meters[0]}to abcde\r{meters[1]}to abcdef", "bcde") == ["bcde", "bcde"]
+
+
 def test_a_line_that_was_taken_back_in_part_begins_anew() -> None:
     """What is typed behind ctrl-w is compared, too."""
     typed = "to abcde\x15other\x17to abcdef\r"
