@@ -1,18 +1,22 @@
-"""Known values in base64 and hexadecimal that nobody would take for text.
+"""Known values in base64, hexadecimal and quoted-printable that nobody would take for text.
 
 The decoder reads what decodes to some printable ASCII. A known value with other letters, or
-one so short that it makes a few digits, is found by the digits that it must give.
+one so short that it makes a few digits, is found by the digits that it must give. A sign that
+is escaped alone (``=27``) says nothing by itself: it is read where known values have such a sign.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
 from ptycassette.scrub.decoded import Base64Run, Decoded, Digits
 from ptycassette.scrub.growing import GrowingLiterals
+from ptycassette.scrub.mask import QUOTED
 from ptycassette.scrub.patterns import Pattern
+from ptycassette.scrub.stretches import neighbours, unescaped
 
 __all__ = ["Sought"]
 
@@ -32,6 +36,8 @@ _PAIR = r"(?:0[xX])?[0-9A-Fa-f]{2}"
 _PAIRS = rf"[0-9A-Fa-f]?{_PAIR}(?:[ :,]{{0,2}}{_PAIR}){{{_SHORTEST - 1},}}[0-9A-Fa-f]?"
 _NO_PAIRS = re.compile("0[xX]|[ :,]")
 _DIGIT = re.compile("(?:0[xX])?([0-9A-Fa-f])")
+_SIGN = re.compile("=([2-7][0-9A-F])")
+_SIGNS = frozenset(string.punctuation)
 
 
 class Sought:
@@ -49,9 +55,11 @@ class Sought:
         self._hex: set[str] = set()
         self._bytes = GrowingLiterals(fast=fast)
         self._pairs = Pattern(_PAIRS, fast=fast)
+        self._signs: set[str] = set()
 
     def add(self, text: str) -> None:
         """Look for the value ``text`` (canonical) from now on, when the decoder would not."""
+        self._signs.update(_SIGNS.intersection(text))
         readable = text.isascii()
         if len(text) < _SHORTEST or (readable and len(text) >= _READABLE):
             return
@@ -86,6 +94,15 @@ class Sought:
             for start, end in self._pairs.spans(text):
                 yield from self._read_hex(text, start, end)
 
+        if self._signs and "=" in text:
+            yield from self._quoted(text)
+
+    def _quoted(self, text: str) -> Iterator[Decoded]:
+        """Stretches with signs of such values that are escaped."""
+        escaped = [sign for sign in _SIGN.finditer(text) if _meant(sign) in self._signs]
+        for signs in neighbours(escaped):
+            yield unescaped(text, [(*sign.span(), _meant(sign)) for sign in signs], form=QUOTED)
+
     def _base64(self, text: str) -> Iterator[Decoded]:
         reached = [0] * 4  # by the phase of the digits, how far they were read
         for at, minus_length in self._digits.find(text):
@@ -119,6 +136,10 @@ class Sought:
             spans = [(first, last + 1) for first, last in pairs]
             raw = bytes.fromhex(run[skip : skip + 2 * len(pairs)])
             yield Digits(raw.decode("latin-1"), spans=spans)
+
+
+def _meant(sign: re.Match[str]) -> str:
+    return chr(int(sign[1], 16))
 
 
 def _places(raw: bytes, size: int) -> Iterator[int]:

@@ -110,3 +110,15 @@ def test_such_a_value_is_masked_in_its_encoding(value: str) -> None:
     assert base64.b64decode(encoded).decode() == f"say {'x' * width} friend"
     assert bytes.fromhex(pairs.decode()).decode() == f"say {'x' * width} friend"
     assert scrub_chunks([after], rows=24, cols=200, known=[value]) == [after]
+
+
+def test_a_sign_that_is_escaped_alone_is_read_where_a_value_has_it() -> None:
+    """As in quoted-printable text; not one that no value has, nor a letter."""
+    value = "__?.@(9'_[9@@]z#"
+    seeker = sought(value)
+    (view,) = seeker.views("it is __?.@(9=27_[9@@]z# ok")
+
+    assert view.text == f"it is {value} ok"
+    assert list(seeker.views("width=25 x=41 y==2 =")) == []
+    (after,) = scrub_chunks([b"it is __?.@(9=27_[9@@]z# ok"], rows=9, cols=40, known=[value])
+    assert after == b"it is xxxxxxx=78xxxxxxxx ok"
