@@ -28,6 +28,8 @@ _SHAPED = 16
 _MASKED = re.compile(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
 )
+# The rest of a URL in which the password was masked.
+_MASKED_USER = re.compile(r"[\w.+-]{1,64}:[xX]{3,}@[\w.-]+(?:[:/?#][!-~]*)?\Z", re.ASCII)
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 # Or words that something joins; shorter ones are no piece of any value.
 _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")
@@ -88,7 +90,11 @@ class Learner:
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
         filled = _FILLED.fullmatch(value, rule.public)
-        if filled or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
+        if (
+            filled
+            or _MASKED_USER.match(value)
+            or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value
+        ):
             return False
         masked = _BEGINS_MASKED.match(value, rule.public)
         if masked is not None:

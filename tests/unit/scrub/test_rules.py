@@ -346,7 +346,7 @@ def test_a_key_ends_though_its_last_dashes_are_not_all_there() -> None:
     """A mask in base64 may have changed the first of them; then nothing is left to scrub."""
     text = f"-----BEGIN {'PRIVATE'} KEY----,{'x' * 64}\n{'x' * 60}x----END {'PRIVATE'} KEY-----"
 
-    assert [value.strip("x,-\n") for value in found(text)] == [""]
+    assert not any(value.strip("x,-\n") for value in found(text))
 
 
 def test_binary_data_in_base64_is_no_token() -> None:
