@@ -22,6 +22,7 @@ from ptycassette.scrub.words import (
     named_when_joined,
     names_a_secret,
     names_a_value,
+    stands_alone,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ _PARTING = " \u2502\u2503\u2551|"
 _PANES = frozenset("\u2502\u2503\u2551|")
 _INNER = re.compile(rf"[^\s{BORDER}]")
 _TEXT = re.compile(rf"(?![{BORDER}])[{GRAPHIC}]")
+_SAID = re.compile("[A-Za-z]{3}")
 _WORD = re.compile(rf"[{GRAPHIC}]+")
 _TOKEN = re.compile(rf"[{GRAPHIC}]{{{_SHORTEST_VALUE},}}")
 # The end of a string; digits; base64.
@@ -210,10 +212,13 @@ def _digest(text: str, start: int, end: int) -> bool:
 def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
     """The word that stands in the row below a stretch of the row above, and goes on with it."""
     begins = _beginning(above, below, start)
-    part = None if begins < 0 else _WORD.match(below, begins, end)
+    if begins < 0 or (above.startswith(below[:begins]) and _SAID.search(below, 0, begins)):
+        return None  # both begin with the same words, as lines of a list do
+    part = _WORD.match(below, begins, end)
     if part is not None and looks_torn_off(part.group()):
-        return part
-    return None if begins < 0 else _told_above(above, below, (begins, end), part)
+        last = above[above.rfind(" ", start, end) + 1 or start : end]
+        return None if stands_alone(last, part.group()) else part
+    return _told_above(above, below, (begins, end), part)
 
 
 def _told_above(

@@ -54,7 +54,12 @@ def looks_like_a_value(text: str) -> bool:
     """
     if len(text) < 6 or _stands_for_one(text) or not set(text) - set("x*.0-_ "):
         return False
-    if text.endswith("EXAMPLE") or "EXAMPLEKEY" in text or _CUT_SHORT.match(text) or _place(text):
+    if (
+        text.endswith(("EXAMPLE", "://"))
+        or "EXAMPLEKEY" in text
+        or _CUT_SHORT.match(text)
+        or _place(text)
+    ):
         return False
     if text.isdigit() or "(" in text or _DOTTED.match(text):
         return False
@@ -117,11 +122,12 @@ _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
 # A blank, or the end of a row: borders (U+2500 to U+257F) and what pads them.
 _GAP = r"(?:[ \t\r\n|>]|\xe2[\x94\x95][\x80-\xbf]){1,120}"
 # Where a program, or somebody, goes on who only spoke of such a line, or showed the first lines:
-# two words, or a sign that no line of a key has, nor what stands beside one.
+# two words, or a sign that no line of a key has, nor what stands beside one; a spinner.
 _SPOKEN = "[A-Za-z]?[a-z]{1,15}"
 _NO_KEY = (
-    rf"(?<![A-Za-z0-9+/=]){_SPOKEN}[.,:;!?]{{0,3}}[ \t]+{_SPOKEN}(?![A-Za-z0-9+/=])"
-    r"|[(){}\[\]<@$&!?~^%;_]"
+    rf"(?<![A-Za-z0-9+/=])(?:{_SPOKEN}[.,:;!?]{{0,3}}[ \t]+{_SPOKEN}"
+    rf"|(?=(?:[a-z]+\s+){{0,2}}[A-Z]?[a-z]{{5}}){_SPOKEN}\s+{_SPOKEN}\s+{_SPOKEN})(?![A-Za-z0-9+/=])"
+    r"|[(){}\[\]<@$&!?~^%;_]|\xe2(?:\x96[\xa0-\xbf]|[\x97\x9c-\xaf])"
 )
 _OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
 _SHORTEST_OF_KEY = 16

@@ -40,6 +40,7 @@ _LEFT_OVER = 16
 # Nothing but that and what parts rows; or with the offset of the next row of a dump behind it.
 _BORDERS = "|\xe2\x94\x82\x83"
 _PART_OF_KEY = 64
+_NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
 _OVERLAP = 16
 _FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
 _SHORTEST_MASK = 6
@@ -160,6 +161,8 @@ def _parts_of_key(value: str) -> Iterator[str]:
     """
     for line in value.split():
         word = line.strip(_BORDERS) or line
+        if len(word) >= _LINE_OF_KEY > len(_NO_DIGIT.sub("", word)):
+            continue  # a spinner, or what else was painted meanwhile
         for at in range(0, max(1, len(word) - _OVERLAP), _PART_OF_KEY):
             yield word[at : at + _PART_OF_KEY + _OVERLAP]
 
