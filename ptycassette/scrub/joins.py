@@ -37,10 +37,10 @@ __all__ = [
     "names",
 ]
 
-BORDER = "\u2500-\u259f\u25a0-\u25ff\u23bf\u23fa\u276f\u2022|>"
-_BORDERS = frozenset(
-    [*map(chr, range(0x2500, 0x2600)), "\u23bf", "\u23fa", "\u276f", "\u2022", "|", ">"]
-)
+# Of boxes, bullets, and the arrows by which programs show that they broke a line.
+_SIGNS = "\u23bf\u23fa\u276f\u2022\u21a9\u21aa\u21b3\u21b5\u23ce\u2937\xac|>"
+BORDER = f"\u2500-\u259f\u25a0-\u25ff{_SIGNS}"
+_BORDERS = frozenset([*map(chr, range(0x2500, 0x2600)), *_SIGNS])
 _TEXT = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _NEAR_MARGIN = 8
@@ -54,9 +54,13 @@ _BORDER_MARGIN = 3
 _FULL = 32
 _SHORTEST_VALUE = 16
 _SHORTEST_GENERATED = 12
+_SHORTEST_PREFIX = 2
+_DIGITS = re.compile(r"\d{8,}")
+_HYPHENS = frozenset("-_")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
-_GUTTERS = frozenset("#/-;%*\xbb")
+_GUTTERS = frozenset("#/-;%*\xbb0123456789")
+_NUMBER = re.compile(r"(\d{1,6})(?:[ \t]*[\u2502|:)][ \t]?|[ \t]{1,4})")
 
 
 class Traced(Protocol):
@@ -97,15 +101,22 @@ class Line:
 
 
 def begins_at(before: Line, line: Line) -> int:
-    """Where a row goes on with the one before: behind what both begin with, as comments do."""
+    """Where a row goes on with the one before: behind what both begin with, as comments do.
+
+    Or behind its number, which is the next one.
+    """
     return _behind_gutter(before.text, line.text, line.left)
 
 
 def _behind_gutter(above: str, text: str, start: int) -> int:
     if text[start : start + 1] not in _GUTTERS:
         return start
-    gutter = _GUTTER.match(text, start)
     left = len(above) - len(above.lstrip(EDGE))
+    number = _NUMBER.match(text, start)
+    if number is not None:
+        before = _NUMBER.match(above, left)
+        return number.end() if before and int(number[1]) == int(before[1]) + 1 else start
+    gutter = _GUTTER.match(text, start)
     return gutter.end() if gutter and above.startswith(gutter.group(), left) else start
 
 
@@ -192,7 +203,7 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     """
     begins = above.rfind(" ", left, end) + 1 or left
     last = above[begins:end]
-    if named_when_joined(last, word):
+    if named_when_joined(last, word) or _at_a_hyphen(last, word):
         return True
     long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
     if long and names_a_secret(above, end):
@@ -205,6 +216,14 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     if wider or end - begins < _LONG or stands_alone(last, word):
         return False
     return looks_torn_off(word) or _fits(above[left:end], last, word)
+
+
+def _at_a_hyphen(last: str, word: str) -> bool:
+    """Whether a token was broken at one of its hyphens: some programs wrap there."""
+    if last[-1] in _HYPHENS and len(last) > _SHORTEST_PREFIX:
+        torn = looks_torn_off(word) or _generated(word) or _DIGITS.match(word)
+        return bool(torn) and not stands_alone(last, word)
+    return word[0] in _HYPHENS and last.isalnum() and _generated(word[1:])
 
 
 def _generated(word: str) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 
 __all__ = ["Patches"]
 
 _LONGEST = 1024
+_CONTROLS = frozenset([*range(0x20), 0x7F])
+_CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 
 class Patches:
@@ -52,6 +55,17 @@ class Patches:
             patch = self._at[start]
             lo, hi = max(start, offset), min(start + len(patch), end)
             if lo < hi:
-                out[lo - offset : hi - offset] = patch[lo - start : hi - start]
+                over = slice(lo - offset, hi - offset)
+                out[over] = _over(bytes(out[over]), patch[lo - start : hi - start])
             at += 1
         return bytes(out)
+
+
+def _over(before: bytes, patch: bytes) -> bytes:
+    """``patch``, but for what a view shows as a control and what is one: no such byte changes."""
+    if not (_CONTROL.search(patch) or _CONTROL.search(before)):
+        return patch
+    return bytes(
+        old if old in _CONTROLS or new in _CONTROLS else new
+        for old, new in zip(before, patch, strict=True)
+    )

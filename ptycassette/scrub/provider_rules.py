@@ -14,6 +14,11 @@ token on a screen is still nobody's business.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from msgspec import structs
+
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
 
@@ -33,6 +38,15 @@ def _token(
         edge=edge and not _distinctive(prefix),
         reach=reach,
     )
+
+
+def _shortened(name: str, prefix: str, body: str) -> Iterator[Rule]:
+    """A rule for what is shorter than any such token, and says that its end was left out."""
+    least = _AT_LEAST.fullmatch(body)
+    if least and int(least["number"]) > _SHORTENED:
+        short = f"{least['class']}{{{_SHORTENED},{int(least['number']) - 1}}}"
+        rule = _token(name, prefix, f"{short}(?=\xe2\x80\xa6|\\.\\.)")
+        yield structs.replace(rule, accept=is_random)
 
 
 def _distinctive(prefix: str) -> bool:
@@ -61,6 +75,8 @@ def _literal(text: str) -> str:
 
 
 _SHORT = 4
+_SHORTENED = 10
+_AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<number>\d+),\d*\}")
 _VARIED = 16
 _W = "[A-Za-z0-9_-]"
 _A = "[A-Za-z0-9]"
@@ -107,6 +123,10 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
             "glsoat-",
             "glffct-",
         )
+    ),
+    *(
+        ("aws-session-token", prefix, "[A-Za-z0-9+/=]{24,}")
+        for prefix in ("IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz")
     ),
     ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{30,}={0,2}"),
     ("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=_-]{30,}"),
@@ -189,6 +209,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     *(("vercel-token", f"vc{kind}_", f"{_A}{{28,}}") for kind in "paikr"),
     ("fly-token", "fo1_", f"{_W}{{30,}}"),
     ("fly-token", "FlyV1 ", "(?P<s>fm[12][ar]?_[A-Za-z0-9+/=,_-]{40,})"),
+    *(("fly-token", f"fm{kind}_", "[A-Za-z0-9+/=,_-]{40,}") for kind in ("2", "1a", "1r")),
     ("render-key", "rnd_", f"{_A}{{24,}}"),
     ("sentry-token", "sntrys_", "[A-Za-z0-9+/=_-]{30,}"),
     ("sentry-token", "sntryu_", f"{_H}{{30,}}"),
@@ -274,9 +295,9 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="telegram-token",
-        pattern=r"\d{8,10}:AA[A-Za-z0-9_-]{28,}",
+        pattern=r"(?:bot)?(?P<s>\d{8,10}:AA[A-Za-z0-9_-]{28,})",  # so in URLs
         anchors=(":aa",),
-        lead=10,
+        lead=13,
         placeholder="<telegram-token>",
     ),
     Rule(
@@ -348,7 +369,8 @@ _UNANCHORED_PREFIX = (
 )
 
 PROVIDER_RULES: tuple[Rule, ...] = (
-    *(_token(name, prefix, body) for name, prefix, body in _TABLE),
+    *(_token(*entry) for entry in _TABLE),
+    *(rule for entry in _TABLE for rule in _shortened(*entry)),
     *_UNANCHORED_PREFIX,
 )
 """In the order in which they are tried; several rules may share a name."""

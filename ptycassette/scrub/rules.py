@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.scrub.known import is_random
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.patterns import Pattern
 
@@ -28,6 +29,8 @@ _LONG_PREFIX = 4
 _MOST_JUDGED = 8192
 _LONGEST_JUDGED = 520
 _MOST_DECLINED = 1 << 14
+_GAP_BEGINS = frozenset(("\xe2\x80", "..", "**"))
+_TAIL = re.compile(r"(?:\xe2\x80\xa6|\.{2,}|\*{2,})([A-Za-z0-9+/_=-]{8,256})")
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,6 +200,14 @@ def _touches(text: str, start: int) -> bool:
     return bool(before) and before.isascii() and (before.isalnum() or before == "_")
 
 
+def _behind_gap(text: str, hit: Found) -> Found | None:
+    """The end of a secret of which the middle was left out, right behind its beginning."""
+    if text[hit.end : hit.end + 2] not in _GAP_BEGINS or hit.rule.kind != "secret":
+        return None
+    tail = _TAIL.match(text, hit.end)
+    return Found(tail.start(1), tail.end(), hit.rule) if tail and is_random(tail[1]) else None
+
+
 class RuleSet:
     """Many rules over one text.
 
@@ -247,4 +258,5 @@ class RuleSet:
             found.extend(anchored.around(text, anchors, loose=loose))
         for everywhere in self._everywhere:
             found.extend(everywhere.find(text))
+        found += [tail for hit in found if (tail := _behind_gap(text, hit)) is not None]
         return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))
