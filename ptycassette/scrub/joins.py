@@ -55,6 +55,9 @@ _FULL = 32
 _SHORTEST_VALUE = 16
 _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
+# A token begins with such, and cookies go on with names of their own.
+_PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
+_COOKIES = re.compile(r"\b[Cc]ookie: ")
 _DIGITS = re.compile(r"\d{8,}")
 _HYPHENS = frozenset("-_")
 # What comments begin with, and lists.
@@ -206,7 +209,9 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     if named_when_joined(last, word) or _at_a_hyphen(last, word):
         return True
     long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
-    if long and names_a_secret(above, end):
+    if long and (names_a_secret(above, end) or _PREFIXED.fullmatch(last)):
+        return True
+    if "=" in word and _COOKIES.search(above, left, end):
         return True
     rest = alone and not wider and looks_torn_off(last) and looks_torn_off(word)
     if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):

@@ -21,6 +21,7 @@ from msgspec import structs
 
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.spelling import spelt_by_chance
 
 __all__ = ["PROVIDER_RULES"]
 
@@ -46,7 +47,12 @@ def _shortened(name: str, prefix: str, body: str) -> Iterator[Rule]:
     if least and int(least["number"]) > _SHORTENED:
         short = f"{least['class']}{{{_SHORTENED},{int(least['number']) - 1}}}"
         rule = _token(name, prefix, f"{short}(?=\xe2\x80\xa6|\\.\\.)")
-        yield structs.replace(rule, accept=is_random)
+        yield structs.replace(rule, accept=_made_by_nobody)
+
+
+def _made_by_nobody(text: str) -> bool:
+    """Whether so short a text is no name: names follow the same prefixes."""
+    return (is_random(text) and any(map(str.isdigit, text))) or spelt_by_chance(text)
 
 
 def _distinctive(prefix: str) -> bool:

@@ -370,3 +370,56 @@ def test_base64_may_go_on_with_a_sign(sign: str) -> None:
     assert any(f"EB{sign}gEHz6f/edakx" in line for line in views(rows.encode(), 60))
     path = f"{key}\r\n/usr/lib/x is there\r\n".encode()
     assert not any("EB/usr" in line for line in views(path, 60))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("AWS_ACCESS_KEY_ID=AKIA5gH7jK9mN1pQ", "AWS_SECRET_ACCESS_KEY=aB3dE5gH"),
+        ("TOKEN=aB3dE5gH7jK9mN1pQ3rS", "OPEN4"),
+    ],
+)
+def test_lines_that_begin_alike_are_a_list(first: str, second: str) -> None:
+    """The same column of each is no column."""
+    rows = f"export {first}\r\nexport {second}\r\n".encode()
+
+    assert not any(f"{first}{second}" in line for line in views(rows, 60))
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "joined"),
+    [
+        ("  KEY=sk-ant-", "  aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5", "sk-ant-aB3dE5"),
+        ("  -e TOKEN=sk-", "  aB3dE5gH7jK9mN1pQ3rS image:latest", "sk-aB3dE5"),
+        ("see xoxp-574911862527-", "601895559797-114710497465- and", "527-601895559797-"),
+        ("invalid key gho", "_aB3dE5gH7jK9mN1pQ3rS5tU7 (see)", "gho_aB3dE5"),
+        ("invalid key glpat", "-aB3dE5gH7jK9mN1pQ3rS (see)", "glpat-aB3dE5"),
+        ("invalid key csk-heof", "1a3vtc9e5u1cse3vas4vgqfb4mpxyy14iv5", "heof1a3vtc"),
+        ("Cookie: theme=dark; sess", "ionid=aB3dE5gH7jK9mN1p; lang=en", "sessionid=aB3"),
+        ("Bearer aB3dE5gH7jK9\u21a9", "mN1pQ3rS5tU7vW9x and more", "jK9mN1p"),
+        ("Bearer aB3dE5gH7jK9mN1pQ3rS", "\u21aa 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("  7 KEY=aB3dE5gH7jK9mN1pQ3rS", "  8 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("  9 \u2502 KEY=aB3dE5gH7jK9mN1pQ3rS", " 10 \u2502 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("Authorization: Bearer ASIA7XOT", "MB2MLTFUHABE", "7XOTMB2M"),
+    ],
+)
+def test_rows_go_on_where_programs_break_them(above: str, below: str, joined: str) -> None:
+    """At a hyphen, in a prefix, in the name of a cookie, with arrows, behind numbers."""
+    assert any(joined in line for line in views(f"{above}\r\n{below}\r\n".encode(), 70))
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        ("this is state-of-the-", "art for everybody"),
+        ("an item -", "v2.3 is another one"),
+        ("  7 KEY=aB3dE5gH7jK9mN1pQ3rS", "  9 5tU7vW9xY1zA3b and"),
+        ("the end of it", "_private_member of a class"),
+        ("Accept: text", "a=b"),
+    ],
+)
+def test_others_do_not(above: str, below: str) -> None:
+    """Words, signs of lists, other numbers."""
+    joined = above.rpartition(" ")[2] + below.lstrip(" 0123456789")[:4]
+
+    assert not any(joined in line for line in views(f"{above}\r\n{below}\r\n".encode(), 70))

@@ -508,3 +508,38 @@ def test_a_json_string_is_found_over_its_escapes(value: str) -> None:
     torn = rf"{value[:3]}\"{value[3:9]}\\{value[9:]}"
 
     assert torn in found(rf'{{"password": "{torn}", "n": 1}}')
+
+
+@pytest.mark.parametrize("gap", ["\xe2\x80\xa6", "...", "***"])
+@pytest.mark.parametrize("before", ["Authorization: Bearer ", "?key=", "invalid key ya" + "29."])
+def test_a_secret_of_which_the_middle_was_left_out_is_found(before: str, gap: str) -> None:
+    """Its end too, where that looks generated."""
+    head, tail = "aB3dE5gH7jK9mN1pQ3rS5tU7", "vW9xY1zA3bC5dE7f"
+
+    assert any(hit.endswith(tail) for hit in found(f"{before}{head}{gap}{tail} so"))
+    if gap != "...":  # of dots a value may have some
+        assert not any("wonder" in hit for hit in found(f"{before}{head}{gap}wonderful so"))
+
+
+@pytest.mark.parametrize("gap", ["\xe2\x80\xa6", "...", ".."])
+def test_a_token_of_which_the_end_was_left_out_may_be_short(gap: str) -> None:
+    """Sentences end so too, and names of functions."""
+    token = "hf" + "_aB3dE5gH7jK9"
+
+    assert found(f"key {token}{gap} so") == [token]
+    assert found(f"key {token} so") == []
+    assert found(f"hf_hubDownloadOf{gap} npm_configuration{gap}") == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "123456789:AA" + "aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA",
+        "IQoJb3JpZ2lu" + "X2VjEaB3dE5gH7jK9mN1pQ3rS5tU7",
+        "fm2" + "_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5dE7fG9",
+    ],
+)
+def test_other_tokens_that_stand_without_a_name(token: str) -> None:
+    """A bot's in the path of a URL, a session's, one whose prefix is in the row above."""
+    assert found(f"see {token} so") == [token]
+    assert token in found(f"https://api.example.com/bot{token}/get" if ":" in token else token)

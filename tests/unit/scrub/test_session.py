@@ -483,3 +483,49 @@ def test_the_names_of_masked_keys_go(meta: SessionMeta, key: str) -> None:
 
     assert set(names[:-1]) <= {None, "x"}
     assert names[-1] == "enter"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_pasted_key_keeps_its_line_ends(known: bool) -> None:
+    """They are CR, and text is searched as lines."""
+    begin, end = (f"-----{mark} EC {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
+    key = "\r".join([begin, "aB3dE5gH7jK9mN1p" * 4, "qR2sT4uV6wX8yZ0a" * 4, end])
+    typed = f"\x1b[200~{key}\x1b[201~\r".encode()
+    (after,) = scrub_chunks(
+        [typed], rows=24, cols=80, channel="input", known=[key.replace("\r", "\n")] if known else []
+    )
+
+    assert [byte for byte in after if byte < 0x20] == [byte for byte in typed if byte < 0x20]
+    assert b"gH7j" not in after
+    assert b"uV6w" not in after
+
+
+def test_what_is_said_about_a_private_key_stays() -> None:
+    """Code and sentences name its first line, and go on."""
+    begin = f"-----BEGIN RSA {'PRIVATE'} KEY-----"
+    shown = (
+        f'if text.startswith("{begin}"):\r\n    return load(text)\r\n'
+        f"{begin} begins a key of 2048 bits, as everybody knows who looked at one\r\n"
+        f"\x1b[2J\x1b[2;1H{begin}\x1b[3;1Hesc\x1b[1Cto\x1b[1Cinterrupt\x1b[1C12s\x1b[4;1HABCDEFGH12345678\r\n"
+    ).encode()
+
+    assert scrub_chunks([shown], rows=24, cols=80) == [shown]
+
+
+def test_a_spinner_beside_a_key_is_no_line_of_it() -> None:
+    """It stays, wherever it is painted."""
+    begin = f"-----BEGIN RSA {'PRIVATE'} KEY-----"
+    spinner = "\u2588\u2588\u2588\u2588\u2591\u2591\u2591\u2591"
+    shown = f"{begin}\r\naB3dE5gH7jK9mN1p\r\n{spinner}\r\nqR2sT4uV6wX8yZ0a\r\n$ ls\r\n{spinner}\r\n"
+    (after,) = scrub_chunks([shown.encode()], rows=24, cols=80)
+
+    assert after.decode().endswith(f"$ ls\r\n{spinner}\r\n")
+    assert after.decode().startswith(f"{begin}\r\nxxxxxxxxxxxxxxxx\r\n")
+
+
+def test_the_rest_of_a_url_is_no_value() -> None:
+    """What stood in the row before names it for a moment; its password is masked already."""
+    shown = b"\x1b[HAZURE_STORAGE_KEY=deploy:xxxxxxxxxxxx@git.example.com/team/app.git\r\n"
+
+    assert scrub_chunks([shown], rows=24, cols=80) == [shown]
+    assert scrub_chunks([b"TOKEN=tps://\r\n"], rows=24, cols=80) == [b"TOKEN=tps://\r\n"]
