@@ -4,7 +4,8 @@ A rule finds what stands between BEGIN and END, or before END. A key that is typ
 other repaints, or scrolls by line by line, gives texts that show neither. Its lines are found by
 what is beside them: they are base64 (of 64 digits and more: RFC 7468) and follow each other, so
 that one tells the next; they come after a BEGIN line of the same channel; or several of them were
-joined to one word, which holds one that is known.
+joined to one word, which holds one that is known. Beside other text lines are broken, and words of
+it come between; there they are what looks generated behind BEGIN, where several such words are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.rules import Found, Rule
+from ptycassette.scrub.words import looks_torn_off
 
 __all__ = ["KeyLines"]
 
@@ -25,6 +27,11 @@ _SHORTEST_KNOWN = 12
 _LINE = 64
 _MOST_KNOWN = 512
 _FARTHEST = 1 << 17
+_SHORTEST_GENERATED = 20
+_FEWEST_GENERATED = 3
+_SHORTEST_PIECE = 6
+_LONGEST = 1 << 14
+_CUT_OFF = 1 << 12
 _PIECE = re.compile(
     r"-----(?P<mark>BEGIN|END) (?P<what>[A-Z0-9 ]{1,40})-*"
     r"|(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{2,}={1,2}|[A-Za-z0-9+/]{4,})(?![A-Za-z0-9+/=])"
@@ -67,10 +74,15 @@ class KeyLines:
         rule, rest = self._rule, self._rest
         if rule is None or rest is None:
             return
+        told: set[tuple[int, int]] = set()
+        for word in _amid_others(text) if _KEY in text else ():
+            told.add(word.span())
+            yield Found(*word.span(), rule if _generated(word.group()) else rest)
         for line in self._found(text, source):
             for start in range(line.start(), line.end(), _LINE):
                 end = min(start + _LINE, line.end())
-                yield Found(start, end, rule if end - start == _LINE else rest)
+                if (start, end) not in told:
+                    yield Found(start, end, rule if end - start == _LINE else rest)
 
     def _found(self, text: str, source: Hashable) -> Iterator[_Piece]:
         """The words that are lines of a key, or several lines."""
@@ -121,6 +133,45 @@ class KeyLines:
         return text in self._known or (
             len(text) > _LINE and any(line in text for line in self._known)
         )
+
+
+def _amid_others(text: str) -> Iterator[_Piece]:
+    """What of keys stands behind their first lines, with other words between."""
+    pieces = list(_PIECE.finditer(text))
+    for number, begin in enumerate(pieces):
+        if begin["mark"] != "BEGIN" or _KEY not in begin["what"]:
+            continue
+        words: list[_Piece] = []
+        reach = begin.end() + _CUT_OFF
+        for at in range(number + 1, len(pieces)):
+            piece = pieces[at]
+            if piece["mark"]:
+                reach = begin.end() + _LONGEST
+                break
+            if piece.start() > begin.end() + _LONGEST:
+                break
+            words.append(piece)
+        words = [word for word in words if word.start() <= reach]
+        while words and not _generated(words[-1].group()) and not _ends(words[-1].group()):
+            words.pop()
+        if sum(_generated(word.group()) for word in words) >= _FEWEST_GENERATED:
+            yield from (word for word in words if _of_key(word.group()))
+
+
+def _generated(text: str) -> bool:
+    """Whether a word is so long a piece of a line that no other text has such."""
+    return len(text) >= _SHORTEST_GENERATED and text.lower() != text and is_random(text)
+
+
+def _of_key(text: str) -> bool:
+    """Whether a word amid pieces of a key is one, too."""
+    if _generated(text) or _ends(text):
+        return True
+    return len(text) >= _SHORTEST_PIECE and not text.isupper() and looks_torn_off(text)
+
+
+def _ends(text: str) -> bool:
+    return text.endswith("=")
 
 
 def _is_line(text: str) -> bool:

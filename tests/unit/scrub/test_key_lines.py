@@ -151,3 +151,22 @@ def test_a_key_in_base64_that_scrolls_by_is_masked() -> None:
     read = base64.b64decode("".join(row.strip("\u2502 ") for row in after.decode().split("\r\n")))
 
     assert not any(line[8:16].encode() in read for line in lines)
+
+
+def test_pieces_of_a_key_amid_other_text_are_found() -> None:
+    """Where three or more of them are; the words between them stay."""
+    pieces = [
+        "aB3dE5gH7jK9mN1pQ3rS",
+        "5tU7vW9xY1zA3bC5dE7f",
+        "amcSYxSO",
+        "G9hJ1kL3mN5oP7qR9sT1",
+        "yQ==",
+    ]
+    begin, end = (f"-----{mark} RSA {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
+    shown = "".join(f"{piece} the README of it\n" for piece in pieces)
+
+    assert found(f"{begin} so\n{shown}{end}\n") == pieces
+    assert found(f"{begin} so\n{shown}") == pieces
+    assert found(f"{begin} so\n{shown.partition('G9h')[0]}{end}\n") == []
+    assert found(f"{begin} so\n{'of it ' * 1000}{shown}") == []
+    assert found(f"so\n{shown}") == []
