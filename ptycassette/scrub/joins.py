@@ -63,6 +63,7 @@ _HYPHENS = frozenset("-_")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
 _GUTTERS = frozenset("#/-;%*\xbb0123456789")
+_NO_ITEM = re.compile(r"(?=[!-~]{0,40}\d|[!-~]{12})[!-~]{4}")  # of a list with numbers
 _NUMBER = re.compile(r"(\d{1,6})(?:[ \t]*[\u2502|:)][ \t]?|[ \t]{1,4})")
 
 
@@ -118,7 +119,8 @@ def _behind_gutter(above: str, text: str, start: int) -> int:
     number = _NUMBER.match(text, start)
     if number is not None:
         before = _NUMBER.match(above, left)
-        return number.end() if before and int(number[1]) == int(before[1]) + 1 else start
+        follows_it = before is not None and int(number[1]) == int(before[1]) + 1
+        return number.end() if follows_it and _NO_ITEM.match(text, number.end()) else start
     gutter = _GUTTER.match(text, start)
     return gutter.end() if gutter and above.startswith(gutter.group(), left) else start
 
