@@ -57,6 +57,7 @@ _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
 # A token begins with such, and cookies go on with names of their own.
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
+_WITH_NAME = re.compile(r"[\w.-]{0,40}(?:key|token|secret|pass\w{0,8})[\"']?[:=].", re.IGNORECASE)
 _COOKIES = re.compile(r"\b[Cc]ookie: ")
 _DIGITS = re.compile(r"\d{8,}")
 _HYPHENS = frozenset("-_")
@@ -218,7 +219,9 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     rest = alone and not wider and looks_torn_off(last) and looks_torn_off(word)
     if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
         named = begins > left + 1 and above[begins - 2] != " "
-        if named and names_a_secret(above, begins - 1):
+        if (named and names_a_secret(above, begins - 1)) or (
+            word.isdigit() and _WITH_NAME.match(last)
+        ):
             return True
     if wider or end - begins < _LONG or stands_alone(last, word):
         return False

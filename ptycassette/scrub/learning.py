@@ -28,8 +28,6 @@ _SHAPED = 16
 _MASKED = re.compile(
     "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
 )
-# The rest of a URL in which the password was masked.
-_MASKED_USER = re.compile(r"[\w.+-]{1,64}:[xX]{3,}@[\w.-]+(?:[:/?#][!-~]*)?\Z", re.ASCII)
 _BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
 # Or words that something joins; shorter ones are no piece of any value.
 _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?[a-z]*)+)\Z")
@@ -37,6 +35,7 @@ _LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
 _LEFT_OVER = 16
+_LEFT_WORD = re.compile("[A-Za-z0-9+_-]{8,}")
 # Nothing but that and what parts rows; or with the offset of the next row of a dump behind it.
 _BORDERS = "|\xe2\x94\x82\x83"
 _PART_OF_KEY = 64
@@ -91,11 +90,7 @@ class Learner:
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
         filled = _FILLED.fullmatch(value, rule.public)
-        if (
-            filled
-            or _MASKED_USER.match(value)
-            or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value
-        ):
+        if filled or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
             return False
         masked = _BEGINS_MASKED.match(value, rule.public)
         if masked is not None:
@@ -105,8 +100,11 @@ class Learner:
             return True
         if _of_lines(rule):  # what stands beside them in other columns is none of them
             return any(len(word) >= _LEFT_OVER for word in rest.split())
-        # The dashes are those of an END line that is not whole yet.
-        return len(squeeze(rest).strip("-")) >= _LEFT_OVER
+        # The dashes are those of an END line that is not whole yet. Of a URL, say, in which the
+        # password is masked, there are words left.
+        return len(squeeze(rest).strip("-")) >= _LEFT_OVER and (
+            rule.accept is None or any(map(_may_be_left, _LEFT_WORD.findall(rest)))
+        )
 
     def _learn(self, rule: Rule, value: str, *, decoded: bool) -> None:
         if not rule.learn or rule.kind == "volatile" or len(self._learnt) >= _MOST_LEARNT:
@@ -144,6 +142,11 @@ class Learner:
         if decoded:
             ends += [name.start() for name in _NAME.finditer(value)]
         return any(plain(value[:at]) in self._learnt for at in ends)
+
+
+def _may_be_left(word: str) -> bool:
+    """Whether a word beside what was masked may be the rest of it."""
+    return is_random(word) or (word.isalpha() and spelt_by_chance(word))
 
 
 def _begins_with_x(masked: re.Match[str], value: str) -> bool:

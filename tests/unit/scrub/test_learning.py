@@ -205,3 +205,18 @@ def test_half_an_address_of_nobody_is_learnt() -> None:
         "jgbdmkrp.com",
         "john.anderson@github.com",
     ]
+
+
+@pytest.mark.parametrize(
+    ("left", "counts"),
+    [
+        ("deploy:xxxxxxxxxxxx@git.example.com/team/app.git", False),
+        ("https://deploy:xxxxxxxxxxxxxxxxxe.com/team/app.git", False),
+        ("deploy:xxxxxxxxxxxx@git.example.com/aB3dE5gH7jK9", True),
+    ],
+)
+def test_words_beside_what_is_masked_are_no_value(left: str, counts: bool) -> None:
+    """As in the rest of a URL; what looks generated may be."""
+    rule = Rule(name="named", pattern="token=(?P<s>[!-~]+)", accept=bool)
+
+    assert Learner().takes(rule, left, decoded=False) is counts
