@@ -113,10 +113,9 @@ def _characters(text: str, start: int, end: int) -> tuple[int, int] | None:
     if column is None:
         return None
     first, last = column.span(1)
-    if text[first - 1] == "|":
-        whole = first + sum(1 for _ in _PAIR.finditer(text, start, end))
-        if text[whole : whole + 1] == "|" and "\n" not in text[first:whole]:
-            last = whole
+    whole = first + sum(1 for _ in _PAIR.finditer(text, start, end))
+    if text[whole : whole + 1] == "|" and "\n" not in text[first:whole]:
+        last = whole
     return first, last
 
 

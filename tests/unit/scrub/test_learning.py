@@ -213,6 +213,7 @@ def test_half_an_address_of_nobody_is_learnt() -> None:
         ("deploy:xxxxxxxxxxxx@git.example.com/team/app.git", False),
         ("https://deploy:xxxxxxxxxxxxxxxxxe.com/team/app.git", False),
         ("deploy:xxxxxxxxxxxx@git.example.com/aB3dE5gH7jK9", True),
+        ("deploy:xxxxxxxxxxxx@git.example.com/bkywqzqfdrgfnxw", True),
     ],
 )
 def test_words_beside_what_is_masked_are_no_value(left: str, counts: bool) -> None:
@@ -220,3 +221,12 @@ def test_words_beside_what_is_masked_are_no_value(left: str, counts: bool) -> No
     rule = Rule(name="named", pattern="token=(?P<s>[!-~]+)", accept=bool)
 
     assert Learner().takes(rule, left, decoded=False) is counts
+
+
+def test_of_what_stands_in_a_key_only_lines_are_learnt() -> None:
+    """Not what was painted meanwhile, however many bytes that has."""
+    learner = Learner()
+    spinner = "\xe2\xac\x9d" * 8
+
+    assert learner.takes(KEY, f"\n{spinner}\naB3dE5gH7jK9mN1p\n{spinner}\n", decoded=False)
+    assert learnt(learner) == ["aB3dE5gH7jK9mN1p"]
