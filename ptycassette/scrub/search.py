@@ -183,7 +183,9 @@ class Searcher:
         text, form_at, to_source, depth, looked = one
         if looked.found is None:
             looked.found = self.rules.find(text, loose=depth > 0)
-        shown = None if source is None else (source, depth > 0)
+        # Of decoded texts those go on in each other that were base64, not what holds such, too.
+        plainly = depth == 0 or form_at(0).startswith(BASE64)
+        shown = (source, depth > 0) if source is not None and plainly else None
         lines = self._key_lines.find(text, shown)
         for found in chain(looked.found, lines):
             value = text[found.start : found.end]

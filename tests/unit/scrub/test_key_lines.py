@@ -171,3 +171,16 @@ def test_pieces_of_a_key_amid_other_text_are_found() -> None:
     assert found(f"{begin} so\n{shown.partition('G9h')[0]}{end}\n") == []
     assert found(f"{begin} so\n{'of it ' * 1000}{shown}") == []
     assert found(f"so\n{shown}") == []
+
+
+@pytest.mark.parametrize("before", ["", "p", "pa"])
+def test_what_holds_a_key_in_base64_is_none_of_its_lines(before: str) -> None:
+    """It is searched in other forms, too, right behind what it says."""
+    begin, end = (f"-----{mark} EC {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
+    chance = random.Random(5)
+    key = "\n".join([begin, *(base64.b64encode(chance.randbytes(48)).decode() for _ in "12"), end])
+    digits = base64.b64encode(f"{before}{key} and more of it".encode()).decode()
+    first = scrub_chunks([f"data: {digits} | base64 -d\r\n".encode()], rows=24, cols=80)
+
+    assert digits[:40].encode() in first[0]
+    assert scrub_chunks(first, rows=24, cols=80) == first
