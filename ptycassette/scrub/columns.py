@@ -53,7 +53,7 @@ _PARTING = " \u2502\u2503\u2551|"
 _PANES = frozenset("\u2502\u2503\u2551|")
 _INNER = re.compile(rf"[^\s{BORDER}]")
 _TEXT = re.compile(rf"(?![{BORDER}])[{GRAPHIC}]")
-_SAID = re.compile("[A-Za-z]{3}")
+_SAID = re.compile(r"[A-Za-z]{3,} *\Z")
 _WORD = re.compile(rf"[{GRAPHIC}]+")
 _TOKEN = re.compile(rf"[{GRAPHIC}]{{{_SHORTEST_VALUE},}}")
 # The end of a string; digits; base64.
@@ -212,7 +212,7 @@ def _digest(text: str, start: int, end: int) -> bool:
 def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:
     """The word that stands in the row below a stretch of the row above, and goes on with it."""
     begins = _beginning(above, below, start)
-    if begins < 0 or (above.startswith(below[:begins]) and _SAID.search(below, 0, begins)):
+    if begins < 0 or (above.startswith(below[:begins]) and _SAID.search(below[:begins])):
         return None  # both begin with the same words, as lines of a list do
     part = _WORD.match(below, begins, end)
     if part is not None and looks_torn_off(part.group()):

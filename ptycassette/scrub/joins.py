@@ -63,7 +63,8 @@ _DIGITS = re.compile(r"\d{8,}")
 _HYPHENS = frozenset("-_")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
-_GUTTERS = frozenset("#/-;%*\xbb0123456789")
+_GUTTERS = frozenset("#/-;%*\xbb0123456789\u2026\\")
+_BROKEN_OFF = re.compile(r"[\u2026\\] +")
 _NO_ITEM = re.compile(r"(?=[!-~]{0,40}\d|[!-~]{12})[!-~]{4}")  # of a list with numbers
 _NUMBER = re.compile(r"(\d{1,6})(?:[ \t]*[\u2502|:)][ \t]?|[ \t]{1,4})")
 
@@ -116,6 +117,9 @@ def begins_at(before: Line, line: Line) -> int:
 def _behind_gutter(above: str, text: str, start: int) -> int:
     if text[start : start + 1] not in _GUTTERS:
         return start
+    sign = _BROKEN_OFF.match(text, start)
+    if sign is not None:
+        return sign.end()
     left = len(above) - len(above.lstrip(EDGE))
     number = _NUMBER.match(text, start)
     if number is not None:
@@ -212,7 +216,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     if named_when_joined(last, word) or _at_a_hyphen(last, word):
         return True
     long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
-    if long and (names_a_secret(above, end) or _PREFIXED.fullmatch(last)):
+    quoted = alone and '"' in word and last.count('"') % 2 == 1
+    if long and (quoted or names_a_secret(above, end) or _PREFIXED.fullmatch(last)):
         return True
     if "=" in word and _COOKIES.search(above, left, end):
         return True
@@ -223,8 +228,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
             word.isdigit() and _WITH_NAME.match(last)
         ):
             return True
-    if wider or end - begins < _LONG or stands_alone(last, word):
-        return False
+    if wider or end - begins < _LONG or stands_alone(last, word) or above.startswith(word, left):
+        return False  # lines of a log begin with the same word
     return looks_torn_off(word) or _fits(above[left:end], last, word)
 
 

@@ -184,7 +184,7 @@ class Searcher:
         if looked.found is None:
             looked.found = self.rules.find(text, loose=depth > 0)
         # Of decoded texts those go on in each other that were base64, not what holds such, too.
-        plainly = depth == 0 or form_at(0).startswith(BASE64)
+        plainly = depth == 0 or (text != "" and form_at(0).startswith(BASE64))
         shown = (source, depth > 0) if source is not None and plainly else None
         lines = self._key_lines.find(text, shown)
         for found in chain(looked.found, lines):

@@ -407,6 +407,10 @@ def test_what_names_its_own_value_is_no_rest_of_a_column() -> None:
         ("Bearer aB3dE5gH7jK9mN1pQ3rS", "\u21aa 5tU7vW9xY1zA3b", "3rS5tU7"),
         ("  7 KEY=aB3dE5gH7jK9mN1pQ3rS", "  8 5tU7vW9xY1zA3b", "3rS5tU7"),
         ("  9 \u2502 KEY=aB3dE5gH7jK9mN1pQ3rS", " 10 \u2502 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("Bearer aB3dE5gH7jK9mN1pQ3rS", "\u2026 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("Bearer aB3dE5gH7jK9mN1pQ3rS", "\\ 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ("web-1  | KEY=aB3dE5gH7jK9mN1pQ3rS", "web-1  | 5tU7vW9xY1zA3b", "3rS5tU7"),
+        ('KEY="aB3dE5gH7jK9mN1p', '        Q3rS5tU7vW9xY1zA3bC5dE7f"', "1pQ3rS5"),
         ("Authorization: Bearer ASIA7XOT", "MB2MLTFUHABE", "7XOTMB2M"),
         ("export DD_API_KEY=6b938b9c1a87b77a1ea56", "86093476012", "1ea5686093"),
     ],
@@ -425,6 +429,7 @@ def test_rows_go_on_where_programs_break_them(above: str, below: str, joined: st
         ("2 Slack: xoxb-574911862527-aB3dE5gH7jK9mN1p", "3 GitLab"),
         ("the end of it", "_private_member of a class"),
         ("Accept: text", "a=b"),
+        ("web-1 | KEY=aB3dE5gH7jK9mN1pQ3rS", "web-1 | and more"),
     ],
 )
 def test_others_do_not(above: str, below: str) -> None:

@@ -313,3 +313,10 @@ def test_a_long_run_of_digits_is_not_read_again_for_each_value_in_it() -> None:
 
     assert sum(part.count(value) for part in read) >= 4000
     assert sum(map(len, read)) < 6 * len(text)
+
+
+def test_a_decoded_text_may_be_empty() -> None:
+    """Of marks alone nothing is left without what has no cell."""
+    shown = b"\xcc\x80\xcc\xa0\x1b[@\xcc\x80"
+
+    assert scrub_chunks([shown], rows=24, cols=80) == [shown]
