@@ -10,7 +10,6 @@ afterwards, and words on the screen that went with them. The CLIs are installed 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import random
 import re
@@ -18,10 +17,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from benchmarks.scrub_cases import CASES
+from benchmarks.scrub_cases import CASES, ROOT, load
 from ptycassette.errors import CassetteError
 from ptycassette.harness import Drive
 from ptycassette.host.cassettes.reader import open_cassette
@@ -42,18 +40,6 @@ _READY = {
     "aider": ("regex = '^> *\\Z'", "Waiting for", 0),
     "claude": ("regex = '^\u276f'", "esc to interrupt", 2),
 }
-
-
-def agents() -> ModuleType:
-    """``fixtures/make_agents.py``, which installs and records them."""
-    path = Path(__file__).parents[1] / "fixtures" / "make_agents.py"
-    spec = importlib.util.spec_from_file_location("make_agents", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["make_agents"] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def answer(rng: random.Random) -> tuple[str, list[str]]:
@@ -167,7 +153,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    made = agents()
+    made = load(ROOT / "fixtures" / "make_agents.py")
     bad = False
     for name in options.names or NAMES:
         rng = random.Random(f"{options.seed}{name}")  # noqa: S311 - the same secrets every time

@@ -32,19 +32,19 @@ from ptycassette.scrub import default_scrubber
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def load_cases() -> ModuleType:
-    """The generator of cases, which lives with the tests."""
-    path = ROOT / "tests" / "unit" / "scrub" / "secret_cases.py"
-    spec = importlib.util.spec_from_file_location("secret_cases", path)
+def load(path: Path) -> ModuleType:
+    """A module that belongs to no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["secret_cases"] = module
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 
 
-CASES = load_cases()
+CASES = load(ROOT / "tests" / "unit" / "scrub" / "secret_cases.py")
+"""The generator of cases, which lives with the tests."""
 SEQUENCES = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
 )

@@ -95,11 +95,6 @@ def _place(text: str) -> bool:
     return sum(len(word) for word in _FOLDER.findall(text)) >= _IN_FOLDERS * len(text)
 
 
-def _holds_a_line(text: str) -> bool:
-    """Whether anything of a key stands behind its first line."""
-    return sum(map(len, _OF_KEY.findall(text))) >= _SHORTEST_OF_KEY
-
-
 def _turns(text: str) -> bool:
     """Whether capitals stand as in no name: there, each begins a word or the name has few."""
     if len(text) < _SHORTEST_RANDOM:
@@ -118,20 +113,6 @@ _ASSIGN = (
     r"[\"'\\]{0,3}(?:\[-|\{\+)?"  # and what git shows of a changed word
 )
 _GENERATED_TEXT = r"[A-Za-z0-9+/=_.~-]{16,512}"
-
-# A blank, or the end of a row: borders (U+2500 to U+257F) and what pads them.
-_GAP = r"(?:[ \t\r\n|>]|\xe2[\x94\x95][\x80-\xbf]){1,120}"
-# Where a program, or somebody, goes on who only spoke of such a line, or showed the first lines:
-# two words, or a sign that no line of a key has, nor what stands beside one; a spinner.
-_SPOKEN = "[A-Za-z]?[a-z]{1,15}"
-_NO_KEY = (
-    rf"(?<![A-Za-z0-9+/=])(?:{_SPOKEN}[.,:;!?]{{0,3}}[ \t]+{_SPOKEN}"
-    rf"|(?=(?:[a-z]+\s+){{0,2}}[A-Z]?[a-z]{{5}}){_SPOKEN}\s+{_SPOKEN}\s+{_SPOKEN})(?![A-Za-z0-9+/=])"
-    r"|[(){}\[\]<@$&!?~^%;_]|\xe2(?:\x96[\xa0-\xbf]|[\x97\x9c-\xaf])"
-)
-_OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
-_SHORTEST_OF_KEY = 16
-_DASHES_GAP = _GAP.replace("120", "40")
 
 # Another variable: the value before it ended with its row. Base64 ends in =, and has no underscore.
 _NEXT_NAME = (
@@ -368,28 +349,6 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         edge=False,
         placeholder="<password>",
         accept=looks_like_a_value,
-    ),
-    Rule(
-        name="private-key",
-        # Its first line may be broken, in a box too.
-        pattern=rf"-----BEGIN{_GAP}(?:[A-Z0-9]+{_GAP}){{0,3}}PRIVATE{_GAP}KEY(?:{_GAP}BLOCK)?"
-        rf"(?:-{{3,5}}|-{{0,4}}{_DASHES_GAP}-{{1,5}})"
-        r"(?P<s>(?:[^-]|-(?!--)){16,16384})",
-        anchors=("-----begin ",),
-        reach=17000,
-        edge=False,
-        until=_NO_KEY,
-        accept=_holds_a_line,
-        placeholder="<private-key>",
-    ),
-    Rule(
-        name="putty-private-key",
-        pattern=r"Private-Lines: \d+\s(?P<s>[A-Za-z0-9+/=\s]{32,16384})",
-        anchors=("private-lines:",),
-        reach=17000,
-        until=_NO_KEY,
-        accept=_holds_a_line,
-        placeholder="<private-key>",
     ),
 )
 """Rules on surroundings. What they take is checked, because code talks about passwords too."""

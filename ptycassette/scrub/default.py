@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ptycassette.scrub.context_rules import CONTEXT_RULES
 from ptycassette.scrub.identity_rules import IDENTITY_RULES
+from ptycassette.scrub.key_rules import KEY_RULES
 from ptycassette.scrub.known import KnownValue
 from ptycassette.scrub.provider_rules import PROVIDER_RULES
 from ptycassette.scrub.rules import Rule, RuleSet
@@ -18,7 +19,7 @@ __all__ = ["default_rules", "default_scrubber"]
 
 def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
     """The built-in rules; with ``volatile`` also those on clocks, counters and the like."""
-    rules = (*PROVIDER_RULES, *CONTEXT_RULES, *IDENTITY_RULES)
+    rules = (*PROVIDER_RULES, *CONTEXT_RULES, *KEY_RULES, *IDENTITY_RULES)
     return (*rules, *VOLATILE_RULES) if volatile else rules
 
 

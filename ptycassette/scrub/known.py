@@ -133,10 +133,12 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
+        changes: how often it was told something new.
     """
 
     def __init__(self, values: Iterable[KnownValue] = (), *, fast: bool | None = None) -> None:
         self.sought = Sought(fast=fast)
+        self.changes = 0
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -167,6 +169,7 @@ class KnownValues:
         squeezed = squeeze(text)
         if len(squeezed) < SHORTEST or _is_mask(squeezed):
             return False
+        self.changes += 1
         self._values[text] = value
         self._waiting.append((value, text, squeezed))
         return True

@@ -354,16 +354,6 @@ _UNANCHORED_PREFIX = (
         anchors=("discord",),
         placeholder="<webhook>",
     ),
-    Rule(  # its first lines are not there (RFC 7468), as in what ``tail`` prints
-        name="private-key",
-        pattern=r"(?<![A-Za-z0-9+/])"
-        r"(?P<s>(?:[A-Za-z0-9+/]{16,76}\s{1,3}){1,24}(?:[A-Za-z0-9+/]{1,76}={0,2}\s{1,3})?"
-        r"|[A-Za-z0-9+/]{4,76}={1,2}\s{1,3})"
-        r"-----END (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY",
-        anchors=("-----end ",),
-        lead=1900,
-        placeholder="<private-key>",
-    ),
     Rule(  # cut off before the @ that would tell
         name="url-token",
         pattern=r"://(?P<s>[A-Za-z0-9_~%-]{20,256})(?:[^A-Za-z0-9_.:~%-]|\Z)",

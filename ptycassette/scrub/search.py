@@ -205,7 +205,7 @@ class Searcher:
         found: list[tuple[int, int]] = []
         if self.searched is not None:
             self.searched.append(Searched(squeezed, found))
-        known = self.known, len(self.known)
+        known = self.known, self.known.changes
         if looked.silent != known:
             silent = True
             for match in self._known_in(one, squeezed, found):

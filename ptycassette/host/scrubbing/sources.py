@@ -19,6 +19,7 @@ from typing import Any
 
 from ptycassette.scrub.context_rules import CONTEXT_RULES
 from ptycassette.scrub.discover import document_values, environment_values, secret_name
+from ptycassette.scrub.key_rules import KEY_RULES
 from ptycassette.scrub.known import SHORTEST, KnownValue
 from ptycassette.scrub.provider_rules import PROVIDER_RULES
 from ptycassette.scrub.rules import RuleSet
@@ -68,7 +69,7 @@ _PAIR = re.compile(
 
 def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
     """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``."""
-    rules = RuleSet((*PROVIDER_RULES, *CONTEXT_RULES))
+    rules = RuleSet((*PROVIDER_RULES, *CONTEXT_RULES, *KEY_RULES))
     for path in (
         *(home / name for name in CREDENTIAL_FILES),
         *(cwd / name for name in _LOCAL_FILES),

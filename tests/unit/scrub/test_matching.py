@@ -7,9 +7,12 @@ import base64
 import pytest
 
 from ptycassette.scrub.canonical import canonical, plain, squeeze
+from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.literals import literal_finder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, VOLATILE, mask
 from ptycassette.scrub.patterns import Pattern, PatternError
+from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.search import Searcher
 
 BOTH = pytest.mark.parametrize("fast", [True, False])
 
@@ -104,3 +107,22 @@ def test_masked_base64_in_percent_decodes_to_x(phase: int) -> None:
 def test_a_mask_leaves_what_is_no_text() -> None:
     """A byte that is no character is not painted, and stays."""
     assert mask("a\xff") == "x\xff"
+
+
+def test_a_text_is_searched_again_when_more_of_a_value_identifies_it() -> None:
+    """Though as many values are known as before."""
+    value = "ghp_" + "vocabularies" * 2 + "bookkeepers" + "x"
+    named = Rule(name="named", pattern="token=(?P<s>[a-z_]+)", anchors=("token=",))
+    shaped = Rule(name="shaped", pattern="ghp_[a-z]{36}", anchors=("ghp_",), public=4)
+    searcher = Searcher(rules=RuleSet([named, shaped]), known=KnownValues())
+    encoded = base64.b64encode(f"it is {value[:20]} there".encode()).decode()
+
+    def found(text: str) -> list[str]:
+        rules = [match.rule for match in searcher.search(text)]
+        searcher.adopt()
+        return rules
+
+    searcher.known.add(KnownValue(value, "named", learnt=True))
+    assert found(encoded) == []
+    assert "shaped" in found(f"see {value} there")
+    assert "shaped" in found(encoded)
