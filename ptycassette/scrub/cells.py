@@ -8,7 +8,7 @@ read, and their neighbours, are copied; copies are searched many at a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from ptycassette.model import Size
@@ -17,7 +17,8 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.joins import Line, continues, follows
-from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows
+from ptycassette.scrub.paragraphs import unwrapped
+from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, put_together
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]
@@ -27,6 +28,7 @@ _BATCH = 32768
 _AROUND = 48
 _BEFORE = 24
 _WRAPPED_BEFORE = 480
+_OF_PARAGRAPH = 8
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
@@ -95,8 +97,10 @@ class OutputCells:
             flood = Flood(block[context:end], offset=offset, cols=cols)
             if flood.read():
                 self._read()
+                read = len(self._texts)
                 for group in flood.broken():
                     self._add_joined(group)
+                self._add_unwrapped(flood.unwrapped(), read)
                 self._trace.skip(block[first:last])
                 at = last
         for start in range(at, len(block), _PART):
@@ -177,7 +181,7 @@ class OutputCells:
             joins.append(False)
         for number in chained(texts, cols):
             joins[number + 1] = True
-        start, count = 0, last - first
+        start, count, read = 0, last - first, len(self._texts)
         if not (joins[0] or joins[-1]):
             key = (before, *texts, after)
             if key in self._seen:
@@ -194,6 +198,37 @@ class OutputCells:
                 around = joins[start], joins[number + 1]
                 self._copy_joined(rows, first + start, first + number + 1, around)
             start = number + 1
+        self._copy_unwrapped(rows, first, last, read)
+
+    def _copy_unwrapped(self, rows: Sequence[Row], first: int, last: int, read: int) -> None:
+        """Paragraphs in rows ``first`` up to ``last``, with the rows of them that stand around.
+
+        Those left out are in what was read of these rows, the texts from number ``read``.
+        """
+        cols = self._trace.terminal.columns
+        start, stop = first, last
+        while start > max(0, first - _OF_PARAGRAPH) and rows[start - 1].text(cols):
+            start -= 1
+        while stop < min(len(rows), last + _OF_PARAGRAPH) and rows[stop].text(cols):
+            stop += 1
+        paragraphs = (
+            [(_line(rows[start + row]), left, end) for row, left, end in pieces]
+            for pieces in unwrapped([row.text(cols) for row in rows[start:stop]])
+            if pieces[0].row < last - start and pieces[-1].row >= first - start
+        )
+        self._add_unwrapped(paragraphs, read)
+
+    def _add_unwrapped(
+        self, paragraphs: Iterable[Iterable[tuple[Line, int, int]]], read: int
+    ) -> None:
+        """Pieces of paragraphs, unless texts from number ``read`` say the same."""
+        known = ""
+        for pieces in paragraphs:
+            known = known or "\n".join(("", *self._texts[read:]))
+            text, parts = put_together(pieces)
+            at = known.find(text)
+            if at < 0 or known[at - 1].isalnum():  # glued to another word
+                self._add_parts(text, parts)
 
     def _width(self, rows: Sequence[Row], number: int, text: str) -> int:
         """How many characters fit in a row that shows ``text``."""
@@ -243,13 +278,19 @@ class OutputCells:
     def _add_joined(self, lines: Sequence[Line]) -> None:
         """Rows, those joined that belong together."""
         for text, parts in self._joined(lines):
-            for position, number, start, end in parts:
-                self._starts.append(self._length + position)
-                self._segments.append(Segment(lines[number].row, start, end))
-            self._starts.append(self._length + len(text))
-            self._segments.append(None)
-            self._texts.append(text)
-            self._length += len(text) + 1
+            self._add_parts(
+                text,
+                ((at, Segment(lines[number].row, start, end)) for at, number, start, end in parts),
+            )
+
+    def _add_parts(self, text: str, parts: Iterable[tuple[int, Segment]]) -> None:
+        for position, segment in parts:
+            self._starts.append(self._length + position)
+            self._segments.append(segment)
+        self._starts.append(self._length + len(text))
+        self._segments.append(None)
+        self._texts.append(text)
+        self._length += len(text) + 1
 
     def _joined(self, lines: Sequence[Line]) -> list[tuple[str, list[_Part]]]:
         """What ``joined_rows`` gives, kept for when the same rows are painted again."""

@@ -14,6 +14,7 @@ from itertools import accumulate
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.joins import Line, follows
+from ptycassette.scrub.paragraphs import unwrapped
 
 __all__ = ["Flood", "floods"]
 
@@ -106,6 +107,8 @@ class Flood:
         self._offset = offset
         self._cols = cols
         self._texts: list[str] = []
+        self._raws: list[bytes] = []
+        self._starts: list[int] = []
 
     def read(self) -> bool:
         """Read the lines; False when they are no text."""
@@ -128,8 +131,6 @@ class Flood:
             last = text if len(text) <= cols else text[(len(text) - 1) // cols * cols :]
         for number in chained(texts, cols):
             joins[number + 1] = True
-        raws: list[bytes] = []
-        starts: list[int] = []
         number = 0
         while number < len(texts):
             first = number
@@ -138,17 +139,22 @@ class Flood:
                 number += 1
             if number - first < _SEVERAL:
                 continue
-            if not raws:
-                raws = self._data.split(_BREAK)
-                starts = list(accumulate((len(raw) + 2 for raw in raws), initial=self._offset))
-            yield [
-                line
-                for at in range(first, number)
-                for line in self._lines(texts[at], raws[at], starts[at])
-            ]
+            yield [line for at in range(first, number) for line in self._lines(at)]
 
-    def _lines(self, text: str, raw: bytes, offset: int) -> Iterator[Line]:
-        """The rows that one line takes on the screen."""
+    def unwrapped(self) -> Iterator[list[tuple[Line, int, int]]]:
+        """Pieces of the paragraphs that a program seems to have wrapped itself."""
+        texts = [text if len(text) <= self._cols else "" for text in self._texts]
+        for pieces in unwrapped(texts):
+            yield [(line, start, end) for at, start, end in pieces for line in self._lines(at)]
+
+    def _lines(self, number: int) -> Iterator[Line]:
+        """The rows that the line with this number takes on the screen."""
+        if not self._raws:
+            self._raws = self._data.split(_BREAK)
+            self._starts = list(
+                accumulate((len(raw) + 2 for raw in self._raws), initial=self._offset)
+            )
+        text, raw, offset = self._texts[number], self._raws[number], self._starts[number]
         cols = self._cols
         for start in range(0, len(text), cols) or (0,):
             part = text[start : start + cols]

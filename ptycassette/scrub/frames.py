@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from ptycassette.scrub.canonical import canonical, plain
+from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.patches import Patches
-from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of
+from ptycassette.scrub.rows import (
+    RowCopy,
+    ScreenView,
+    Segment,
+    joined_rows,
+    line_of,
+    put_together,
+)
 from ptycassette.scrub.search import Match, Searcher
 
 __all__ = ["scrubbed_rows"]
@@ -30,7 +39,7 @@ def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str,
 
 def _view(rows: Iterable[str]) -> ScreenView:
     """The rows as they would be searched on a screen; offsets count canonical characters."""
-    lines = []
+    lines, padded = [], []
     offset = 0
     for row in rows:
         chars = list(row)
@@ -39,12 +48,17 @@ def _view(rows: Iterable[str]) -> ScreenView:
             origins.append(offset)
             offset += len(canonical(char))
         lines.append(line_of(RowCopy(chars, origins, wrapped=False)))
+        padded.append(line_of(RowCopy([*chars, " "], [*origins, None], wrapped=False)))
         offset += 1
     texts: list[str] = []
     starts: list[int] = []
     segments: list[Segment | None] = []
     length = 0
-    for text, parts in joined_rows(lines):
+    paragraphs = (
+        put_together((padded[number], start, end) for number, start, end in pieces)
+        for pieces in unwrapped([line.text.rstrip() for line in lines])
+    )
+    for text, parts in chain(joined_rows(lines), paragraphs):
         for position, segment in parts:
             starts.append(length + position)
             segments.append(segment)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ptycassette.scrub.known import is_random
+from ptycassette.scrub.prefixes import begins_a_token
 from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import (
     GRAPHIC,
@@ -22,6 +23,7 @@ from ptycassette.scrub.words import (
     looks_torn_off,
     named_when_joined,
     names_a_secret,
+    names_a_value,
     stands_alone,
 )
 
@@ -38,9 +40,9 @@ __all__ = [
 ]
 
 # Of boxes, bullets, and the arrows by which programs show that they broke a line.
-_SIGNS = "\u23bf\u23fa\u276f\u2022\u21a9\u21aa\u21b3\u21b5\u23ce\u2937\xac|>"
-BORDER = f"\u2500-\u259f\u25a0-\u25ff{_SIGNS}"
-_BORDERS = frozenset([*map(chr, range(0x2500, 0x2600)), *_SIGNS])
+_ARROWS = "\u23bf\u23fa\u276f\u2022\u21a9\u21aa\u21b3\u21b5\u23ce\u2937\xac|>"
+BORDER = f"\u2500-\u259f\u25a0-\u25ff{_ARROWS}"
+_BORDERS = frozenset([*map(chr, range(0x2500, 0x2600)), *_ARROWS])
 _TEXT = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
 _NEAR_MARGIN = 8
@@ -59,8 +61,11 @@ _SHORTEST_PREFIX = 2
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
 _WITH_NAME = re.compile(r"[\w.-]{0,40}(?:key|token|secret|pass\w{0,8})[\"']?[:=].", re.IGNORECASE)
 _COOKIES = re.compile(r"\b[Cc]ookie: ")
+_NUMBERS = re.compile("[\"']?[0-9-]{12,}[\"',;]*")
 _DIGITS = re.compile(r"\d{8,}")
+_BEHIND_NAME = re.compile("[\"']?[:=]")
 _HYPHENS = frozenset("-_")
+_SIGNS = _HYPHENS | frozenset(":=\"'")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
 _GUTTERS = frozenset("#/-;%*\xbb0123456789\u2026\\")
@@ -125,7 +130,8 @@ def _behind_gutter(above: str, text: str, start: int) -> int:
     if number is not None:
         before = _NUMBER.match(above, left)
         follows_it = before is not None and int(number[1]) == int(before[1]) + 1
-        return number.end() if follows_it and _NO_ITEM.match(text, number.end()) else start
+        no_item = "\u2502" in number.group() or _NO_ITEM.match(text, number.end())
+        return number.end() if follows_it and no_item else start
     gutter = _GUTTER.match(text, start)
     return gutter.end() if gutter and above.startswith(gutter.group(), left) else start
 
@@ -162,6 +168,9 @@ def follows(before: str, text: str, cols: int) -> bool:
         if (
             end - begins < _LONG
             and " " in shown[:_SHORTEST_GENERATED]
+            and before[end - 1] not in _HYPHENS
+            and shown[:1] not in _SIGNS
+            and "=" not in shown[:_SHORTEST_GENERATED]
             and not begins_a_name(before[begins:end])
         ):
             return False
@@ -213,15 +222,17 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     """
     begins = above.rfind(" ", left, end) + 1 or left
     last = above[begins:end]
-    if named_when_joined(last, word) or _at_a_hyphen(last, word):
+    if _of_one_word(last, word) or (alone and _rest_of_token(last, word, wider=wider)):
         return True
-    long = (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
-    quoted = alone and '"' in word and last.count('"') % 2 == 1
-    if long and (quoted or names_a_secret(above, end) or _PREFIXED.fullmatch(last)):
+    torn = looks_torn_off(word)
+    long = _long(word)
+    if (long or _NUMBERS.fullmatch(word)) and (
+        names_a_secret(above, end) or _PREFIXED.fullmatch(last)
+    ):
         return True
     if "=" in word and _COOKIES.search(above, left, end):
         return True
-    rest = alone and not wider and looks_torn_off(last) and looks_torn_off(word)
+    rest = alone and not wider and looks_torn_off(last) and torn
     if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
         named = begins > left + 1 and above[begins - 2] != " "
         if (named and names_a_secret(above, begins - 1)) or (
@@ -230,7 +241,29 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
             return True
     if wider or end - begins < _LONG or stands_alone(last, word) or above.startswith(word, left):
         return False  # lines of a log begin with the same word
-    return looks_torn_off(word) or _fits(above[left:end], last, word)
+    return torn or _fits(above[left:end], last, word)
+
+
+def _of_one_word(last: str, word: str) -> bool:
+    """Whether two words read as the halves of one, whatever stands around them."""
+    sign = _BEHIND_NAME.match(word)
+    if sign is not None and names_a_value(last + sign.group(), len(last) + sign.end()):
+        return True
+    return named_when_joined(last, word) or _at_a_hyphen(last, word) or _in_prefix(last, word)
+
+
+def _rest_of_token(last: str, word: str, *, wider: bool) -> bool:
+    """Whether a word that has its row for itself is the rest of a token or a string."""
+    if stands_alone(last, word):
+        return False
+    if '"' in word and last.count('"') % 2 == 1:
+        return _long(word) or (last.strip('"') + word.strip('",')).isdigit()
+    if wider or word.islower() or not word.isalnum():
+        return _long(word) and looks_torn_off(last)
+    alike = word.isupper() and last[-len(word) :].isupper()
+    if _PLAIN_WORD.fullmatch(word) and not (alike or seems_by_chance(word)):
+        return False
+    return len(last) > _SHORTEST_GENERATED and begins_a_token(last)
 
 
 def _at_a_hyphen(last: str, word: str) -> bool:
@@ -239,6 +272,18 @@ def _at_a_hyphen(last: str, word: str) -> bool:
         torn = looks_torn_off(word) or _generated(word) or _DIGITS.match(word)
         return bool(torn) and not stands_alone(last, word)
     return word[0] in _HYPHENS and last.isalnum() and _generated(word[1:])
+
+
+def _in_prefix(last: str, word: str) -> bool:
+    """Whether a token was broken in or right behind what its provider's tokens begin with."""
+    if len(word) < _SHORTEST_GENERATED or not begins_a_token(last):
+        return False
+    return looks_torn_off(word) and not stands_alone(last, word)
+
+
+def _long(word: str) -> bool:
+    """Whether a word looks like the rest of a value, and is as long as most are."""
+    return (len(word) >= _SHORTEST_VALUE or _generated(word)) and looks_torn_off(word)
 
 
 def _generated(word: str) -> bool:
@@ -275,8 +320,6 @@ def names(before: Line, line: Line) -> bool:
     if not names_a_secret(before.text, end) or (before.text[end - 1] in ":=" and _full(before)):
         return False
     first = _FIRST_WORD.match(line.text, begins_at(before, line), line.end)
-    return (
-        first is not None
-        and len(first.group()) >= _SHORTEST_VALUE
-        and looks_torn_off(first.group())
-    )
+    if first is None:
+        return False
+    return _long(first.group()) or _NUMBERS.fullmatch(first.group()) is not None

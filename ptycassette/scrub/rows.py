@@ -6,7 +6,7 @@ Which rows go on with the next ``ptycassette.scrub.joins`` says, and ``columns``
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from ptycassette.scrub.joins import (
 from ptycassette.scrub.views import Patch, View
 from ptycassette.scrub.words import names_a_secret
 
-__all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows", "line_of"]
+__all__ = ["RowCopy", "ScreenView", "Segment", "joined_rows", "line_of", "put_together"]
 
 BLANK = "\0"
 _MOST_CHAINED = 24
@@ -219,6 +219,14 @@ def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Seg
             builder.add(line, begins_at(before, line), line.end)
         else:
             break
+    return builder.take()
+
+
+def put_together(pieces: Iterable[tuple[Line, int, int]]) -> tuple[str, list[tuple[int, Segment]]]:
+    """One text of the pieces of lines: characters from the first number up to the second."""
+    builder = _Builder()
+    for line, start, end in pieces:
+        builder.add(line, start, end)
     return builder.take()
 
 

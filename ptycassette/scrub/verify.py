@@ -33,6 +33,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.joins import follows
+from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import strings_of
@@ -341,6 +342,10 @@ class _Shown:
             if number - first > 1:
                 yield from self._group(tuple(rows[first:number]))
             first = number
+        for pieces in unwrapped(rows):
+            yield canonical(
+                "".join(rows[row].ljust(self._cols)[start:end] for row, start, end in pieces)
+            )
 
     def _group(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The texts that rows give when they are joined; most groups stay for some pictures."""

@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"\d")
 _CAPITAL_INSIDE = re.compile(r"\A[\w+=-]*[a-z]_?[A-Z][\w+=-]*\Z")
 _LETTER = re.compile(r"[^\W\d_]")
 _KEY = re.compile(
-    r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk)[\"']?\s{0,2}[:=]\Z"
+    r"(?i:key|token|secret|pass\w{0,8}|pwd|cookie|auth\w{0,12}|uuid|_id|code|psk|account)[\"']?\s{0,2}[:=]\Z"
 )
 _OPTION = re.compile(r"--[a-z][A-Za-z_-]*\Z")
 _SETTING = re.compile(r"(?:[A-Za-z][A-Za-z0-9]*_)+(?i:key|token|secret|password)\Z")
@@ -52,6 +52,7 @@ _BROKEN = (
     "secret",
     "apikey",
     "key",
+    "account",
 )
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
 _TELLING = _NAMES | _BEGINNINGS
@@ -65,7 +66,7 @@ _FIRST_LETTERS = re.compile("[A-Za-z]+")
 
 def looks_torn_off(word: str) -> bool:
     """Whether a word looks like a piece of a token rather than of a sentence."""
-    word = word.rstrip(_BEHIND)
+    word = word.rstrip(_BEHIND).lstrip("\"'")
     if word.isalpha():
         lower = word.lower()  # of a script without capitals it is the same
         return len(word) > _LONGEST_PLAIN and word != lower and word[1:] != lower[1:]

@@ -211,7 +211,7 @@ def test_the_print_stream_leads_back_to_its_bytes(data: bytes) -> None:
 WORDS = [
     " ", "  ", "> ", "# ", "» ", "│ ", " |", "bob ", "password", "passw", "ord ", "token=",
     "--user ", "api_key", "aB3dE5gH7", "aB3dE5gH7jK9mN1pQ3", "bob@host.", "com",
-    "https://h/?", '"', "élan",
+    "https://h/?", '"', "élan", "33-", "= ", ": ", "Cookie: ", "a=b; ", "sk-a", "12345678", "_x",
 ]  # fmt: skip
 ROW = st.one_of(
     st.text(st.sampled_from("aB3 -/|│●漢é\t\xa0"), max_size=40),

@@ -361,6 +361,31 @@ def _f_indented(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return ["\r\n".join(f"    {line}" for line in lines).encode() + b"\r\n"]
 
 
+def _some_words(rng: Rng) -> str:
+    return "".join(
+        f"{rng.choice(['we', 'look', 'again', 'log'])} " for _ in range(rng.randrange(6))
+    )
+
+
+def _f_narrow(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text, width = _some_words(rng) + text, rng.randrange(16, 32)
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
+    indent = rng.choice(["", "  ", "    "])
+    return ["".join(f"{indent}{line}\r\n" for line in lines).encode() + b"\r\n"]
+
+
+def _f_narrow_numbered(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    text, width = _some_words(rng) + text, rng.randrange(16, 32)
+    lines = [text[i : i + width] for i in range(0, len(text), width)]
+    return ["".join(f"{n:4} │ {line}\r\n" for n, line in enumerate(lines, 7)).encode() + b"\r\n"]
+
+
+def _f_reflowed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    """As programs do that break lines at blanks and behind hyphens, and else where they must."""
+    lines = textwrap.wrap(_some_words(rng) + text, rng.randrange(18, 40), break_on_hyphens=True)
+    return ["".join(f"  {line}\r\n" for line in lines).encode() + b"\r\n"]
+
+
 def _f_boxed(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     width = cols - 4
     lines = [text[i : i + width].ljust(width) for i in range(0, len(text), width)]

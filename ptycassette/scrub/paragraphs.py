@@ -1,0 +1,252 @@
+"""Paragraphs that a program wrapped at a width of its own, narrower than the screen.
+
+Nothing marks such a row. But the rows of one paragraph tell the width: nothing goes beyond
+it, and no row has room for what begins the next. So the rows are read once more as
+the line that they were, where a token may have been broken; as they stand they are
+read anyway. See ``ptycassette.scrub.joins`` for what two rows tell without others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from ptycassette.scrub.joins import EDGE
+from ptycassette.scrub.known import is_random
+from ptycassette.scrub.spelling import seems_by_chance
+from ptycassette.scrub.words import looks_torn_off, names_a_value, stands_alone
+
+__all__ = ["Piece", "unwrapped"]
+
+_AROUND = 3
+_BLOCK = 48
+_NARROWEST = 8
+_SHORTEST = 10
+_SHORTEST_REST = 8
+_SHORTEST_SAID = 3
+_MARKS = "\"',;)]}"
+_FEWEST_FULL = 2
+_FEWEST_ROWS = 3
+_GUTTER = re.compile(r"(?:(\d{1,6})(?:[ \t]*[\u2502|:])?|#+|//+|--|;+|%|\*|\xbb)[ \t]{1,4}")
+_INSIDE = frozenset("._/-+=:@%&?~")  # of tokens and URLs
+_DIGITS = re.compile(r"\d{8,}")
+_MIXING = re.compile("[0-9A-Z]")
+_BLANK = re.compile(" ")
+_WORD = re.compile(r"\S+")
+
+
+class Piece(NamedTuple):
+    """Characters ``start`` to ``end`` of the row with this number."""
+
+    row: int
+    start: int
+    end: int
+
+
+class _Row(NamedTuple):
+    """Where the text of a row begins, borders and gutters left off, and ends; what is in it."""
+
+    left: int
+    start: int
+    end: int
+    first: str
+    last: str
+    number: int
+    blanks: tuple[int, ...]
+
+    @property
+    def alone(self) -> bool:
+        """Whether it has one word."""
+        return len(self.last) == self.end - self.start
+
+
+class _Line(NamedTuple):
+    """Rows that were one line: the number of the first, and where the text of each ends."""
+
+    first: int
+    ends: tuple[int, ...]
+
+
+def unwrapped(texts: Sequence[str]) -> Iterator[tuple[Piece, ...]]:
+    """Lines of which a program made several of these rows (right-trimmed), piece by piece."""
+    lengths = [0, 0, *map(len, texts), 0, 0]
+    done: set[tuple[Piece, ...]] = set()
+    rows: list[_Row] = []
+    cut = 0
+    for number, text in enumerate(texts[:-1]):
+        far, before, length, below, next_one = lengths[number : number + 5]
+        if length < _NARROWEST or not below or number < cut:
+            continue
+        if not _may_be_full(text, (far, before, below, next_one)):
+            continue
+        if _torn(_row(text), _row(texts[number + 1])):
+            rows = rows or [_row(text) for text in texts]
+            whole = _cut_line(rows, number)
+            if whole is not None:
+                cut = whole.first + len(whole.ends) - 1
+            for line in (whole, *_wrapped_lines(rows, number)):
+                for pieces in () if line is None else _readings(rows, line):
+                    if pieces not in done:
+                        done.add(pieces)
+                        yield pieces
+
+
+def _may_be_full(text: str, near: Sequence[int]) -> bool:
+    """Whether a program may have broken a row behind its last word.
+
+    As it is as long as one of those nearby, or ends with a hyphen, or has a word or a value
+    alone, or a number. Quick, for it is asked for every row.
+    """
+    if len(text) in near or len(text) + 1 in near or text[-1] == "-":
+        return True
+    shown = text.lstrip()
+    return shown.rfind(" ") <= shown.rfind("=") or shown[0].isdigit()
+
+
+@lru_cache(maxsize=1024)
+def _row(text: str) -> _Row:
+    left = len(text) - len(text.lstrip(EDGE))
+    end = max(left, len(text.rstrip(EDGE)))
+    gutter = _GUTTER.match(text, left, end)
+    start = gutter.end() if gutter else left
+    first = _WORD.match(text, start, end)
+    last = text[text.rfind(" ", left, end) + 1 or left : end]
+    number = int(gutter[1] or 0) if gutter else 0
+    blanks = tuple(blank.start() for blank in _BLANK.finditer(text, start, end))
+    return _Row(left, start, end, first.group() if first else "", last, number, blanks)
+
+
+def _torn(above: _Row, below: _Row) -> bool:
+    """Whether the last word of a row and the first one of the next may be halves of a token."""
+    if not above.last or not below.first or above.last.endswith("--"):
+        return False
+    if above.blanks and above.blanks == below.blanks:
+        return False  # a table
+    whole = above.last + below.first
+    if names_a_value(whole, len(whole)):
+        return True
+    if len(whole) < _SHORTEST:
+        return False
+    return (
+        looks_torn_off(whole)
+        or (_MIXING.search(whole) is not None and is_random(whole))
+        or (_DIGITS.search(whole) is not None and not above.alone)
+    )
+
+
+def _cut_line(rows: Sequence[_Row], at: int) -> _Line | None:
+    """The rows around one, where these were cut at a width, whatever stood there."""
+    for width in (rows[at].end, rows[at].end + 1):  # which may have been a blank
+        start, stop = _span(rows, at, width, _cut, within=(0, len(rows)))
+        ends = [row.end for row in rows[start:stop]]
+        if width in ends and sum(end >= width - 1 for end in ends) >= _FEWEST_FULL:
+            return _Line(start, (*(width for _ in ends[:-1]), ends[-1]))
+    return None
+
+
+def _wrapped_lines(rows: Sequence[_Row], at: int) -> Iterator[_Line]:
+    """The rows around one, where these were wrapped between words and at hyphens."""
+    near = rows[max(0, at - _AROUND) : at + _AROUND + 1]
+    block = max(0, at // _BLOCK - 1) * _BLOCK  # so that those nearby give the same lines
+    within = block, min(len(rows), block + 3 * _BLOCK)
+    for width in sorted({row.end for row in near if row.end >= rows[at].end}):
+        start, stop = _span(rows, at, width, _wrapped, within=within)
+        span = rows[start:stop]
+        if len(span) > 1 and (
+            rows[at].last.endswith("-")
+            or len(span) >= _FEWEST_ROWS
+            or sum(row.end == width for row in span) >= _FEWEST_FULL
+            or _numbered(*rows[at : at + 2])
+        ):
+            ends = [
+                above.end + (not _broken(above, below, width)) for above, below in pairwise(span)
+            ]
+            yield _Line(start, (*ends, span[-1].end))
+
+
+def _span(
+    rows: Sequence[_Row],
+    at: int,
+    width: int,
+    goes_on: Callable[[_Row, _Row, int], bool],
+    *,
+    within: tuple[int, int],
+) -> tuple[int, int]:
+    """The first of the rows around one that go on with each other, and behind the last.
+
+    All but the first begin in one column, or with a blank there.
+    """
+    start, stop = at, at + 1
+    if not goes_on(rows[at], rows[at + 1], width):
+        return start, stop
+    left = rows[at + 1].start
+    while stop < within[1] and goes_on(rows[stop - 1], rows[stop], width):
+        if rows[stop].start < left - 1:
+            break
+        left = min(left, rows[stop].start)
+        stop += 1
+    while start > within[0] and goes_on(rows[start - 1], rows[start], width):
+        if rows[start].start < left - 1:
+            break
+        left = min(left, rows[start].start)
+        start -= 1
+    return start, stop
+
+
+def _cut(above: _Row, below: _Row, width: int) -> bool:
+    """Whether a line may have been cut at ``width``, whatever stands there."""
+    return width - 1 <= above.end <= width and _same_line(above, below, width)
+
+
+def _wrapped(above: _Row, below: _Row, width: int) -> bool:
+    """Whether the row above had no room for what begins the row below."""
+    return _same_line(above, below, width) and (
+        above.end + len(below.first) >= width or _broken(above, below, width)
+    )
+
+
+def _broken(above: _Row, below: _Row, width: int) -> bool:
+    """Whether a word was broken: where it fills a row, or at a hyphen, as programs do."""
+    if above.last.endswith("-"):
+        return above.end + len(below.first) > width
+    if above.end != width:
+        return False
+    if above.alone or (below.alone and below.end == width) or below.first[0] in _INSIDE:
+        return True
+    return _torn(above, below)
+
+
+def _same_line(above: _Row, below: _Row, width: int) -> bool:
+    if not below.first or not above.last or below.end > width or above.end > width:
+        return False
+    if below.number and below.number != above.number + 1:
+        return False
+    if "://" in below.first or (below.first == above.first and len(below.first) >= _SHORTEST_SAID):
+        return False  # lines of a list begin alike
+    return not stands_alone(above.last, below.first)
+
+
+def _numbered(above: _Row, below: _Row) -> bool:
+    """Whether these rows have numbers in a row, and the second begins with what is no word."""
+    if not below.number or below.number != above.number + 1 or "=" in below.first:
+        return False
+    word = below.first.strip(_MARKS)
+    return len(word) >= _SHORTEST_REST and (
+        seems_by_chance(word) if word.isalpha() else is_random(word)
+    )
+
+
+def _readings(rows: Sequence[_Row], line: _Line) -> Iterator[tuple[Piece, ...]]:
+    """The pieces of a line, and those without its first row, which may stand for itself."""
+    span = rows[line.first : line.first + len(line.ends)]
+    left = min(row.start for row in span[1:])
+    pieces = tuple(
+        Piece(line.first + number, left if number else span[0].left, end)
+        for number, end in enumerate(line.ends)
+    )
+    yield pieces
+    if span[0].start < left and len(pieces) > _FEWEST_FULL:
+        yield pieces[1:]
