@@ -57,6 +57,7 @@ _FULL = 32
 _SHORTEST_VALUE = 16
 _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
+_SHORTEST_TORN = 5
 # A token begins with such, and cookies go on with names of their own.
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
 _WITH_NAME = re.compile(r"[\w.-]{0,40}(?:key|token|secret|pass\w{0,8})[\"']?[:=].", re.IGNORECASE)
@@ -258,8 +259,10 @@ def _rest_of_token(last: str, word: str, *, wider: bool) -> bool:
         return False
     if '"' in word and last.count('"') % 2 == 1:
         return _long(word) or (last.strip('"') + word.strip('",')).isdigit()
+    if len(last) >= _SHORTEST_TORN and _long(word) and looks_torn_off(last):
+        return True
     if wider or word.islower() or not word.isalnum():
-        return _long(word) and looks_torn_off(last)
+        return False
     alike = word.isupper() and last[-len(word) :].isupper()
     if _PLAIN_WORD.fullmatch(word) and not (alike or seems_by_chance(word)):
         return False

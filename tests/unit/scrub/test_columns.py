@@ -420,6 +420,7 @@ def test_what_names_its_own_value_is_no_rest_of_a_column() -> None:
         ('again "Accoun', 't": "386518847582"', 'Account": "38'),
         ('look "Account": "372', '715954487"', "372715954487"),
         ("look ASIAJ5K7JSF4OKE", "INWUQ", "OKEINWUQ"),
+        ("see the one in the log cio770", "MBvsbRE0IN0VKoLtQ69Pcwn", "cio770MBvs"),
         ("again SK638041", "102ec00b62c3b5b47342985f2b", "SK638041102ec"),
         ('look   "password":', '"VnOdAWyEmSSuCO",', '": "VnOdAW'),
         ('look   "Account":', '"386518847582"', 'Account": "38'),
