@@ -70,7 +70,7 @@ _SIGNS = _HYPHENS | frozenset(":=\"'")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
 _GUTTERS = frozenset("#/-;%*\xbb0123456789\u2026\\")
-_BROKEN_OFF = re.compile(r"[\u2026\\] +")
+_BROKEN_OFF = re.compile(r"[\u2026\\\xbb] +")
 _NO_ITEM = re.compile(r"(?=[!-~]{0,40}\d|[!-~]{12})[!-~]{4}")  # of a list with numbers
 _NUMBER = re.compile(r"(\d{1,6})(?:[ \t]*[\u2502|:)][ \t]?|[ \t]{1,4})")
 
@@ -263,7 +263,7 @@ def _rest_of_token(last: str, word: str, *, wider: bool) -> bool:
         return True
     if wider or word.islower() or not word.isalnum():
         return False
-    alike = word.isupper() and last[-len(word) :].isupper()
+    alike = (word.isupper() and last[-len(word) :].isupper()) or _DIGITS.fullmatch(word)
     if _PLAIN_WORD.fullmatch(word) and not (alike or seems_by_chance(word)):
         return False
     return len(last) > _SHORTEST_GENERATED and begins_a_token(last)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ptycassette.scrub.joins import EDGE
 from ptycassette.scrub.known import is_random
+from ptycassette.scrub.prefixes import begins_a_token
 from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import looks_torn_off, names_a_value, stands_alone
 
@@ -31,9 +32,10 @@ _MARKS = "\"',;)]}"
 _FEWEST_FULL = 2
 _FEWEST_ROWS = 3
 _GUTTER = re.compile(r"(?:(\d{1,6})(?:[ \t]*[\u2502|:])?|#+|//+|--|;+|%|\*|\xbb)[ \t]{1,4}")
-_INSIDE = frozenset("._/-+=:@%&?~")  # of tokens and URLs
+_INSIDE = frozenset("./=:@%&?~")  # of tokens and URLs
 _DIGITS = re.compile(r"\d{8,}")
 _MIXING = re.compile("[0-9A-Z]")
+_ASSIGNS = re.compile(r"[+-]?\w+ = ")
 _BLANK = re.compile(" ")
 _WORD = re.compile(r"\S+")
 
@@ -56,6 +58,7 @@ class _Row(NamedTuple):
     last: str
     number: int
     blanks: tuple[int, ...]
+    assigns: bool
 
     @property
     def alone(self) -> bool:
@@ -116,7 +119,8 @@ def _row(text: str) -> _Row:
     last = text[text.rfind(" ", left, end) + 1 or left : end]
     number = int(gutter[1] or 0) if gutter else 0
     blanks = tuple(blank.start() for blank in _BLANK.finditer(text, start, end))
-    return _Row(left, start, end, first.group() if first else "", last, number, blanks)
+    assigns = _ASSIGNS.match(text, start, end) is not None
+    return _Row(left, start, end, first.group() if first else "", last, number, blanks, assigns)
 
 
 def _torn(above: _Row, below: _Row) -> bool:
@@ -127,7 +131,7 @@ def _torn(above: _Row, below: _Row) -> bool:
         return False  # a table
     whole = above.last + below.first
     if names_a_value(whole, len(whole)):
-        return True
+        return above.last[-1] == "-" or not names_a_value(below.first, len(below.first))
     if len(whole) < _SHORTEST:
         return False
     return (
@@ -216,7 +220,7 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
         return False
     if above.alone or (below.alone and below.end == width) or below.first[0] in _INSIDE:
         return True
-    return _torn(above, below)
+    return _torn(above, below) or begins_a_token(above.last)
 
 
 def _same_line(above: _Row, below: _Row, width: int) -> bool:
@@ -226,6 +230,8 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
         return False
     if "://" in below.first or (below.first == above.first and len(below.first) >= _SHORTEST_SAID):
         return False  # lines of a list begin alike
+    if above.assigns and below.assigns:
+        return False
     return not stands_alone(above.last, below.first)
 
 

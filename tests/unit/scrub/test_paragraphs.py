@@ -78,6 +78,8 @@ def test_numbers_before_the_rows_are_left_off() -> None:
           "  B"],
          ("again look again https://discord.com/api/webhooks/605382306811067516/"
           "HwG2qIGT7kWShZRixlNqIL7jxo690Bq7Z-iXw94KO1U8fEXROoE7rSKlrJzmWXEM5qjB")),
+        (["  again log look nvap", "  i-", "  9Dk35NuFBjK_D4EyeIb", "  AAW6nEs"],
+         "again log look nvapi-9Dk35NuFBjK_D4EyeIbAAW6nEs"),
         (["again look log x-api-", "key: pQcYXnh3Ctq75tkjI", "mRT1v8ZL3"],
          "again look log x-api-key: pQcYXnh3Ctq75tkjImRT1v8ZL3"),
     ],
@@ -106,6 +108,12 @@ def test_other_rows_around_are_no_part_of_it() -> None:
         ["this is state-of-the-", "art for everybody"],
         ["a1b2c3d4e5 here it is ok", "short", "next a1b2c3"],
         ["word", "", "aB3dE5gH7jK9"],
+        ["ERROR_TOKEN = 58", "COLON_EQUAL = 59", "NUMBER_OF_IT = 60"],
+        [
+            ">>> C = cookies.SimpleCookie()",
+            '>>> print(C.output(header="Cookie:"))',
+            "Cookie: rocky=road; Path=/cookie",
+        ],
         ["  7 \u2502 xK7Wd28D8S9mqs", " 12 \u2502 A9H6ssAjSzZZRq"],
     ],
 )
