@@ -61,6 +61,7 @@ _SHORTEST_TORN = 5
 # A token begins with such, and cookies go on with names of their own.
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
 _WITH_NAME = re.compile(r"[\w.-]{0,40}(?:key|token|secret|pass\w{0,8})[\"']?[:=].", re.IGNORECASE)
+_BEGUN_VALUE = re.compile(r"(?:KEY|TOKEN|SECRET|PASS\w{0,8})=[\"']?[!-~]{1,3}\Z")
 _COOKIES = re.compile(r"\b[Cc]ookie: ")
 _NUMBERS = re.compile("[\"']?[0-9-]{12,}[\"',;]*")
 _DIGITS = re.compile(r"\d{8,}")
@@ -261,12 +262,18 @@ def _rest_of_token(last: str, word: str, *, wider: bool) -> bool:
         return _long(word) or (last.strip('"') + word.strip('",')).isdigit()
     if len(last) >= _SHORTEST_TORN and _long(word) and looks_torn_off(last):
         return True
-    if wider or word.islower() or not word.isalnum():
+    return not wider and _short_rest(last, word)
+
+
+def _short_rest(last: str, word: str) -> bool:
+    """Whether a word that is shorter than most values ends a token or a value that has begun."""
+    plain = _PLAIN_WORD.fullmatch(word)
+    if _BEGUN_VALUE.search(last):
+        return not plain
+    if word.islower() or not word.isalnum() or len(last) <= _SHORTEST_GENERATED:
         return False
     alike = (word.isupper() and last[-len(word) :].isupper()) or _DIGITS.fullmatch(word)
-    if _PLAIN_WORD.fullmatch(word) and not (alike or seems_by_chance(word)):
-        return False
-    return len(last) > _SHORTEST_GENERATED and begins_a_token(last)
+    return bool(not plain or alike or seems_by_chance(word)) and begins_a_token(last)
 
 
 def _at_a_hyphen(last: str, word: str) -> bool:

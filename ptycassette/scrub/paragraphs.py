@@ -81,7 +81,7 @@ def unwrapped(texts: Sequence[str]) -> Iterator[tuple[Piece, ...]]:
     cut = 0
     for number, text in enumerate(texts[:-1]):
         far, before, length, below, next_one = lengths[number : number + 5]
-        if length < _NARROWEST or not below or number < cut:
+        if not length or not below or number < cut:
             continue
         if not _may_be_full(text, (far, before, below, next_one)):
             continue
@@ -103,7 +103,11 @@ def _may_be_full(text: str, near: Sequence[int]) -> bool:
     As it is as long as one of those nearby, or ends with a hyphen, or has a word or a value
     alone, or a number. Quick, for it is asked for every row.
     """
-    if len(text) in near or len(text) + 1 in near or text[-1] == "-":
+    if text[-1] == "-":
+        return True
+    if len(text) < _NARROWEST:
+        return False
+    if len(text) in near or len(text) + 1 in near:
         return True
     shown = text.lstrip()
     return shown.rfind(" ") <= shown.rfind("=") or shown[0].isdigit()
@@ -146,7 +150,8 @@ def _cut_line(rows: Sequence[_Row], at: int) -> _Line | None:
     for width in (rows[at].end, rows[at].end + 1):  # which may have been a blank
         start, stop = _span(rows, at, width, _cut, within=(0, len(rows)))
         ends = [row.end for row in rows[start:stop]]
-        if width in ends and sum(end >= width - 1 for end in ends) >= _FEWEST_FULL:
+        full, trimmed = ends.count(width), ends.count(width - 1)
+        if full >= max(trimmed, 1) and full + trimmed >= _FEWEST_FULL:
             return _Line(start, (*(width for _ in ends[:-1]), ends[-1]))
     return None
 

@@ -80,6 +80,11 @@ def test_numbers_before_the_rows_are_left_off() -> None:
           "HwG2qIGT7kWShZRixlNqIL7jxo690Bq7Z-iXw94KO1U8fEXROoE7rSKlrJzmWXEM5qjB")),
         (["  again log look nvap", "  i-", "  9Dk35NuFBjK_D4EyeIb", "  AAW6nEs"],
          "again log look nvapi-9Dk35NuFBjK_D4EyeIbAAW6nEs"),
+        (["  again log look g", "  lft-", "  W7Rj6UBjpfSuw"], "again log look glft-W7Rj6UBjpfSuw"),
+        (["+    return parse(tokens, start=0)", "    log https://discord.com/api/w",
+          "    ebhooks/803268348622009938/cb", "    -zQ0s0OLfYq1Y00MNlV3zD2Nsbzuo", "    wuvecd"],
+         ("log https://discord.com/api/webhooks/803268348622009938/"
+          "cb-zQ0s0OLfYq1Y00MNlV3zD2Nsbzuowuvecd")),
         (["again look log x-api-", "key: pQcYXnh3Ctq75tkjI", "mRT1v8ZL3"],
          "again look log x-api-key: pQcYXnh3Ctq75tkjImRT1v8ZL3"),
     ],
