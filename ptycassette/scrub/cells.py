@@ -213,7 +213,7 @@ class OutputCells:
             stop += 1
         paragraphs = (
             [(_line(rows[start + row]), left, end) for row, left, end in pieces]
-            for pieces in unwrapped([row.text(cols) for row in rows[start:stop]])
+            for pieces in unwrapped([row.text(cols) for row in rows[start:stop]], cols)
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_unwrapped(paragraphs, read)

@@ -144,7 +144,7 @@ class Flood:
     def unwrapped(self) -> Iterator[list[tuple[Line, int, int]]]:
         """Pieces of the paragraphs that a program seems to have wrapped itself."""
         texts = [text if len(text) <= self._cols else "" for text in self._texts]
-        for pieces in unwrapped(texts):
+        for pieces in unwrapped(texts, self._cols):
             yield [(line, start, end) for at, start, end in pieces for line in self._lines(at)]
 
     def _lines(self, number: int) -> Iterator[Line]:

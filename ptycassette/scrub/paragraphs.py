@@ -24,6 +24,7 @@ __all__ = ["Piece", "unwrapped"]
 
 _AROUND = 3
 _BLOCK = 48
+_WIDEST = 1 << 20
 _NARROWEST = 8
 _SHORTEST = 10
 _SHORTEST_REST = 8
@@ -73,15 +74,18 @@ class _Line(NamedTuple):
     ends: tuple[int, ...]
 
 
-def unwrapped(texts: Sequence[str]) -> Iterator[tuple[Piece, ...]]:
-    """Lines of which a program made several of these rows (right-trimmed), piece by piece."""
+def unwrapped(texts: Sequence[str], cols: int = _WIDEST) -> Iterator[tuple[Piece, ...]]:
+    """Lines of which a program made several of these rows (right-trimmed), piece by piece.
+
+    Rows that fill a screen of ``cols`` go on anyway (``ptycassette.scrub.joins``).
+    """
     lengths = [0, 0, *map(len, texts), 0, 0]
     done: set[tuple[Piece, ...]] = set()
     rows: list[_Row] = []
     cut = 0
     for number, text in enumerate(texts[:-1]):
         far, before, length, below, next_one = lengths[number : number + 5]
-        if not length or not below or number < cut:
+        if not 0 < length < cols or not below or number < cut:
             continue
         if not _may_be_full(text, (far, before, below, next_one)):
             continue

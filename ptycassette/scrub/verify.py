@@ -342,7 +342,7 @@ class _Shown:
             if number - first > 1:
                 yield from self._group(tuple(rows[first:number]))
             first = number
-        for pieces in unwrapped(rows):
+        for pieces in unwrapped(rows, self._cols):
             yield canonical(
                 "".join(rows[row].ljust(self._cols)[start:end] for row, start, end in pieces)
             )

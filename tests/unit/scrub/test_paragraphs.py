@@ -127,6 +127,14 @@ def test_lists_are_left_as_they_are(rows: list[str]) -> None:
     assert lines(rows) == []
 
 
+def test_rows_that_fill_the_screen_are_left_to_what_joins_them() -> None:
+    """A cell that turns beside them would have all of them read again at every turn."""
+    rows = cut("".join(chr(65 + index * 7 % 26) + str(index % 10) for index in range(300)), 40)
+
+    assert lines(rows)
+    assert list(unwrapped(rows, cols=40)) == []
+
+
 def test_what_a_long_paragraph_costs_stays_in_proportion() -> None:
     """Rows are read a few times, however many there are."""
     token = "".join(chr(65 + index * 7 % 26) + str(index % 10) for index in range(20_000))
