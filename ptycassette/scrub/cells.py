@@ -97,10 +97,8 @@ class OutputCells:
             flood = Flood(block[context:end], offset=offset, cols=cols)
             if flood.read():
                 self._read()
-                read = len(self._texts)
                 for group in flood.broken():
                     self._add_joined(group)
-                self._add_unwrapped(flood.unwrapped(), read)
                 self._trace.skip(block[first:last])
                 at = last
         for start in range(at, len(block), _PART):

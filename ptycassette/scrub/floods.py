@@ -14,7 +14,6 @@ from itertools import accumulate
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.joins import Line, follows
-from ptycassette.scrub.paragraphs import unwrapped
 
 __all__ = ["Flood", "floods"]
 
@@ -140,12 +139,6 @@ class Flood:
             if number - first < _SEVERAL:
                 continue
             yield [line for at in range(first, number) for line in self._lines(at)]
-
-    def unwrapped(self) -> Iterator[list[tuple[Line, int, int]]]:
-        """Pieces of the paragraphs that a program seems to have wrapped itself."""
-        texts = [text if len(text) <= self._cols else "" for text in self._texts]
-        for pieces in unwrapped(texts, self._cols):
-            yield [(line, start, end) for at, start, end in pieces for line in self._lines(at)]
 
     def _lines(self, number: int) -> Iterator[Line]:
         """The rows that the line with this number takes on the screen."""

@@ -286,7 +286,10 @@ def _at_a_hyphen(last: str, word: str) -> bool:
 
 def _in_prefix(last: str, word: str) -> bool:
     """Whether a token was broken in or right behind what its provider's tokens begin with."""
-    if len(word) < _SHORTEST_GENERATED or not begins_a_token(last):
+    begun = last.rpartition("=")[2]
+    if len(word) < _SHORTEST_GENERATED or len(begun) >= _SHORTEST_VALUE:
+        return False  # of a token that may be whole the next row is no rest
+    if not begins_a_token(begun):
         return False
     return looks_torn_off(word) and not stands_alone(last, word)
 

@@ -168,14 +168,11 @@ def _wrapped_lines(rows: Sequence[_Row], at: int) -> Iterator[_Line]:
     for width in sorted({row.end for row in near if row.end >= rows[at].end}):
         start, stop = _span(rows, at, width, _wrapped, within=within)
         span = rows[start:stop]
-        if len(span) > 1 and (
-            rows[at].last.endswith("-")
-            or len(span) >= _FEWEST_ROWS
-            or sum(row.end == width for row in span) >= _FEWEST_FULL
-            or _numbered(*rows[at : at + 2])
-        ):
+        sure = rows[at].last.endswith("-") or [row.end for row in span].count(width) > 1
+        if len(span) > 1 and (sure or len(span) >= _FEWEST_ROWS or _numbered(*rows[at : at + 2])):
             ends = [
-                above.end + (not _broken(above, below, width)) for above, below in pairwise(span)
+                above.end + (not _broken(above, below, width) or (not sure and _plain(below)))
+                for above, below in pairwise(span)
             ]
             yield _Line(start, (*ends, span[-1].end))
 
@@ -230,6 +227,12 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
     if above.alone or (below.alone and below.end == width) or below.first[0] in _INSIDE:
         return True
     return _torn(above, below) or begins_a_token(above.last)
+
+
+def _plain(row: _Row) -> bool:
+    """Whether a row begins with a word, as lines do that have nothing to do with those above."""
+    word = row.first.strip(_MARKS)
+    return word.isalpha() and word.islower() and not seems_by_chance(word)
 
 
 def _same_line(above: _Row, below: _Row, width: int) -> bool:

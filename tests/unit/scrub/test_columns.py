@@ -446,6 +446,7 @@ def test_rows_go_on_where_programs_break_them(above: str, below: str, joined: st
         ("Accept: text", "a=b"),
         ("log fw_mZ12owq5CJzhTKb1BL", "Makefile"),
         ("export DB_PASSWORD=no", "src/main.py"),
+        ("glrt-m522oAMCtDk5ebV9OBT7", "2033217c7347d mend the test"),
         ("an account of", "386518847582 bytes"),
         ("web-1 | KEY=aB3dE5gH7jK9mN1pQ3rS", "web-1 | and more"),
     ],
