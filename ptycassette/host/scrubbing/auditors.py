@@ -2,8 +2,9 @@
 
 An auditor is a program of its own with rules of its own. It reads bytes, so it
 sees less than our verification does, and it is independent, so it may see what
-we do not know. It runs in the directory, is told not to ask the network, and its
-report is read for rule and file alone.
+we do not know. It runs in the directory, is told not to ask the network and not to
+heed remarks in the text that ask it to look away; its report is read for rule and file
+alone.
 
 gitleaks, betterleaks and kingfisher are asked as their manuals say; detect-secrets
 without its plug-ins on entropy, which take digests of a manifest for keys.
@@ -29,15 +30,15 @@ _Argv = Callable[[str, Path], list[str]]
 AUDITORS: dict[str, _Argv] = {
     "gitleaks": lambda program, path: [
         program, "dir", str(path), "--no-banner", "--redact=100", "--exit-code=0",
-        "--report-format=json", "--report-path=-", "--log-level=error",
+        "--report-format=json", "--report-path=-", "--log-level=error", "--ignore-gitleaks-allow",
     ],
     "betterleaks": lambda program, path: [
         program, "dir", str(path), "--no-banner", "--redact=100", "--exit-code=0",
-        "--report-format=json", "--report-path=-", "--log-level=error",
+        "--report-format=json", "--report-path=-", "--log-level=error", "--ignore-gitleaks-allow",
     ],
     "kingfisher": lambda program, path: [
-        program, "scan", str(path), "--no-validate", "--redact", "--format", "json",
-        "--no-update-check",
+        program, "scan", str(path), "--quiet", "--no-validate", "--redact", "--format", "json",
+        "--no-update-check", "--no-ignore",
     ],
     "detect-secrets": lambda program, _: [
         program, "scan", "--no-verify", "--all-files", "--disable-plugin=Base64HighEntropyString",
@@ -74,7 +75,7 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
         raise SessionError(f"the auditor {name} took more than {TIMEOUT_S} s") from exc
     text = done.stdout.decode("utf-8", "replace").strip()
     try:
-        found = list(_findings(json.loads(text) if text else []))
+        found = _findings(_first_document(text))
     except ValueError as exc:
         raise SessionError(
             f"the auditor {name} ended with {done.returncode} and no JSON: "
@@ -87,6 +88,11 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
             f"{visible(done.stderr.decode('utf-8', 'replace'), limit=200)}"
         )
     return tuple(f"{name}: {visible(file)}: rule {visible(rule)}" for rule, file in found)
+
+
+def _first_document(text: str) -> Any:
+    """What a scanner found. kingfisher writes its counts behind it, in a second document."""
+    return json.JSONDecoder().raw_decode(text)[0] if text else []
 
 
 def _findings(document: Any) -> list[tuple[str, str]]:

@@ -154,22 +154,26 @@ def test_the_group_of_plug_ins_exists_in_metadata() -> None:
     assert list(importlib.metadata.entry_points(group=scrub_setup.PLUGIN_GROUP)) == []
 
 
-def test_detect_secrets_is_asked_and_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("detect-secrets", "GitHub Token"), ("kingfisher", "betterleaks.github-pat")],
+)
+def test_a_real_auditor_is_asked_and_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rule: str
 ) -> None:
-    """The real one, from wherever the command is called; a digest is no finding."""
+    """From wherever the command is called; a digest is no finding, a remark no excuse."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if shutil.which("detect-secrets") is None:
-        pytest.skip("detect-secrets is not installed")
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    monkeypatch.setenv("KF_RULE_CACHE_DIR", str(tmp_path / "cache"))
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8" * 2 + "o5P6"
-    write(tmp_path, "dirty/output.raw", f"x {token} y\n")
+    remark = "# kingfisher:ignore gitleaks:allow"
+    write(tmp_path, "dirty/output.raw", f"x {token} y {remark}\n")
     write(tmp_path, "clean/manifest.json", '{"content_digest": "%s"}' % ("0123456789abcdef" * 4))
     monkeypatch.chdir(tmp_path)
 
-    assert audit("detect-secrets", Path("dirty")) == (
-        "detect-secrets: output.raw: rule GitHub Token",
-    )
-    assert audit("detect-secrets", Path("clean")) == ()
+    assert audit(name, Path("dirty")) == (f"{name}: output.raw: rule {rule}",)
+    assert audit(name, Path("clean")) == ()
 
 
 def auditor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -190,6 +194,10 @@ def auditor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Non
         ),
         (
             '{"findings":[{"rule":{"id":"k"},"finding":{"path":"a/b"}},3]}',
+            ("gitleaks: b: rule k",),
+        ),
+        (
+            '{"findings":[{"rule":{"id":"k"},"finding":{"path":"a/b"}}]}\n{"findings":1}',
             ("gitleaks: b: rule k",),
         ),
         (
