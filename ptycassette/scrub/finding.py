@@ -25,7 +25,7 @@ from ptycassette.model import (
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.channels import InputChannel, OutputText
-from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.known import KnownValue
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.search import Match, Searcher
@@ -92,10 +92,8 @@ class Finder:
         until = max(-1 if at is None else at for at in (printed, rest))
         if until < 0:
             return
-        known = self._searcher.known
-        self._searcher.known = KnownValues(self._late, fast=self._searcher.fast)
-        self._sweep(Channels.of(meta), source, until, rest)
-        self._searcher.known = known
+        with self._searcher.knowing_only(self._late):
+            self._sweep(Channels.of(meta), source, until, rest)
 
     def _sweep(self, channels: Channels, source: EventSource, until: int, rest: int | None) -> None:
         """Look again up to event ``until``; at more than the print stream up to ``rest``."""
@@ -124,11 +122,11 @@ class Finder:
         """Search the print stream."""
         self.search("output", self.output, views, by_rules=by_rules, trail=self._printed)
 
-    def _adopt(self) -> bool:
-        """Make known what was learnt; True when the last view was not searched for all of it."""
+    def _adopt(self) -> list[KnownValue]:
+        """Make known what was learnt; what of it the last view was not searched for."""
         lesson, late = self._searcher.adopt()
         if lesson is None:
-            return False
+            return []
         before = [trail.learn(self._number, lesson) for trail in self._begun]
         if any(before):
             self._late += lesson.values
@@ -192,8 +190,10 @@ class Finder:
             done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
             self._search_view(channel, patches, view, done, by_rules=by_rules)
             self._searcher.searched = None
-            if by_rules and self._adopt():
-                self._search_view(channel, patches, view, done, by_rules=False)
+            late = self._adopt() if by_rules else []
+            if late:
+                with self._searcher.knowing_only(late):
+                    self._search_view(channel, patches, view, done, by_rules=False)
             trail.add(self._number, searched)
             if trail not in self._begun and any(one.text for one in searched):
                 self._begun.append(trail)

@@ -32,6 +32,7 @@ __all__ = [
     "EDGE",
     "Line",
     "Traced",
+    "begin_alike",
     "begins_at",
     "continues",
     "follows",
@@ -58,6 +59,8 @@ _SHORTEST_VALUE = 16
 _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
 _SHORTEST_TORN = 5
+_ALIKE = 6
+_FEW = 2
 # A token begins with such, and cookies go on with names of their own.
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
 _WITH_NAME = re.compile(r"[\w.-]{0,40}(?:key|token|secret|pass\w{0,8})[\"']?[:=].", re.IGNORECASE)
@@ -138,6 +141,17 @@ def _behind_gutter(above: str, text: str, start: int) -> int:
     return gutter.end() if gutter and above.startswith(gutter.group(), left) else start
 
 
+def begin_alike(above: str, below: str) -> bool:
+    """Whether two rows begin as the lines of a list do, which have nothing to do with each other.
+
+    Lines of Base64 may begin with zeros.
+    """
+    begins = above[:_ALIKE]
+    if len(begins) < _ALIKE or " " in begins or not below.startswith(begins):
+        return False
+    return len(set(begins)) > _FEW
+
+
 def glued(before: Line, line: Line) -> bool:
     """Whether joining makes one word of two, and hides a token that begins with the row.
 
@@ -206,6 +220,8 @@ def continues(before: Line, line: Line) -> bool:
     if end <= before.left or line.end <= left:
         return False
     if not (_FIRST_WORD.match(before.text, end - 1) and _FIRST_WORD.match(line.text, left)):
+        return False
+    if begin_alike(before.text[before.left : end], line.text[line.left : line.end]):
         return False
     if _full(before):
         return True

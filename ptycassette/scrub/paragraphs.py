@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ptycassette.scrub.joins import EDGE
+from ptycassette.scrub.joins import EDGE, begin_alike
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.prefixes import begins_a_token
 from ptycassette.scrub.spelling import seems_by_chance
@@ -240,8 +240,10 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
         return False
     if below.number and below.number != above.number + 1:
         return False
-    if "://" in below.first or (below.first == above.first and len(below.first) >= _SHORTEST_SAID):
-        return False  # lines of a list begin alike
+    if "://" in below.first or begin_alike(above.first, below.first):
+        return False
+    if above.first == below.first and len(below.first) >= _SHORTEST_SAID:
+        return False
     if above.assigns and below.assigns:
         return False
     return not stands_alone(above.last, below.first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.decoded import Decoded
 from ptycassette.scrub.dumps import dump_columns
 from ptycassette.scrub.key_lines import KeyLines
-from ptycassette.scrub.known import KnownValues, Lesson
+from ptycassette.scrub.known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.learning import Learner
 from ptycassette.scrub.mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.rules import Found, RuleSet
@@ -109,26 +110,35 @@ class Searcher:
         self._looked.clear()
         self._key_lines.forget()
 
-    def adopt(self) -> tuple[Lesson | None, bool]:
+    def adopt(self) -> tuple[Lesson | None, list[KnownValue]]:
         """Make what was learnt known.
 
         Returns:
-            What of it is new, None for nothing; and whether any of it was not known yet when the
-            last text was searched for known values, so that it has to be searched again.
+            What of it is new, None for nothing; and what of that was not known yet when the
+            last text was searched for known values, so that this has to be searched again.
         """
         late = self._know()
         lesson, self._lesson = self._lesson, None
         return lesson, late
 
-    def _know(self) -> bool:
-        """Make known what was learnt so far; True when anything of it is new."""
+    @contextmanager
+    def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
+        """Search for these values, where all others were searched for already."""
+        known, self.known = self.known, KnownValues(values, fast=self.fast)
+        try:
+            yield
+        finally:
+            self.known = known
+
+    def _know(self) -> list[KnownValue]:
+        """Make known what was learnt so far; what of it is new."""
         values = self._learner.news()
         if not values:
-            return False
+            return []
         new = self.known.learn(values)
         if new.values:
             self._lesson = new if self._lesson is None else self._lesson.and_then(new)
-        return bool(new.values)
+        return new.values
 
     def search(
         self, text: str, *, by_rules: bool = True, source: Hashable = None

@@ -109,6 +109,21 @@ def test_a_mask_leaves_what_is_no_text() -> None:
     assert mask("a\xff") == "x\xff"
 
 
+def test_what_is_new_can_be_searched_for_alone() -> None:
+    """Where everything else was searched for; after that all is known again."""
+    searcher = Searcher(rules=RuleSet([]), known=KnownValues([KnownValue("known-Value-1", "old")]))
+
+    def found() -> set[str]:
+        text = "known-Value-1 and other-Value-2"
+        return {match.rule for match in searcher.search(text, by_rules=False)}
+
+    with searcher.knowing_only([KnownValue("other-Value-2", "new")]):
+        alone = found()
+
+    assert alone == {"new"}
+    assert found() == {"old"}
+
+
 def test_a_text_is_searched_again_when_more_of_a_value_identifies_it() -> None:
     """Though as many values are known as before."""
     value = "ghp_" + "vocabularies" * 2 + "bookkeepers" + "x"

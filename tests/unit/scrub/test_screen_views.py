@@ -215,6 +215,9 @@ def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
         (CUT, "src/horipbww", False),
         (CUT, "src/main.rs here", False),
         (CUT, "`./well-known:` here", False),
+        ("token=aB3cD4eF5gH6iJ7k", "token=Lm8nO9pQ0rS1tU2v", False),
+        ("AAAAAAAAD4eF5gH6iJ7k0z", "AAAAAAAAO9pQ0rS1tU2v", True),
+        ("+ # = aB3cD4eF5gH6iJ7k", "+ # = 8nO9pQ0rS1tU2v", True),
     ],
 )
 def test_rows_are_joined_where_a_token_seems_broken(above: str, below: str, joined: bool) -> None:
