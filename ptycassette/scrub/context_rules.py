@@ -324,17 +324,15 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="command-line-password",
-        pattern=r"--(?:password|passphrase|token|api-key|secret|auth-token|access-token|pass)(?:=|\s{1,2}|[\"'],\s{0,2})[\"']?"
-        r"(?P<s>[^\s\"'`]{6,512})",
+        pattern=r"--(?:[A-Za-z0-9_]{1,24}-){0,4}(?:password|passwd|passphrase|pass|token|secret|"
+        r"(?:api|access|auth|secret|account|license|signing|encryption)-?key)"
+        r"(?:=|\s{1,2}|[\"'],\s{0,2})[\"']?(?P<s>[^\s\"'`]{6,512})",
         anchors=(
-            "--password",
-            "--token",
-            "--api-key",
-            "--secret",
-            "--auth-token",
-            "--access-token",
-            "--pass",
+            *("-pass", "-token", "-secret", "apikey", "accesskey", "authkey", "secretkey"),
+            *("api-key", "access-key", "auth-key", "secret-key", "account-key", "license-key"),
+            *("signing-key", "encryption-key"),
         ),
+        lead=100,
         reach=560,
         edge=False,
         accept=looks_like_a_value,

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from ptycassette.scrub.known import is_random
+from ptycassette.scrub.provider_table import NAMES_TOO, TOKENS
 from ptycassette.scrub.rules import Rule
 from ptycassette.scrub.spelling import spelt_by_chance
 
@@ -41,6 +42,11 @@ def _token(
     )
 
 
+def _judged(name: str, prefix: str, body: str) -> Rule:
+    """A rule for a prefix that other names share: what follows is asked for."""
+    return structs.replace(_token(name, prefix, body), accept=lambda text: _no_name(text, prefix))
+
+
 def _shortened(name: str, prefix: str, body: str) -> Iterator[Rule]:
     """A rule for what is shorter than any such token, and says that its end was left out."""
     least = _AT_LEAST.fullmatch(body)
@@ -53,6 +59,13 @@ def _shortened(name: str, prefix: str, body: str) -> Iterator[Rule]:
 def _made_by_nobody(text: str) -> bool:
     """Whether so short a text is no name: names follow the same prefixes."""
     return (is_random(text) and any(map(str.isdigit, text))) or spelt_by_chance(text)
+
+
+def _no_name(text: str, prefix: str) -> bool:
+    """Whether what follows the prefix has digits all over, or is spelt as no name is."""
+    body = text[len(prefix) :]
+    numbers = len(_NUMBER_INSIDE.findall(body))
+    return is_random(body) and (numbers >= _NUMBERS or spelt_by_chance(body))
 
 
 def _distinctive(prefix: str) -> bool:
@@ -84,184 +97,8 @@ _SHORT = 4
 _SHORTENED = 10
 _AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<number>\d+),\d*\}")
 _VARIED = 16
-_W = "[A-Za-z0-9_-]"
-_A = "[A-Za-z0-9]"
-_H = "[0-9a-fA-F]"
-
-# (name, prefix, what follows)
-_TABLE: tuple[tuple[str, str, str], ...] = (
-    *(
-        ("anthropic-token", f"sk-ant-{kind}-", f"{_W}{{16,}}")
-        for kind in ("api03", "oat01", "ort01", "sid01", "sid02", "admin01")
-    ),
-    ("anthropic-token", "sk-ant-", f"{_W}{{16,}}"),
-    ("openrouter-key", "sk-or-v1-", f"{_A}{{24,}}"),
-    ("openai-key", "sk-proj-", f"{_W}{{20,}}"),
-    ("openai-key", "sk-svcacct-", f"{_W}{{20,}}"),
-    ("openai-key", "sk-admin-", f"{_W}{{20,}}"),
-    ("openai-key", "sk-None-", f"{_W}{{20,}}"),
-    ("langfuse-key", "sk-lf-", f"{_W}{{20,}}"),
-    ("sk-key", "sk-", f"{_A}{{20,}}"),
-    ("google-api-key", "AIza", f"{_W}{{24,}}"),
-    ("google-api-key", "AQ.", f"{_W}{{24,}}"),
-    ("google-oauth-token", "ya29.", "[A-Za-z0-9_.-]{20,}"),
-    ("google-refresh-token", "1//0", f"{_W}{{24,}}"),
-    ("google-client-secret", "GOCSPX-", f"{_W}{{20,}}"),
-    ("github-token", "ghp_", f"{_A}{{24,}}"),
-    ("github-token", "gho_", f"{_A}{{24,}}"),
-    ("github-token", "ghu_", f"{_A}{{24,}}"),
-    ("github-token", "ghr_", f"{_A}{{24,}}"),
-    ("github-token", "github_pat_", "[A-Za-z0-9_]{30,}"),
-    *(
-        ("gitlab-token", prefix, "[A-Za-z0-9_.-]{14,}")
-        for prefix in (
-            "glpat-",
-            "gloas-",
-            "gldt-",
-            "glrt-",
-            "glrtr-",
-            "glcbt-",
-            "glptt-",
-            "glft-",
-            "glimt-",
-            "glagent-",
-            "glwt-",
-            "glsoat-",
-            "glffct-",
-        )
-    ),
-    *(
-        ("aws-session-token", prefix, "[A-Za-z0-9+/=]{24,}")
-        for prefix in ("IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz")
-    ),
-    ("aws-bedrock-key", "ABSK", "[A-Za-z0-9+/]{30,}={0,2}"),
-    ("aws-bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=_-]{30,}"),
-    *(
-        ("slack-token", prefix, "[A-Za-z0-9-]{10,}")
-        for prefix in ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxc-", "xoxd-")
-    ),
-    ("slack-token", "xoxe-", "[A-Za-z0-9-]{10,}"),
-    ("slack-token", "xoxe.xox", "[A-Za-z0-9.-]{10,}"),
-    ("slack-token", "xapp-", "[A-Za-z0-9-]{10,}"),
-    ("slack-webhook", "vices/T", "(?P<s>[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{16,})"),
-    (
-        "slack-webhook",
-        "hooks.slack.com/",
-        "(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9/_-]{20,})",
-    ),
-    *(
-        ("stripe-key", f"{kind}_{mode}_", f"{_A}{{16,}}")
-        for kind in ("sk", "rk")
-        for mode in ("live", "test", "prod")
-    ),
-    ("stripe-webhook-secret", "whsec_", "[A-Za-z0-9+/=]{16,}"),
-    ("huggingface-token", "hf_", f"{_A}{{26,}}"),
-    ("huggingface-token", "api_org_", f"{_A}{{24,}}"),
-    ("npm-token", "npm_", f"{_A}{{24,}}"),
-    ("pypi-token", "pypi-AgE", f"{_W}{{30,}}"),
-    ("crates-token", "cio", f"{_A}{{26,32}}"),
-    ("elevenlabs-key", "sk_", f"{_H}{{32,48}}"),
-    ("groq-key", "gsk_", f"{_A}{{30,}}"),
-    ("xai-key", "xai-", f"{_W}{{30,}}"),
-    ("perplexity-key", "pplx-", f"{_A}{{24,}}"),
-    ("replicate-token", "r8_", f"{_A}{{26,}}"),
-    ("together-key", "tgp_v1_", f"{_W}{{30,}}"),
-    ("fireworks-key", "fw_", f"{_A}{{20,}}"),
-    ("cerebras-key", "csk-", f"{_A}{{24,}}"),
-    ("nvidia-key", "nvapi-", f"{_W}{{30,}}"),
-    ("voyage-key", "pa-", f"{_W}{{40,}}"),
-    ("tavily-key", "tvly-", f"{_W}{{20,}}"),
-    ("exa-or-e2b-key", "e2b_", f"{_H}{{26,}}"),
-    ("cursor-key", "crsr_", f"{_H}{{26,}}"),
-    ("langsmith-key", "lsv2_", "(?:pt|sk)_[A-Za-z0-9_]{30,}"),
-    ("databricks-token", "dapi", f"{_H}{{24,32}}(?:-\\d)?"),
-    ("digitalocean-token", "dop_v1_", f"{_H}{{30,}}"),
-    ("digitalocean-token", "doo_v1_", f"{_H}{{30,}}"),
-    ("digitalocean-token", "dor_v1_", f"{_H}{{30,}}"),
-    *(
-        ("doppler-token", f"dp.{kind}.", "[A-Za-z0-9._-]{30,}")
-        for kind in ("pt", "st", "ct", "sa", "scim", "audit")
-    ),
-    ("linear-key", "lin_api_", f"{_A}{{24,}}"),
-    ("linear-token", "lin_oauth_", f"{_A}{{24,}}"),
-    ("notion-token", "ntn_", f"{_A}{{30,}}"),
-    ("figma-token", "figd_", f"{_W}{{26,}}"),
-    ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
-    ("twilio-key", "SK", "[0-9a-f]{26,32}"),
-    ("twilio-sid", "AC", "[0-9a-f]{26,32}"),
-    ("mailgun-key", "key-", "[0-9a-f]{26,32}(?![0-9a-f])"),
-    *(("shopify-token", f"shp{kind}_", f"{_H}{{24,}}") for kind in ("at", "ca", "pa", "ss")),
-    ("square-token", "sq0atp-", f"{_W}{{18,}}"),
-    ("square-secret", "sq0csp-", f"{_W}{{30,}}"),
-    ("vault-token", "hvs.", f"{_W}{{24,}}"),
-    ("vault-token", "hvb.", f"{_W}{{24,}}"),
-    ("vault-token", "hvr.", f"{_W}{{24,}}"),
-    ("age-secret-key", "AGE-SECRET-KEY-", "[A-Z0-9]{30,}"),
-    ("docker-token", "dckr_pat_", f"{_W}{{16,}}"),
-    ("docker-token", "dckr_oat_", f"{_W}{{16,}}"),
-    ("grafana-token", "glsa_", f"{_A}{{24,32}}(?:_{_H}{{1,8}})?"),
-    ("grafana-token", "glc_", "[A-Za-z0-9+/=]{32,}"),
-    ("newrelic-key", "NRAK-", "[A-Z0-9]{20,}"),
-    ("postman-key", "PMAK-", "[A-Za-z0-9-]{24,}"),
-    *(
-        ("planetscale-token", f"pscale_{kind}_", "[A-Za-z0-9_.-]{24,}")
-        for kind in ("tkn", "oauth", "pw")
-    ),
-    ("pulumi-token", "pul-", f"{_H}{{26,}}"),
-    ("rubygems-key", "rubygems_", f"{_H}{{26,}}"),
-    ("supabase-token", "sbp_", f"{_H}{{26,}}"),
-    ("supabase-key", "sb_secret_", f"{_W}{{20,}}"),
-    ("netlify-token", "nfp_", f"{_A}{{26,}}"),
-    *(("vercel-token", f"vc{kind}_", f"{_A}{{28,}}") for kind in "paikr"),
-    ("fly-token", "fo1_", f"{_W}{{30,}}"),
-    ("fly-token", "FlyV1 ", "(?P<s>fm[12][ar]?_[A-Za-z0-9+/=,_-]{40,})"),
-    *(("fly-token", f"fm{kind}_", "[A-Za-z0-9+/=,_-]{40,}") for kind in ("2", "1a", "1r")),
-    ("render-key", "rnd_", f"{_A}{{24,}}"),
-    ("sentry-token", "sntrys_", "[A-Za-z0-9+/=_-]{30,}"),
-    ("sentry-token", "sntryu_", f"{_H}{{30,}}"),
-    ("posthog-key", "phx_", f"{_W}{{30,}}"),
-    ("posthog-key", "phc_", f"{_W}{{30,}}"),
-    ("atlassian-token", "ATATT3", "[A-Za-z0-9_=-]{40,}"),
-    ("atlassian-token", "ATCTT3", "[A-Za-z0-9_=-]{40,}"),
-    ("bitbucket-password", "ATBB", f"{_A}{{24,}}"),
-    ("dropbox-token", "sl.", f"{_W}{{100,}}"),
-    ("heroku-key", "HRKU-", f"{_W}{{26,}}"),
-    ("tailscale-key", "tskey-", f"{_W}{{20,}}"),
-    ("onepassword-token", "ops_eyJ", "[A-Za-z0-9+/=_-]{40,}"),
-    ("clojars-token", "CLOJARS_", f"{_A}{{36,}}"),
-    ("nuget-key", "oy2", "[a-z0-9]{34,43}"),
-    ("circleci-token", "CCIPAT_", f"{_W}{{30,}}"),
-    ("buildkite-token", "bkua_", f"{_H}{{28,40}}"),
-    ("openai-webhook-or-session", "sess-", f"{_A}{{40}}"),
-    ("wandb-key", "wandb_v1_", f"{_W}{{30,}}"),
-    ("modal-token", "ak-", f"{_A}{{22}}"),
-    ("modal-secret", "as-", f"{_A}{{22}}"),
-    ("scaleway-key", "SCW", "[A-Z0-9]{17}"),
-    ("alibaba-key", "LTAI", f"{_A}{{16,}}"),
-    ("tencent-key", "AKID", f"{_A}{{28,}}"),
-    (
-        "hubspot-token",
-        "pat-",
-        f"(?:na|eu|ap)\\d-{_H}{{8}}-{_H}{{4}}-{_H}{{4}}-{_H}{{4}}-{_H}{{12}}",
-    ),
-    ("readme-key", "rdme_", "[a-z0-9]{60,}"),
-    ("duffel-token", "duffel_", f"(?:test|live)_{_W}{{40,}}"),
-    ("easypost-key", "EZAK", f"{_A}{{50,}}"),
-    ("frameio-token", "fio-u-", f"{_W}{{60,}}"),
-    ("prefect-key", "pnu_", f"{_A}{{26,36}}"),
-    ("typeform-token", "tfp_", f"{_W}{{40,}}"),
-    ("shippo-token", "shippo_", f"(?:live|test)_{_H}{{40}}"),
-    ("dynatrace-token", "dt0c01.", "[A-Z0-9]{24}\\.[A-Z0-9]{60,}"),
-    ("artifactory-token", "AKCp", f"{_A}{{30,}}"),
-    ("lark-or-infracost-key", "ico-", f"{_A}{{32}}"),
-    # The claims of one that was cut off begin with a JSON object too.
-    (
-        "jwt",
-        "eyJ",
-        f"{_W}{{8,}}\\.(?:[A-Za-z0-9_-]{{8,}}(?:\\.[A-Za-z0-9_-]*){{1,3}}|eyJ[A-Za-z0-9_-]{{5,}})",
-    ),
-)
-
+_NUMBER_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
+_NUMBERS = 2
 _UNANCHORED_PREFIX = (
     *(
         Rule(  # the documentation's own ends in EXAMPLE
@@ -348,11 +185,37 @@ _UNANCHORED_PREFIX = (
         placeholder="<discord-token>",
         accept=_signed,
     ),
+    Rule(  # an id in hexadecimal and a secret; Ollama's are alike
+        name="zai-key",
+        pattern=r"[0-9a-f]{32}\.[A-Za-z0-9_-]{16,24}",
+        placeholder="<zai-key>",
+        accept=lambda text: _mixed_case(text[33:]) and _made_by_nobody(text[33:]),
+    ),
     Rule(
         name="discord-webhook",
         pattern=r"discord(?:app)?\.com/api/webhooks/(?P<s>\d{15,22}(?:/[A-Za-z0-9_-]*)?)",
         anchors=("discord",),
         placeholder="<webhook>",
+    ),
+    Rule(
+        name="teams-webhook",
+        pattern=r"webhook\.office\.com/webhookb2/(?P<s>[A-Za-z0-9@/-]{36,})",
+        anchors=("webhook.office",),
+        placeholder="<webhook>",
+        edge=False,
+    ),
+    Rule(
+        name="gitlab-mail-token",
+        pattern=r"incoming\+(?:[A-Za-z0-9._-]{1,80}-)?\d{1,12}-(?P<s>[A-Za-z0-9_-]{16,40}?)-(?:issue|merge)",
+        anchors=("incoming+",),
+        placeholder="<gitlab-mail-token>",
+    ),
+    Rule(
+        name="maxmind-key",
+        pattern=r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
+        anchors=("_mmk",),
+        lead=36,
+        placeholder="<maxmind-key>",
     ),
     Rule(  # cut off before the @ that would tell
         name="url-token",
@@ -365,8 +228,9 @@ _UNANCHORED_PREFIX = (
 )
 
 PROVIDER_RULES: tuple[Rule, ...] = (
-    *(_token(*entry) for entry in _TABLE),
-    *(rule for entry in _TABLE for rule in _shortened(*entry)),
+    *(_token(*entry) for entry in TOKENS),
+    *(_judged(*entry) for entry in NAMES_TOO),
+    *(rule for entry in TOKENS for rule in _shortened(*entry)),
     *_UNANCHORED_PREFIX,
 )
 """In the order in which they are tried; several rules may share a name."""

@@ -166,6 +166,114 @@ SHAPED: dict[str, Callable[[Rng], str]] = {
 }
 
 
+# Providers of less renown: kind -> the beginning in two parts, alphabet, length, end
+_MORE: tuple[tuple[str, str, str, str, int, str], ...] = (
+    ("adobe", "p8", "e-", LOWER, 32, ""),
+    ("aikido", "AIK", "_CI_", ALNUM, 24, ""),
+    ("apify", "apify", "_api_", ALNUM, 36, ""),
+    ("asaas", "$aa", "ct_prod_", URLSAFE, 60, ""),
+    ("atlassian-old", "AT", "AT", URLSAFE + "=", 120, ""),
+    ("bitbucket", "BB", "DC-", BASE64, 44, ""),
+    ("brave", "BS", "A", URLSAFE, 28, ""),
+    ("brevo", "xkey", "sib-", HEX, 64, ""),
+    ("browserbase", "bb", "_live_", URLSAFE, 27, ""),
+    ("buildkite-user", "bk", "ua_", LOWER, 53, ""),
+    ("cartesia", "sk", "_car_", ALNUM, 20, ""),
+    ("circleci-project", "CCI", "PRJ_", ALNUM, 62, ""),
+    ("cloudflare", "cf", "ut_", ALNUM, 48, ""),
+    ("cloudsmith", "cs", "a_", HEX, 36, ""),
+    ("contentful", "CF", "PAT-", URLSAFE, 43, ""),
+    ("context7", "ctx7", "sk-", ALNUM, 36, ""),
+    ("datastax", "Astra", "CS:", ALNUM, 64, ""),
+    ("deno", "dd", "p_", ALNUM, 36, ""),
+    ("devcycle", "dvc", "_server_", ALNUM, 32, ""),
+    ("devin", "co", "g_", LOWER[:26] + "234567", 52, ""),
+    ("docker-swarm", "SWM", "TKN-1-", LOWER, 50, ""),
+    ("elastic", "es", "su_", URLSAFE, 64, "=="),
+    ("facebook", "EA", "AC", ALNUM, 120, ""),
+    ("firecrawl", "f", "c-", HEX, 32, ""),
+    ("flutterwave", "FLW", "SECK_TEST-", HEX, 32, "-X"),
+    ("gitlab-registration", "GR", "1348941", URLSAFE, 20, ""),
+    ("gitlab-session", "_gitlab", "_session=", HEX, 32, ""),
+    ("grafana-old", "eyJ", "rIjoi", BASE64, 80, "="),
+    ("helicone", "sk-", "helicone-", ALNUM, 36, ""),
+    ("inngest", "sign", "key-prod-", HEX, 64, ""),
+    ("ionic", "io", "n_", ALNUM, 42, ""),
+    ("jfrog", "cmVmdG", "tuOj", BASE64, 54, ""),
+    ("jina", "ji", "na_", URLSAFE, 60, ""),
+    ("kimi", "sk-", "kimi-", ALNUM, 64, ""),
+    ("lichess", "li", "p_", ALNUM, 20, ""),
+    ("llamacloud", "ll", "x-", ALNUM, 48, ""),
+    ("logfire", "pylf", "_v1_us_", ALNUM, 43, ""),
+    ("mailersend", "ml", "sn.", HEX, 64, ""),
+    ("mem0", "m", "0-", ALNUM, 40, ""),
+    ("mergify", "mergify", "_application_key_", URLSAFE, 60, ""),
+    ("minimax", "sk-", "api-", URLSAFE, 119, ""),
+    ("moonshot", "s", "k-", URLSAFE, 48, ""),
+    ("neon", "na", "pi_", ALNUM, 64, ""),
+    ("nylas", "ny", "k_", ALNUM, 67, ""),
+    ("octopus", "AP", "I-", UPPER, 26, ""),
+    ("onesignal", "os", "_v2_app_", LOWER[:26] + "234567", 103, ""),
+    ("onfido", "api", "_live.", URLSAFE, 43, ""),
+    ("openrouter-next", "sk-", "or-v2-", HEX, 64, ""),
+    ("openshift", "sha", "256~", URLSAFE, 43, ""),
+    ("packagist", "pack", "agist_out_", HEX, 68, ""),
+    ("paddle", "pdl", "_live_apikey_", LOWER, 26, ""),
+    ("persona", "persona", "_production_", LOWER, 36, ""),
+    ("pinterest", "pi", "na_", URLSAFE, 60, ""),
+    ("planetscale-oauth", "pscale", "_oauth_", URLSAFE + "=.", 40, ""),
+    ("polar", "po", "lar_pat_", URLSAFE, 43, ""),
+    ("postman-collection", "PM", "AT-", ALNUM, 26, ""),
+    ("rootly", "root", "ly_", HEX, 64, ""),
+    ("runpod", "rp", "a_", UPPER, 46, ""),
+    ("samsara", "samsara", "_api_", ALNUM, 30, ""),
+    ("scalingo", "tk-", "us-", URLSAFE, 48, ""),
+    ("segment", "sg", "p_", ALNUM, 64, ""),
+    ("settlemint", "sm", "_pat_", ALNUM, 16, ""),
+    ("slack-cookie", "xo", "xd-", ALNUM + "%/+", 120, ""),
+    ("sonarqube", "sq", "p_", HEX, 40, ""),
+    ("sourcegraph", "sg", "p_local_", HEX, 40, ""),
+    ("supabase-long", "sb", "p_", URLSAFE, 44, ""),
+    ("thunderstore", "ts", "s_", ALNUM, 36, ""),
+    ("trigger", "tr", "_prod_", ALNUM, 24, ""),
+    ("turbopuffer", "tp", "uf_", ALNUM, 40, ""),
+    ("unkey", "un", "key_", ALNUM, 24, ""),
+    ("upcloud", "uc", "at_", UPPER, 26, ""),
+    ("valtown", "vt", "wn_", ALNUM, 32, ""),
+    ("vercel", "vc", "p_", URLSAFE, 56, ""),
+    ("voyage-next", "a", "l-", URLSAFE, 43, ""),
+    ("wakatime", "wa", "ka_", LOWER + "-", 36, ""),
+    ("xendit", "xnd", "_production_", ALNUM, 64, ""),
+)
+
+# Kinds that only what is about rules looks at, for the forms do not depend on the provider.
+FURTHER: dict[str, Callable[[Rng], str]] = {
+    **{
+        kind: _prefixed(first, second, alphabet=alphabet, count=count, end=end)
+        for kind, first, second, alphabet, count, end in _MORE
+    },
+    "onepassword": lambda r: (
+        "A" + "3-" + "-".join(chars(r, UPPER, count) for count in (6, 6, 5, 5, 5, 5))
+    ),
+    "cloudflare-origin": lambda r: "v1" + ".0-" + chars(r, HEX, 24) + "-" + chars(r, HEX, 146),
+    "cockroach": lambda r: "CC" + "DB1_" + chars(r, ALNUM, 22) + "_" + chars(r, ALNUM, 40),
+    "configcat": lambda r: (
+        "configcat" + "-sdk-1/" + chars(r, ALNUM, 22) + "/" + chars(r, ALNUM, 22)
+    ),
+    "dynatrace": lambda r: "dt0" + "c01." + chars(r, UPPER, 24) + "." + chars(r, UPPER, 64),
+    "harness": lambda r: (
+        "pa" + "t." + chars(r, ALNUM, 22) + "." + chars(r, HEX, 24) + "." + chars(r, ALNUM, 20)
+    ),
+    "maxmind": lambda r: chars(r, ALNUM, 6) + "_" + chars(r, ALNUM, 29) + "_m" + "mk",
+    "miro": lambda r: "eyJ" + "taXJv" + chars(r, ALNUM, 24) + "_" + chars(r, ALNUM, 27),
+    "pinecone": lambda r: "pc" + "sk_" + chars(r, ALNUM, 6) + "_" + chars(r, ALNUM, 63),
+    "resend": lambda r: "r" + "e_" + chars(r, ALNUM, 8) + "_" + chars(r, ALNUM, 24),
+    "zai": lambda r: chars(r, HEX, 32) + "." + chars(r, ALNUM, 16),
+    "ollama": lambda r: chars(r, HEX, 32) + "." + chars(r, ALNUM, 24),
+    "zuplo": lambda r: "zp" + "ka_" + chars(r, LOWER, 32) + "_" + chars(r, HEX, 8),
+}
+
+
 def _words(rng: Rng) -> str:
     words = ["correct", "horse", "battery", "staple", "lunar", "pickle", "anchor", "violet"]
     return "-".join(rng.sample(words, 4)) + str(rng.randrange(10, 99))
@@ -229,8 +337,9 @@ class Secret:
 
 def make_secret(kind: str, rng: Rng) -> Secret:
     """A new secret of a kind."""
-    if kind in SHAPED:
-        return Secret(kind, SHAPED[kind](rng))
+    shaped = SHAPED.get(kind) or FURTHER.get(kind)
+    if shaped is not None:
+        return Secret(kind, shaped(rng))
     maker, template = CONTEXTUAL[kind]
     return Secret(kind, maker(rng), template)
 

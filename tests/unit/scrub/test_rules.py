@@ -23,7 +23,7 @@ def found(text: str, *, fast: bool = True) -> list[str]:
 def test_every_shaped_token_is_found_whole(cases: ModuleType, seed: int) -> None:
     """A token of each provider is found by its shape alone."""
     missed = []
-    for kind in cases.SHAPED:
+    for kind in (*cases.SHAPED, *cases.FURTHER):
         secret = cases.make_secret(kind, random.Random(f"{kind}{seed}"))
         if not any(secret.value in text for text in found(f"see {secret.text} there")):
             missed.append(kind)
@@ -43,9 +43,40 @@ def test_every_secret_in_its_surroundings_is_found(cases: ModuleType, seed: int)
     assert missed == []
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--openai-api-key ", "--db-password=", "--my-access-token '", "--client-secret ", "--pass "],
+)
+def test_an_option_may_say_whose_secret_it_takes(option: str) -> None:
+    """As those of aider and of cloud tools do."""
+    value = "k2m9q4x7" + "p0r5t8w1"
+
+    assert value in found(f"run {option}{value} --yes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--openai-api-key OPENAI_API_KEY  the key, --api-key-file config/keys2.json",
+        "--max-token 8192 --token-budget b4096k --encryption-key-id alias/main2",
+        "re_compiled_pattern_for_matching_all and pre_a1b2c3d4_some_very_long_name_2",
+        "sk-loading-indicator-container-of-the-primary-toolbar-2 sk-or-value-of-the-things-2",
+        "API-REFERENCEMANUALFORUSERSOFIT tss_handshake_key_share_exchange_2",
+        "lip_movement_tracking_model prf_counter_overflow_handler_v2 polar_at_angle_coordinates",
+        "dvc_client_configuration al-jazeera-english-news-coverage-of-the-elections-2024",
+        "d41d8cd98f00b204e9800998ecf8427e.min-stylesheet-css d41d8cd98f00b204e9800998ecf8427e.js",
+        "sha256~not-a-digest persona_production_environment_settings api_live.reload_configuration",
+    ],
+)
+def test_names_that_begin_as_tokens_do_stand(text: str) -> None:
+    """They are of words."""
+    assert found(text) == []
+
+
 def test_both_engines_find_the_same(cases: ModuleType) -> None:
     """A machine without the libraries scrubs the same."""
-    texts = [cases.make_secret(kind, random.Random(3)).text for kind in cases.KINDS]
+    kinds = (*cases.KINDS, *cases.FURTHER)
+    texts = [cases.make_secret(kind, random.Random(3)).text for kind in kinds]
 
     assert [found(t, fast=True) for t in texts] == [found(t, fast=False) for t in texts]
 
