@@ -15,7 +15,7 @@ from ptycassette.scrub.stretches import neighbours, without
 
 __all__ = ["adjacent"]
 
-_INSIDE = "[A-Za-z0-9_+/.:=~-]"
+_INSIDE = "[A-Za-z0-9_+/.:=~\x80-\xff-]"
 _ANYTHING = r"[^\\\n{}]"  # but the quote
 _OPERATOR = r"(?:\+|\.{1,2}|&|<>|\|\||~)"
 _GUTTER = r"(?:[+-]|[ \t]*\d{1,6}[ \t]?[:|+-]?)?"

@@ -337,6 +337,14 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         edge=False,
         accept=looks_like_a_value,
     ),
+    Rule(  # RFC 8628: who types it in is let in
+        name="device-code",
+        pattern=r"(?i:(?:one-time|user|device|verification|activation|pairing|login|the)[ _-]code)"
+        r"[\"']?\s{0,2}(?:is|:|=)?\s{0,3}[\"']?(?P<s>[A-Z0-9]{4}-[A-Z0-9]{4,5})(?![A-Za-z0-9-])",
+        anchors=("-code", " code", "_code"),
+        lead=16,
+        placeholder="<device-code>",
+    ),
     Rule(
         name="curl-user",
         # What is an option's own name (--user-agent:, --base-url:) and URLs are no users.

@@ -27,6 +27,13 @@ def test_literals_side_by_side_are_one(seam: str, quote: str) -> None:
     assert view.text == f"a {quote}onetwothree{quote} b"
 
 
+def test_letters_outside_of_ascii_go_on_too() -> None:
+    """As bytes of UTF-8, which canonical text is made of."""
+    (view,) = adjacent('x = ("one\xc3\xa4" "\xc3\xb6two")')
+
+    assert view.text == 'x = ("one\xc3\xa4\xc3\xb6two")'
+
+
 @pytest.mark.parametrize(("one", "two"), [("key = ", "'a1b2"), ("://root:a!", "?b@c"), ("{", "}")])
 def test_on_the_next_line_they_may_begin_and_end_with_anything(one: str, two: str) -> None:
     """Side by side these would be two arguments."""

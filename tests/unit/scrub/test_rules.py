@@ -55,6 +55,18 @@ def test_an_option_may_say_whose_secret_it_takes(option: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    ["! First copy your one-time code: {}", '"user_code":"{}",', "and enter the code {} there"],
+)
+def test_a_device_code_is_found(said: str) -> None:
+    """Whoever types it in is let in (RFC 8628)."""
+    code = "WDJB" + "-MJHT"
+
+    assert found(said.format(code)) == [code]
+    assert found(f"error code {code}, {code}") == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "--openai-api-key OPENAI_API_KEY  the key, --api-key-file config/keys2.json",
