@@ -25,7 +25,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _SOMEBODYS = re.compile(r"(?:your|my)[-_]", re.IGNORECASE)
-_IDENTIFIER = re.compile(r"_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}]*\Z")
+_IDENTIFIER = re.compile(r"(?:--?)?_*[A-Za-z]+(?:[_.-]{1,2}[A-Za-z]+)*[_.-]*[\]):;,}=]*\Z")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?[eE][-+]?\d{1,3}[\]):;,}]*\Z")
 _NUMBERED = re.compile(
     r"\d+(?:\.\d+){2,}[\]);,}]*\Z|0x[0-9A-Fa-f]{1,16}[\]);,}]*\Z"

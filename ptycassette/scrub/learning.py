@@ -118,7 +118,7 @@ class Learner:
                 continue  # texts use it without meaning this one
             if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
                 continue  # some bytes, which stand in many places
-            if len(line) >= _LINE_OF_KEY or len(lines) == 1:
+            if len(line) >= _LINE_OF_KEY or not _of_lines(rule):
                 value_of_line = KnownValue(
                     plain(line),
                     rule.name,

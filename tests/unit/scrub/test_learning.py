@@ -230,3 +230,13 @@ def test_of_what_stands_in_a_key_only_lines_are_learnt() -> None:
 
     assert learner.takes(KEY, f"\n{spinner}\naB3dE5gH7jK9mN1p\n{spinner}\n", decoded=False)
     assert learnt(learner) == ["aB3dE5gH7jK9mN1p"]
+
+
+def test_a_short_line_of_a_key_is_no_value_elsewhere() -> None:
+    """It goes where it stands; other texts have the same few characters."""
+    learner = Learner()
+
+    assert learner.takes(KEY, "name=", decoded=False)
+    assert learnt(learner) == []
+    assert learner.takes(KEY, "a1B2c3D4e5F6g7H8", decoded=False)
+    assert learnt(learner) == ["a1B2c3D4e5F6g7H8"]

@@ -143,6 +143,7 @@ def test_both_engines_find_the_same(cases: ModuleType) -> None:
         "auth: getHTTPResponseCode, token: accessTokenFor",
         "token=workspace.get(name) token=access- password: workspace.",
         "secret=_TokenType() api_key=x-amazon-apigateway-authorizer",
+        "password token=--user api_key=user.name= auth=-login",
     ],
 )
 def test_innocent_text_stands(text: str) -> None:
