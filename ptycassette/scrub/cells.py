@@ -17,8 +17,9 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.joins import Line, continues, follows
+from ptycassette.scrub.panes import has_bars, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
-from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, put_together
+from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.trace import FastTrace
 
 __all__ = ["OutputCells"]
@@ -32,6 +33,7 @@ _OF_PARAGRAPH = 8
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
+_SEVERAL = 2
 _SPENT_AT_ONCE = 1 << 18
 _SPENT_PER_BYTE = 20
 _BREAK = re.compile(b"\r\n")
@@ -214,16 +216,22 @@ class OutputCells:
             for pieces in unwrapped([row.text(cols) for row in rows[start:stop]], cols)
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
-        self._add_unwrapped(paragraphs, read)
+        self._add_others(map(put_together, paragraphs), read)
+        self._copy_panes(rows[start:stop], read)
 
-    def _add_unwrapped(
-        self, paragraphs: Iterable[Iterable[tuple[Line, int, int]]], read: int
+    def _copy_panes(self, rows: Sequence[Row], read: int) -> None:
+        """What goes on from row to row of the panes in these rows. See ``_copy_unwrapped``."""
+        cols = self._trace.terminal.columns
+        if sum(map(has_bars, (row.text(cols) for row in rows))) >= _SEVERAL:
+            self._add_others(pane_texts([_copy(row) for row in rows], cols), read)
+
+    def _add_others(
+        self, others: Iterable[tuple[str, list[tuple[int, Segment]]]], read: int
     ) -> None:
-        """Pieces of paragraphs, unless texts from number ``read`` say the same."""
+        """Other readings of rows, unless texts from number ``read`` say the same."""
         known = ""
-        for pieces in paragraphs:
+        for text, parts in others:
             known = known or "\n".join(("", *self._texts[read:]))
-            text, parts = put_together(pieces)
             at = known.find(text)
             if at < 0 or known[at - 1].isalnum():  # glued to another word
                 self._add_parts(text, parts)
@@ -331,6 +339,11 @@ class OutputCells:
 
 
 def _line(row: Row) -> Line:
+    copy = _copy(row)
+    return line_of(copy) if not isinstance(copy.chars, str) else Line(copy, copy.chars)
+
+
+def _copy(row: Row) -> RowCopy:
     text = "".join(row.chars).replace(BLANK, " ")
     chars = text if text.isascii() and len(text) == len(row.chars) else row.chars[:]
-    return Line(RowCopy(chars, (row.origins or [])[:], row.wrapped), text)
+    return RowCopy(chars, (row.origins or [])[:], row.wrapped)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.printed import printed_views
-from ptycassette.scrub.typed import typed_view
+from ptycassette.scrub.typed import SentView, typed_view
 from ptycassette.scrub.views import View
 
 __all__ = ["InputChannel", "OutputText"]
@@ -97,7 +97,7 @@ class InputChannel:
 
 
 def _input_views(raw: str, base: int) -> Iterator[View]:
-    yield View(raw, base=base)
+    yield SentView(raw, base=base)
     if "\x1b" in raw:
         yield typed_view(raw, base=base, editing=False)
     if any(key in raw for key in "\x1b\x7f\x08\x15\x17"):

@@ -43,6 +43,8 @@ _IN_WORDS = 0.5
 _IN_NAMES = 0.3
 _FOLDER = re.compile(r"[a-z]{3,}")
 _IN_FOLDERS = 0.55
+_DIGITS_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
+_SIGNS_OF_PASSWORDS = frozenset("!$%^&#@")
 _AFTER = "/,;)'"
 _EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
 
@@ -86,6 +88,14 @@ def looks_generated(text: str) -> bool:
         return False
     in_words = sum(len(word) for word in _WORD.findall(text))
     return sum(char.isdigit() for char in text) > 1 and in_words < _IN_WORDS * len(text)
+
+
+def _in_a_cell(text: str) -> bool:
+    """Whether what stands in the cell behind a name is its value, and no type or remark."""
+    if not looks_like_a_value(text) or not is_random(text):
+        return False
+    runs = len(_DIGITS_INSIDE.findall(text))
+    return runs > 1 or not _SIGNS_OF_PASSWORDS.isdisjoint(text) or looks_generated(text)
 
 
 def _place(text: str) -> bool:
@@ -180,6 +190,26 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         reach=600,
         edge=False,
         accept=looks_generated,
+    ),
+    Rule(  # in the next cell of a table, or the next column of a list
+        name="table-value",
+        pattern=r"(?i:[_-]key|token|secret|passwords?|passwd|passphrase|api[_ ]?key|access key)"
+        r"[\"'`*]{0,3}(?:\s{0,40}(?:\||\xe2\x94\x82)\s{0,30}[\"'`*]{0,3}|[ ]{2,40})"
+        r"(?P<s>[^\s\"'`*|,;<>\\\x00-\x1f\x80-\xff]{8,512})",
+        anchors=(
+            "_key",
+            "-key",
+            "token",
+            "secret",
+            "passw",
+            "passphrase",
+            "apikey",
+            "api key",
+            "access key",
+        ),
+        reach=640,
+        edge=False,
+        accept=_in_a_cell,
     ),
     Rule(
         name="kubernetes-variable",

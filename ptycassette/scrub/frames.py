@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ptycassette.scrub.canonical import canonical, plain
+from ptycassette.scrub.panes import pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rows import (
@@ -39,7 +40,7 @@ def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str,
 
 def _view(rows: Iterable[str]) -> ScreenView:
     """The rows as they would be searched on a screen; offsets count canonical characters."""
-    lines, padded = [], []
+    copies, padded = [], []
     offset = 0
     for row in rows:
         chars = list(row)
@@ -47,9 +48,10 @@ def _view(rows: Iterable[str]) -> ScreenView:
         for char in chars:
             origins.append(offset)
             offset += len(canonical(char))
-        lines.append(line_of(RowCopy(chars, origins, wrapped=False)))
+        copies.append(RowCopy(chars, origins, wrapped=False))
         padded.append(line_of(RowCopy([*chars, " "], [*origins, None], wrapped=False)))
         offset += 1
+    lines = [*map(line_of, copies)]
     texts: list[str] = []
     starts: list[int] = []
     segments: list[Segment | None] = []
@@ -58,7 +60,9 @@ def _view(rows: Iterable[str]) -> ScreenView:
         put_together((padded[number], start, end) for number, start, end in pieces)
         for pieces in unwrapped([line.text.rstrip() for line in lines])
     )
-    for text, parts in chain(joined_rows(lines), paragraphs):
+    width = max((len(copy.chars) for copy in copies), default=0)
+    in_panes = pane_texts([_as_wide(copy, width) for copy in copies], width)
+    for text, parts in chain(joined_rows(lines), paragraphs, in_panes):
         for position, segment in parts:
             starts.append(length + position)
             segments.append(segment)
@@ -67,3 +71,9 @@ def _view(rows: Iterable[str]) -> ScreenView:
         texts.append(text)
         length += len(text) + 1
     return ScreenView("\n".join(texts), starts=starts, segments=segments)
+
+
+def _as_wide(row: RowCopy, width: int) -> RowCopy:
+    """A row with blanks behind it, so that what stands in one column of all has one number."""
+    behind = width - len(row.chars)
+    return RowCopy([*row.chars, *" " * behind], [*row.origins, *[None] * behind], wrapped=False)

@@ -92,6 +92,53 @@ _DIGITS_OF_A_NUMBER = 5
 _COUNTED = frozenset({"123456789012", "012345678901", "210987654321", "098765432109"})
 
 
+_ACCOUNT = (
+    r"(?i:(?:account|organi[sz]ation|org|user|workspace|tenant|subscription|customer|device"
+    r"|installation|billing)[_ -]?(?:uu)?id)"
+)
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_ACCOUNT_ANCHORS = (
+    "accountid",
+    "accountuuid",
+    "account_id",
+    "account_uuid",
+    "account-id",
+    "account id",
+    "organizationid",
+    "organizationuuid",
+    "organization_id",
+    "organization_uuid",
+    "organization-id",
+    "organization id",
+    "organisation",
+    "orgid",
+    "org_id",
+    "org-id",
+    "org id",
+    "userid",
+    "user_id",
+    "user-id",
+    "user id",
+    "useruuid",
+    "user_uuid",
+    "workspaceid",
+    "workspace_id",
+    "tenantid",
+    "tenant_id",
+    "tenant id",
+    "subscriptionid",
+    "subscription_id",
+    "subscription id",
+    "customerid",
+    "customer_id",
+    "deviceid",
+    "device_id",
+    "installation_id",
+    "billing_id",
+    "orguuid",
+    "org_uuid",
+)
+
 IDENTITY_RULES: tuple[Rule, ...] = (
     Rule(
         name="email",
@@ -128,54 +175,22 @@ IDENTITY_RULES: tuple[Rule, ...] = (
     Rule(
         name="account-id",
         kind="identity",
-        pattern=r"(?i:(?:account|organi[sz]ation|org|user|workspace|tenant|subscription|customer|device|installation|billing)"
-        r"[_ -]?(?:uu)?id)[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}"
-        r"(?P<s>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|"
-        r"[A-Za-z0-9_-]{0,8}[A-Za-z0-9]{16,64})",
-        anchors=(
-            "accountid",
-            "accountuuid",
-            "account_id",
-            "account_uuid",
-            "account-id",
-            "account id",
-            "organizationid",
-            "organizationuuid",
-            "organization_id",
-            "organization_uuid",
-            "organization-id",
-            "organization id",
-            "organisation",
-            "orgid",
-            "org_id",
-            "org-id",
-            "org id",
-            "userid",
-            "user_id",
-            "user-id",
-            "user id",
-            "useruuid",
-            "user_uuid",
-            "workspaceid",
-            "workspace_id",
-            "tenantid",
-            "tenant_id",
-            "tenant id",
-            "subscriptionid",
-            "subscription_id",
-            "subscription id",
-            "customerid",
-            "customer_id",
-            "deviceid",
-            "device_id",
-            "installation_id",
-            "billing_id",
-            "orguuid",
-            "org_uuid",
-        ),
+        pattern=_ACCOUNT + r"[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}"
+        rf"(?P<s>{_UUID}|[A-Za-z0-9_-]{{0,8}}[A-Za-z0-9]{{16,64}})",
+        anchors=_ACCOUNT_ANCHORS,
         edge=False,
         placeholder="<account-id>",
         accept=lambda text: any(c.isdigit() for c in text),
+    ),
+    Rule(  # in the next cell of a table, or the next column of a list
+        name="account-id",
+        kind="identity",
+        pattern=_ACCOUNT
+        + r"[\"'`*]{0,3}(?:\s{0,40}(?:\||\xe2\x94\x82)\s{0,30}[\"'`*]{0,3}|[ ]{2,40})"
+        rf"(?P<s>{_UUID})",
+        anchors=_ACCOUNT_ANCHORS,
+        edge=False,
+        placeholder="<account-id>",
     ),
     Rule(
         name="account-id",

@@ -60,6 +60,7 @@ _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
 _SHORTEST_TORN = 5
 _ALIKE = 6
+_OFFSET = re.compile("[0-9a-fA-F]{7,16}(?::|  )")  # of a line of a dump
 _FEW = 2
 # A token begins with such, and cookies go on with names of their own.
 _PREFIXED = re.compile(r"[\"'(]?[A-Za-z][A-Za-z0-9]{1,10}[-_.][A-Za-z0-9_-]{0,8}")
@@ -68,12 +69,15 @@ _BEGUN_VALUE = re.compile(r"(?:KEY|TOKEN|SECRET|PASS\w{0,8})=[\"']?[!-~]{1,3}\Z"
 _COOKIES = re.compile(r"\b[Cc]ookie: ")
 _NUMBERS = re.compile("[\"']?[0-9-]{12,}[\"',;]*")
 _DIGITS = re.compile(r"\d{8,}")
+_REST_OF_OPTION = re.compile("[a-z-]{1,20}=")
 _BEHIND_NAME = re.compile("[\"']?[:=]")
 _HYPHENS = frozenset("-_")
 _SIGNS = _HYPHENS | frozenset(":=\"'")
 # What comments begin with, and lists.
 _GUTTER = re.compile(r"(?:#+|//+|--|;+|%|\*|\xbb) +")
-_GUTTERS = frozenset("#/-;%*\xbb0123456789\u2026\\")
+_GUTTERS = frozenset("#/-;%*:\xbb0123456789\u2026\\")
+_UUID = re.compile(r"[\"'(]?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[\"'),;.]*")
+_COLON = re.compile(r"(?:\d{1,6})?[ \t]*: ")
 _BROKEN_OFF = re.compile(r"[\u2026\\\xbb] +")
 _NO_ITEM = re.compile(r"(?=[!-~]{0,40}\d|[!-~]{12})[!-~]{4}")  # of a list with numbers
 _NUMBER = re.compile(r"(\d{1,6})(?:[ \t]*[\u2502|:)][ \t]?|[ \t]{1,4})")
@@ -131,6 +135,8 @@ def _behind_gutter(above: str, text: str, start: int) -> int:
     if sign is not None:
         return sign.end()
     left = len(above) - len(above.lstrip(EDGE))
+    if text[start] == ":":  # the line above has a number before it
+        return start + 2 * (text.startswith(": ", start) and _COLON.match(above, left) is not None)
     number = _NUMBER.match(text, start)
     if number is not None:
         before = _NUMBER.match(above, left)
@@ -144,12 +150,12 @@ def _behind_gutter(above: str, text: str, start: int) -> int:
 def begin_alike(above: str, below: str) -> bool:
     """Whether two rows begin as the lines of a list do, which have nothing to do with each other.
 
-    Lines of Base64 may begin with zeros.
+    Lines of Base64 may begin with zeros, and those of dumps do.
     """
     begins = above[:_ALIKE]
-    if len(begins) < _ALIKE or " " in begins or not below.startswith(begins):
-        return False
-    return len(set(begins)) > _FEW
+    if len(begins) == _ALIKE and " " not in begins and below.startswith(begins):
+        return len(set(begins)) > _FEW or _OFFSET.match(above) is not None
+    return _OFFSET.match(above) is not None and _OFFSET.match(below) is not None
 
 
 def glued(before: Line, line: Line) -> bool:
@@ -221,7 +227,8 @@ def continues(before: Line, line: Line) -> bool:
         return False
     if not (_FIRST_WORD.match(before.text, end - 1) and _FIRST_WORD.match(line.text, left)):
         return False
-    if begin_alike(before.text[before.left : end], line.text[line.left : line.end]):
+    above, below = before.text[before.left : end], line.text[line.left : line.end]
+    if begin_alike(above, below):
         return False
     if _full(before):
         return True
@@ -250,7 +257,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
         return True
     if "=" in word and _COOKIES.search(above, left, end):
         return True
-    rest = alone and not wider and looks_torn_off(last) and torn
+    begun = looks_torn_off(last) or not _PLAIN_WORD.fullmatch(last)
+    rest = alone and not wider and begun and torn
     if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
         named = begins > left + 1 and above[begins - 2] != " "
         if (named and names_a_secret(above, begins - 1)) or (
@@ -266,6 +274,10 @@ def _of_one_word(last: str, word: str) -> bool:
     """Whether two words read as the halves of one, whatever stands around them."""
     sign = _BEHIND_NAME.match(word)
     if sign is not None and names_a_value(last + sign.group(), len(last) + sign.end()):
+        return True
+    if word[0] == "@":
+        return "://" in last
+    if _UUID.fullmatch(last + word):
         return True
     return named_when_joined(last, word) or _at_a_hyphen(last, word) or _in_prefix(last, word)
 
@@ -286,7 +298,7 @@ def _short_rest(last: str, word: str) -> bool:
     plain = _PLAIN_WORD.fullmatch(word)
     if _BEGUN_VALUE.search(last):
         return not plain
-    if word.islower() or not word.isalnum() or len(last) <= _SHORTEST_GENERATED:
+    if word.islower() or not word.replace("_", "").isalnum() or len(last) <= _SHORTEST_GENERATED:
         return False
     alike = (word.isupper() and last[-len(word) :].isupper()) or _DIGITS.fullmatch(word)
     return bool(not plain or alike or seems_by_chance(word)) and begins_a_token(last)
@@ -349,6 +361,6 @@ def names(before: Line, line: Line) -> bool:
     if not names_a_secret(before.text, end) or (before.text[end - 1] in ":=" and _full(before)):
         return False
     first = _FIRST_WORD.match(line.text, begins_at(before, line), line.end)
-    if first is None:
+    if first is None or (_full(before) and _REST_OF_OPTION.match(first.group())):
         return False
     return _long(first.group()) or _NUMBERS.fullmatch(first.group()) is not None

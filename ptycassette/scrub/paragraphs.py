@@ -240,7 +240,7 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
         return False
     if below.number and below.number != above.number + 1:
         return False
-    if "://" in below.first or begin_alike(above.first, below.first):
+    if "://" in below.first or begin_alike(above.first + "  ", below.first + "  "):
         return False
     if above.first == below.first and len(below.first) >= _SHORTEST_SAID:
         return False

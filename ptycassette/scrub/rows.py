@@ -204,7 +204,7 @@ def _end(lines: Sequence[Line], number: int) -> int:
     line, below = lines[number], lines[number + 1 : number + 2]
     if not below or below[0].row.wrapped or line.left >= line.end or not names(line, below[0]):
         return line.end
-    return min(line.end + 1, len(line.text))
+    return line.end + line.text.startswith(" ", line.end)
 
 
 def _alone(lines: Sequence[Line], number: int) -> tuple[str, list[tuple[int, Segment]]]:

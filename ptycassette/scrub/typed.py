@@ -11,13 +11,23 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.mask import decimal_mask, mask
 from ptycassette.scrub.views import Patch, View
 
-__all__ = ["KILL_LINE", "KILL_WORD", "RUBOUT", "Place", "TypedView", "typed_keys", "typed_view"]
+__all__ = [
+    "KILL_LINE",
+    "KILL_WORD",
+    "RUBOUT",
+    "Place",
+    "SentView",
+    "TypedView",
+    "typed_keys",
+    "typed_view",
+]
 
 _KEY = re.compile(
     r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
@@ -28,6 +38,8 @@ _KEY = re.compile(
     r"|\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1bO.|\x1b[\x20-\x7e\x7f]?"
     r"|(?P<char>[\s\S])"
 )
+_CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
+_LONGEST_KEY = 64
 _CODE = re.compile(r"\d+")
 RUBOUT = frozenset("\x7f\x08")
 KILL_LINE = "\x15"
@@ -41,6 +53,24 @@ _FUNCTIONAL = range(57344, 63744)  # codes of keys that type nothing
 
 Place = tuple[int, str]
 """Offset of a character's byte, and ""; or of the number that names it, and its digits."""
+
+
+class SentView(View):
+    """Bytes as they were sent. Those of cursor keys stay, though a value may seem to hold them."""
+
+    def __init__(self, text: str, *, base: int) -> None:
+        super().__init__(text, base=base)
+        self._kept = [key.span() for key in _CURSOR_KEY.finditer(text)]
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        for first, last in self._kept[bisect_left(self._kept, (start - _LONGEST_KEY, 0)) :]:
+            if first >= end:
+                break
+            left, right = max(first, start), min(last, end)
+            if left < right:
+                kept = self.text[left:right]
+                masked = masked[: left - start] + kept + masked[right - start :]
+        yield from super()._written(start, end, masked)
 
 
 class TypedView(View):

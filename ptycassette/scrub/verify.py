@@ -33,6 +33,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.joins import follows
+from ptycassette.scrub.panes import has_bars, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
@@ -342,10 +343,23 @@ class _Shown:
             if number - first > 1:
                 yield from self._group(tuple(rows[first:number]))
             first = number
+        if sum(map(has_bars, rows)) > 1:
+            yield from self._in_panes(tuple(rows))
         for pieces in unwrapped(rows, self._cols):
             yield canonical(
                 "".join(rows[row].ljust(self._cols)[start:end] for row, start, end in pieces)
             )
+
+    def _in_panes(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The texts that go on in panes of the rows; most of these stay for some pictures."""
+        texts = self._groups.get(("", *rows))
+        if texts is None:
+            copies = [RowCopy(row.ljust(self._cols), (), wrapped=False) for row in rows]
+            texts = tuple(text for text, _ in pane_texts(copies, self._cols))
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
+            self._groups["", *rows] = texts
+        return texts
 
     def _group(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The texts that rows give when they are joined; most groups stay for some pictures."""

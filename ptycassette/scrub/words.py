@@ -38,6 +38,7 @@ _ITSELF = re.compile(
     r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
     r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
     r"(?:[_-](?i:id|key|value|secret|token))?[\"']?(?:[:=]|%3[Dd])[^=:/]"
+    r"|git@[a-z]"  # of a remote repository
 )
 _LISTS = frozenset(";&?,\\")
 _NAMES = frozenset({"-u", "password", "bearer", "basic", "token", "flyv1"})
@@ -58,7 +59,12 @@ _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1,
 _TELLING = _NAMES | _BEGINNINGS
 _LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
 _ADDRESS_BEGUN = re.compile(r"(?:.*[=:,;\"'<(])?[\w.+-]+@(?:[\w-]+\.)*[\w-]*")
-_TOP_LEVEL = frozenset({"com", "org", "net", "edu", "gov", "dev", "info", "io", "ai"})
+_TOP_LEVEL = frozenset(
+    (
+        *("com", "org", "net", "edu", "gov", "dev", "info", "io", "ai", "app", "biz", "ca", "ch"),
+        *("cloud", "co", "de", "eu", "fm", "fr", "me", "nl", "se", "tech", "uk", "us", "xyz"),
+    )
+)
 _REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
 _FIRST_LETTERS = re.compile("[A-Za-z]+")

@@ -747,6 +747,32 @@ def _f_panes_here_and_there(rng: Rng, text: str, rows: int, cols: int) -> list[b
     return [*out, at(rows, 1).encode()]
 
 
+def _f_pane_with_gap(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    half, bar = cols // 2, rng.choice("│|")
+    said = f"{rng.choice(('the key:', 'see', 'a', '●'))}{' ' * rng.randrange(2, 9)}{text}"
+    parts = [said[at : at + half] for at in range(0, len(said), half)]
+    return [f"{_words(rng, 20):21}{bar} {part.ljust(half)}\r\n".encode() for part in parts]
+
+
+def _f_pane_with_indent(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols // 2 - 3
+    said = f"{_words(rng, 12)} {text}"
+    parts = [said[at : at + width] for at in range(0, len(said), width)]
+    before = ("● ", *("  " for _ in parts))
+    return [
+        f"{sign}{part.ljust(width)} │ {_words(rng, 20)}\r\n".encode()
+        for sign, part in zip(before, parts, strict=False)
+    ]
+
+
+def _f_middle_pane(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = min(rng.randrange(20, 30), cols - 35)
+    said = f"{_words(rng, 12)} {text}"
+    parts = [said[at : at + width] for at in range(0, len(said), width)]
+    left, right = _words(rng, 12), _words(rng, 12)
+    return [f"│ {left:12} │ {part.ljust(width)} │ {right:12} │\r\n".encode() for part in parts]
+
+
 def _f_gutter(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     gutter = rng.choice(("# ", "// ", "> ", "▌ ", "┃ ", "» ", "-- "))
     return [f"{gutter}{part}\r\n".encode() for part in _broken(text, cols - 8)]

@@ -124,3 +124,12 @@ def test_a_match_that_begins_between_lines_has_the_offset_of_the_first_key() -> 
     assert view.text == "ab\ncb"
     assert view.offset(2, 4) == 11
     assert view.offset(2, 3) is None
+
+
+@pytest.mark.parametrize("known", [(), ("kCbekANd0f0RpzKC" + "hfUEP88vXCa3ImWY",)])
+def test_cursor_keys_inside_of_a_value_stay_what_they_are(known: tuple[str, ...]) -> None:
+    """Though the last letter of one may be the next of the value."""
+    typed = b"export X_TOKEN=kCbekANd0f0RpzKC\x1b[D\x1b[C" + b"hfUEP88vXCa3ImWY\r"
+    (after,) = scrub_chunks([typed], rows=24, cols=80, known=known, channel="input")
+
+    assert after == b"export X_TOKEN=" + b"x" * 16 + b"\x1b[D\x1b[C" + b"x" * 16 + b"\r"

@@ -55,6 +55,38 @@ def test_an_option_may_say_whose_secret_it_takes(option: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "cells",
+    ["| {} | `{}` |", "| **{}** | {} |", "│ {:24} │ {} │", "{:30} {}", '| "{}" | "{}" |'],
+)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("API_KEY", "9382DFFX1Kvzq2TQm" + "NmClrKboZzu3g8X"),
+        ("TWILIO_AUTH_TOKEN", "e810beacd557705a5" + "4b5edbbbe5ce7f8"),
+        ("POSTGRES_PASSWORD", "nm__0na!" + ".uJrBY"),
+        ("accountUuid", "361e198b-7436-4588-" + "bd6b-1ed8101db9b8"),
+    ],
+)
+def test_a_value_may_stand_in_the_next_cell(cells: str, name: str, value: str) -> None:
+    """Of a table in Markdown, in a box or of columns; what agents quote."""
+    text = cells.format(name, value).encode().decode("latin-1")
+
+    assert set(found(text)) == {value}
+
+
+def test_types_and_remarks_in_the_next_cell_stand() -> None:
+    """They say what is to be put there."""
+    assert (
+        found("| API_KEY | string | required |\n| token | sha-256 hash | `max_tokens` | 8192 |")
+        == []
+    )
+    assert (
+        found("password  optional\n--token          the-token-of-the-user2 account_id  default")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
     "said",
     ["! First copy your one-time code: {}", '"user_code":"{}",', "and enter the code {} there"],
 )
