@@ -228,12 +228,16 @@ class OutputCells:
     def _add_others(
         self, others: Iterable[tuple[str, list[tuple[int, Segment]]]], read: int
     ) -> None:
-        """Other readings of rows, unless texts from number ``read`` say the same."""
+        """Other readings of rows, unless texts from number ``read`` say the same.
+
+        What is of one row is there because of what stands before or behind it.
+        """
         known = ""
         for text, parts in others:
             known = known or "\n".join(("", *self._texts[read:]))
             at = known.find(text)
-            if at < 0 or known[at - 1].isalnum():  # glued to another word
+            glued = at > 0 and known[at - 1].isalnum()  # to another word
+            if at < 0 or glued or len(parts) == 1:
                 self._add_parts(text, parts)
 
     def _width(self, rows: Sequence[Row], number: int, text: str) -> int:

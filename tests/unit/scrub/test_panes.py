@@ -102,6 +102,15 @@ def test_a_name_alone_in_a_row_of_a_pane_tells_of_the_row_below() -> None:
     assert value[-8:].encode() not in scrub_chunks([rows], rows=24, cols=80)[0]
 
 
+@pytest.mark.parametrize("row", ["│ │ {:38} │ │", "| a    | {:38} |", "│ left │ {:38} │"])
+def test_an_account_below_its_name_in_a_cell_is_found(row: str) -> None:
+    """Which is looked for across rows, as in a box."""
+    uuid = "29f88512-004a-40bf-" + "a30b-8bfa65d33062"
+    rows = "\r\n".join(map(row.format, ("Organization ID:", uuid))).encode()
+
+    assert b"8bfa65d33062" not in scrub_chunks([rows], rows=24, cols=80)[0]
+
+
 def test_words_and_names_in_cells_are_no_text_of_use() -> None:
     """The longest cell of a column fills it."""
     rows = copies(
