@@ -194,7 +194,8 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     Rule(  # in the next cell of a table, or the next column of a list
         name="table-value",
         pattern=r"(?i:[_-]key|token|secret|passwords?|passwd|passphrase|api[_ ]?key|access key|"
-        r"credentials?|device_code)[\"'`*]{0,3}(?:\s{0,40}(?:\||\xe2\x94\x82)\s{0,30}[\"'`*]{0,3}|[ ]{2,40})"
+        r"credentials?|device_code)"
+        r"[\"'`*]{0,3}(?:\s{0,40}(?:\||\xe2\x94\x82)\s{0,30}[\"'`*]{0,3}|[ ]{2,40})"
         r"(?P<s>[^\s\"'`*|,;<>\\\x00-\x1f\x80-\xff]{8,512})",
         anchors=(
             "_key",
