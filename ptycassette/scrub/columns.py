@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from ptycassette.scrub.joins import BORDER, EDGE
+from ptycassette.scrub.joins import BORDER, DIGESTS, EDGE
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.words import (
     GRAPHIC,
@@ -41,7 +41,6 @@ _SHORTEST_PART = 12
 _SHORTEST_PIECE = 6
 _INDENT = 4
 _NEAR_MARGIN = 4
-_DIGESTS = frozenset({32, 40, 64, 96, 128})
 _MOST_OF_KEY = 128
 _PREFIX_ENDS = frozenset("-_")
 _SHORTEST_PREFIX = 2
@@ -157,7 +156,7 @@ def columns(text: str) -> Collection[tuple[int, int]]:
     if _may_go_on(text) and not parted(text):  # a column in the row below
         spans.append((len(text) - len(text.lstrip(EDGE)), len(text)))
     for span in spans:
-        if span[1] - span[0] in _DIGESTS:
+        if span[1] - span[0] in DIGESTS:
             spans = [span for span in spans if not _digest(text, *span)]
             break
     return dict.fromkeys(spans) if len(spans) > 1 else spans
@@ -206,7 +205,7 @@ def tight(above: str, below: str, cols: int) -> Iterator[tuple[int, int]]:
 
 def _digest(text: str, start: int, end: int) -> bool:
     """Whether a stretch is a digest, which is whole."""
-    return end - start in _DIGESTS and _DIGEST.fullmatch(text, start, end) is not None
+    return end - start in DIGESTS and _DIGEST.fullmatch(text, start, end) is not None
 
 
 def goes_on(above: str, below: str, start: int, end: int) -> re.Match[str] | None:

@@ -29,6 +29,7 @@ from ptycassette.scrub.words import (
 
 __all__ = [
     "BORDER",
+    "DIGESTS",
     "EDGE",
     "Line",
     "Traced",
@@ -55,6 +56,8 @@ _PLAIN_WORD = re.compile(rf"[(\[\"'`./~]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]
 _OF_URL = re.compile(r"[@\d]")
 _BORDER_MARGIN = 3
 _FULL = 32
+DIGESTS = frozenset({32, 40, 64, 96, 128})
+"""How many digits these have."""
 _SHORTEST_VALUE = 16
 _SHORTEST_GENERATED = 12
 _SHORTEST_PREFIX = 2
@@ -300,7 +303,10 @@ def _short_rest(last: str, word: str) -> bool:
         return not plain
     if word.islower() or not word.replace("_", "").isalnum() or len(last) <= _SHORTEST_GENERATED:
         return False
-    alike = (word.isupper() and last[-len(word) :].isupper()) or _DIGITS.fullmatch(word)
+    digits = _DIGITS.fullmatch(word)
+    if digits and len(last) >= _SHORTEST_VALUE and len(last) not in DIGESTS and is_random(last):
+        return True
+    alike = (word.isupper() and last[-len(word) :].isupper()) or digits
     return bool(not plain or alike or seems_by_chance(word)) and begins_a_token(last)
 
 

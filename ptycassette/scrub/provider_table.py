@@ -114,7 +114,8 @@ TOKENS: tuple[tuple[str, str, str], ...] = (
     ("sendgrid-key", "SG.", f"{_W}{{16,}}\\.{_W}{{16,}}"),
     ("twilio-key", "SK", "[0-9a-f]{26,32}"),
     ("twilio-sid", "AC", "[0-9a-f]{26,32}"),
-    ("mailgun-key", "key-", "[0-9a-f]{26,32}(?![0-9a-f])"),
+    # What has forty digits is a digest.
+    ("mailgun-key", "key-", "(?:[0-9a-f]{32}(?![0-9a-f]{8})|[0-9a-f]{26,31}(?![0-9a-f]))"),
     *(("shopify-token", f"shp{kind}_", f"{_H}{{24,}}") for kind in ("at", "ca", "pa", "ss")),
     ("square-token", "sq0atp-", f"{_W}{{18,}}"),
     ("square-secret", "sq0csp-", f"{_W}{{30,}}"),

@@ -43,6 +43,14 @@ def test_every_secret_in_its_surroundings_is_found(cases: ModuleType, seed: int)
     assert missed == []
 
 
+def test_what_follows_a_key_may_be_a_digit_of_it() -> None:
+    """Where a line goes on right behind it; a digest has eight of these more."""
+    key = "key" + "-a2e3f3f185524dd5" + "c6bb4d563d008a89"
+
+    assert found(f"{key}diff --git") == [key]
+    assert found(f"{key}01234567") == []
+
+
 @pytest.mark.parametrize(
     "option",
     ["--openai-api-key ", "--db-password=", "--my-access-token '", "--client-secret ", "--pass "],

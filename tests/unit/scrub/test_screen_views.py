@@ -224,6 +224,8 @@ def row(text: str, *, wrapped: bool = False, first: int = 0) -> Line:
         ("see http://h.example/docs.git", "git@h.example:a/b", False),
         ("a secret: K-hEA", "S8voCi-Z0MY", True),
         ("a secret: hidden", "S8voCi-Z0MY", False),
+        ("the key: SK5b454f1fdf5369988aacab29", "38002619", True),
+        ("the commit 5b454f1fdf5369988aacab2938002619", "38002619", False),
         ("Logged in as bob.b57@fastmail.f", "m", True),
         ("  2: export TOKEN=aB3cD4eF5gH6", "   : iJ7kLm8nO9pQ0rS1tU2v", True),
         ("00000000: 646f 673a 2027  dog: '", "00000010: 7074 677a 456a  ptgzEj", False),
