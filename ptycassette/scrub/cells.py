@@ -34,7 +34,7 @@ _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
 _SEVERAL = 2
-_SPENT_AT_ONCE = 1 << 18
+_SPENT_AT_ONCE = 1 << 17
 _SPENT_PER_BYTE = 20
 _BREAK = re.compile(b"\r\n")
 # Where it begins in a text; the number of the line that it is of, where it begins and ends in it.
