@@ -307,7 +307,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="url-credentials",
-        pattern=r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,128}:(?P<s>[^\s/@\"'<>]{3,256})@",
+        pattern=r"[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/:@\"'<>]{0,128}:(?P<s>[^\s/@\"'<>]{3,256})@",
         anchors=("://",),
         lead=21,
         placeholder="<password>",
@@ -317,7 +317,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
     ),
     Rule(
         name="url-token",
-        pattern=r"[A-Za-z][A-Za-z0-9+.-]{1,20}://(?P<s>[A-Za-z0-9_.~%-]{16,256})@",
+        pattern=r"[A-Za-z][A-Za-z0-9+.-]{0,20}://(?P<s>[A-Za-z0-9_.~%-]{16,256})@",
         anchors=("://",),
         lead=21,
         placeholder="<token>",

@@ -54,6 +54,7 @@ _FIRST_WORD = re.compile(rf"[{GRAPHIC}]+")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
 _PLAIN_WORD = re.compile(rf"[(\[\"'`./~]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`]*")
 _OF_URL = re.compile(r"[@\d]")
+_CREDENTIALS = re.compile("[A-Za-z][A-Za-z0-9+.-]{0,20}://[^/:@]{0,128}:[^/@]{3,256}@")
 _BORDER_MARGIN = 3
 _FULL = 32
 DIGESTS = frozenset({32, 40, 64, 96, 128})
@@ -196,6 +197,7 @@ def follows(before: str, text: str, cols: int) -> bool:
             and before[end - 1] not in _HYPHENS
             and shown[:1] not in _SIGNS
             and "=" not in shown[:_SHORTEST_GENERATED]
+            and "@" not in shown[:_SHORTEST_GENERATED]
             and not begins_a_name(before[begins:end])
         ):
             return False
@@ -278,8 +280,12 @@ def _of_one_word(last: str, word: str) -> bool:
     sign = _BEHIND_NAME.match(word)
     if sign is not None and names_a_value(last + sign.group(), len(last) + sign.end()):
         return True
-    if word[0] == "@":
-        return "://" in last
+    if "@" in word:
+        if word[0] == "@":
+            return "://" in last
+        url = _CREDENTIALS.search(last + word)
+        if url is not None and url.start() < len(last) < url.end():
+            return True
     if _UUID.fullmatch(last + word):
         return True
     return named_when_joined(last, word) or _at_a_hyphen(last, word) or _in_prefix(last, word)

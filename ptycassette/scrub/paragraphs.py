@@ -240,13 +240,18 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
         return False
     if below.number and below.number != above.number + 1:
         return False
-    if "://" in below.first or begin_alike(above.first + "  ", below.first + "  "):
+    if "://" in below.first or begin_alike(_begins(above), _begins(below)):
         return False
     if above.first == below.first and len(below.first) >= _SHORTEST_SAID:
         return False
     if above.assigns and below.assigns:
         return False
     return not stands_alone(above.last, below.first)
+
+
+def _begins(row: _Row) -> str:
+    """The first word of a row, with the blanks that follow it in the lines of a dump."""
+    return row.first if row.alone else f"{row.first}  "
 
 
 def _numbered(above: _Row, below: _Row) -> bool:

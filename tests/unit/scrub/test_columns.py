@@ -386,6 +386,21 @@ def test_lines_that_begin_alike_are_a_list(first: str, second: str) -> None:
     assert not any(f"{first}{second}" in line for line in views(rows, 60))
 
 
+@pytest.mark.parametrize("indent", ["", "  ", "| "])
+@pytest.mark.parametrize("cut", range(1, 25))
+def test_a_url_with_a_password_may_be_broken_anywhere(indent: str, cut: int) -> None:
+    """In its scheme, too, far from any margin."""
+
+    def broken(url: str) -> str:
+        above = f"{indent}the proxy for all of them is {url[:cut]}"
+        return f"{above}\r\n{indent}{url[cut:]} and more of it"
+
+    shown = broken("http://svc:aB3dE5gH7jK9@10.0.0.5:3128").encode()
+    scrubbed = b"".join(scrub_chunks([shown], rows=24, cols=120)).decode()
+
+    assert scrubbed == broken("http://svc:xxxxxxxxxxxx@10.0.0.5:3128")
+
+
 def test_what_names_its_own_value_is_no_rest_of_a_column() -> None:
     """Whatever stands beside it."""
     rows = "one  AWS_ACCESS_KEY_ID=AKIA5gH7jK9mN1pQ\r\ntwo  AWS_SECRET_ACCESS_KEY=aB3dE5gH\r\n"

@@ -104,6 +104,14 @@ def test_a_line_of_code_below_a_token_is_no_rest_of_it() -> None:
     assert not any(f"{token}tokens" in line for line in lines(rows))
 
 
+@pytest.mark.parametrize("width", range(10, 18))
+def test_rows_of_hexadecimal_digits_alone_are_no_dump(width: int) -> None:
+    """The offsets of one have blanks behind them."""
+    token = "xoxp-157898701234-998877665544-8b0e7153bf7c3706d85c524e44006655"
+
+    assert any(token in line for line in lines(cut(f"export SLACK_TOKEN={token}", width)))
+
+
 def test_other_rows_around_are_no_part_of_it() -> None:
     """What is indented less begins no line in which the token would be glued to its words."""
     token = "ghr_8S9mqsK7Wd28DA9H6ssAjSzZZRuDj7M6XhxWkQ7b0H9B6dh3wOF2jhYCopJwn9HvP0AjRIqtnQqa"
