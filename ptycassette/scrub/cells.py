@@ -17,7 +17,8 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.joins import Line, continues, follows
-from ptycassette.scrub.panes import has_bars, pane_texts
+from ptycassette.scrub.long_lines import long_lines
+from ptycassette.scrub.panes import may_have_panes, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.trace import FastTrace
@@ -33,7 +34,6 @@ _OF_PARAGRAPH = 8
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
-_SEVERAL = 2
 _SPENT_AT_ONCE = 1 << 17
 _SPENT_PER_BYTE = 20
 _BREAK = re.compile(b"\r\n")
@@ -146,8 +146,9 @@ class OutputCells:
     def _read(self) -> None:
         """Copy the unread rows, and those that they may continue, into the batch."""
         terminal = self._trace.terminal
-        rows, cols = terminal.buf.rows, terminal.columns
-        at, last = 0, len(rows)
+        above = terminal.gone(_AROUND)
+        rows, cols = [*above, *terminal.buf.rows], terminal.columns
+        at, last = len(above), len(rows)
         while at < last:
             if rows[at].view is not None:
                 at += 1
@@ -217,12 +218,24 @@ class OutputCells:
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_others(map(put_together, paragraphs), read)
+        if any(row.wrapped for row in rows[start:stop]):
+            self._copy_long(rows[start:stop], read)
         self._copy_panes(rows[start:stop], read)
+
+    def _copy_long(self, rows: Sequence[Row], read: int) -> None:
+        """Paragraphs of lines of which the terminal wrapped some. See ``_copy_unwrapped``."""
+        cols = self._trace.terminal.columns
+        texts = [
+            text.ljust(cols) if text.isascii() else _line(row).text
+            for row, text in ((row, row.text(cols)) for row in rows)
+        ]
+        wrapped = [row.wrapped for row in rows]
+        self._add_others(long_lines(texts, wrapped, lambda at: _copy(rows[at])), read)
 
     def _copy_panes(self, rows: Sequence[Row], read: int) -> None:
         """What goes on from row to row of the panes in these rows. See ``_copy_unwrapped``."""
         cols = self._trace.terminal.columns
-        if sum(map(has_bars, (row.text(cols) for row in rows))) >= _SEVERAL:
+        if may_have_panes([row.text(cols) for row in rows]):
             self._add_others(pane_texts([_copy(row) for row in rows], cols), read)
 
     def _add_others(

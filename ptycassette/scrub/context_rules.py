@@ -63,13 +63,19 @@ def looks_like_a_value(text: str) -> bool:
         or _place(text)
     ):
         return False
-    if text.isdigit() or "(" in text or _DOTTED.match(text):
+    if text.isdigit() or _calls(text) or _DOTTED.match(text):
         return False
     if _COLOUR.match(text) or _NUMBER.match(text) or _NUMBERED.match(text):
         return False
     if any(char.isdigit() for char in text):
         return any(char.isalpha() for char in text) or len(text) >= 8
     return not _IDENTIFIER.match(text) or spelt_by_chance(text)
+
+
+def _calls(text: str) -> bool:
+    """Whether it is the name of a function with its arguments; a remark may follow a value, too."""
+    name, bracket, _ = text.partition("(")
+    return bracket != "" and not looks_generated(name)
 
 
 def _stands_for_one(text: str) -> bool:
@@ -110,6 +116,11 @@ def _turns(text: str) -> bool:
     if len(text) < _SHORTEST_RANDOM:
         return False
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
+
+
+def _of_letters(text: str) -> bool:
+    """Whether letters alone are a value."""
+    return len(text) >= _GENERATED and (_turns(text) or spelt_by_chance(text))
 
 
 NAMES = (
@@ -222,6 +233,13 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         reach=700,
         edge=False,
         accept=looks_like_a_value,
+    ),
+    Rule(  # of 64 bytes; also where a row begins inside of the name
+        name="azure-storage-key",
+        pattern=r"(?i:key)=(?P<s>[A-Za-z0-9+/]{86}==)",
+        anchors=("key=",),
+        edge=False,
+        placeholder="<azure-key>",
     ),
     Rule(
         name="xml-secret",
@@ -350,7 +368,7 @@ CONTEXT_RULES: tuple[Rule, ...] = (
         placeholder="<password>",
         accept=lambda text: (
             looks_like_a_value(text)
-            and (any(c.isdigit() for c in text) or (len(text) >= _GENERATED and _turns(text)))
+            and (any(c.isdigit() for c in text) or _of_letters(text))
             and not _VERSION.match(text)
             and not text.startswith("\\")
         ),

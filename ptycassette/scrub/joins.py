@@ -198,6 +198,7 @@ def follows(before: str, text: str, cols: int) -> bool:
             and shown[:1] not in _SIGNS
             and "=" not in shown[:_SHORTEST_GENERATED]
             and "@" not in shown[:_SHORTEST_GENERATED]
+            and '"' not in shown[:_SHORTEST_GENERATED]
             and not begins_a_name(before[begins:end])
         ):
             return False
@@ -264,7 +265,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
         return True
     begun = looks_torn_off(last) or not _PLAIN_WORD.fullmatch(last)
     rest = alone and not wider and begun and torn
-    if long or rest or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
+    quoted = last.count('"') % 2 == 1 and '"' in word
+    if long or rest or quoted or (len(last) >= _SHORTEST_VALUE and word.isdigit() and not wider):
         named = begins > left + 1 and above[begins - 2] != " "
         if (named and names_a_secret(above, begins - 1)) or (
             word.isdigit() and _WITH_NAME.match(last)

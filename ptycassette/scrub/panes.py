@@ -2,26 +2,34 @@
 
 Each is read as a screen of its own, which has the border of its bar at the right: what a program
 broke inside of it goes on there as it does in a box. A box with nothing beside it is none, for
-its rows are read without borders anyway.
+its rows are read without borders anyway. What stands behind a margin is one, too: behind the
+signs of a diff or of comments, or in a box that is drawn with such.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from ptycassette.scrub.joins import EDGE, Line, names
+from ptycassette.scrub.joins import BORDER, EDGE, Line, names
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import BLANK, RowCopy, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.words import looks_torn_off, named_when_joined, names_a_secret
 
-__all__ = ["Pane", "has_bars", "of_pane", "pane_lines", "pane_texts", "panes"]
+__all__ = ["Pane", "may_have_panes", "of_pane", "pane_lines", "pane_texts", "panes"]
 
 _SIGNS = frozenset(":=")
 _WORD = re.compile(r"\S+")
 _BAR = re.compile("[\u2502\u2503\u2551|]")
+_CLOSING = "\u2502"
+_MARGIN = re.compile(
+    r"[ \d]{0,10}([+-](?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
+    rf"|(?![{BORDER}])[^\x00-\x7f\w\s])"  # as the arrow behind a number
+)
+_WIDEST_MARGIN = 14
+_NOTHING = frozenset(("", " ", BLANK))
 _NARROWEST = 8
 _FEWEST = 2
 _MOST = 24
@@ -29,12 +37,16 @@ _PADDING = 8  # so that only what reaches its bar fills a row
 
 
 class Pane(NamedTuple):
-    """Rows ``first`` up to ``last``, in them the cells ``left`` up to ``right`` (with the bar)."""
+    """Rows ``first`` up to ``last``, in them the cells ``left`` up to ``right`` (with the bar).
+
+    One that is ``closed`` has a sign there that is no bar, and stands for one.
+    """
 
     first: int
     last: int
     left: int
     right: int
+    closed: bool = False
 
 
 def panes(rows: Sequence[Sequence[str]], cols: int) -> Iterator[Pane]:
@@ -59,16 +71,69 @@ def panes(rows: Sequence[Sequence[str]], cols: int) -> Iterator[Pane]:
         yield from _of_use(rows, first, len(rows), cell)
 
 
-def has_bars(text: str) -> bool:
-    """Whether panes may be parted in a row that shows this. Quick, for it is asked for each."""
-    return _BAR.search(text) is not None
+def margins(rows: Sequence[Sequence[str]], cols: int) -> Iterator[Pane]:
+    """What stands behind the same sign in the same column of several rows. See ``panes``."""
+    first, sign = 0, ("", 0)
+    for number in range(len(rows) + 1):
+        own = _margin(rows[number]) if number < len(rows) else ("", 0)
+        if own == sign and own[0]:
+            continue
+        if sign[0]:
+            yield from _in_margins(rows, (first, number), sign, cols)
+        first, sign = number, own
+
+
+def _margin(row: Sequence[str]) -> tuple[str, int]:
+    """The sign before what a row says, and the column behind it."""
+    begins = row[:_WIDEST_MARGIN]
+    text = begins if isinstance(begins, str) else "".join(char or BLANK for char in begins)
+    margin = _MARGIN.match(text.replace(BLANK, " "))
+    return (margin[1], margin.end()) if margin else ("", 0)
+
+
+def _in_margins(
+    rows: Sequence[Sequence[str]], span: tuple[int, int], sign: tuple[str, int], cols: int
+) -> Iterator[Pane]:
+    """The pane behind a sign, up to the same sign at the right if all of these rows have it."""
+    first, last = span
+    ends = {len(_trimmed(row)) - 1 for row in rows[first:last]}
+    right = ends.pop()
+    closed = not ends and right > sign[1] and all(r[right] == sign[0] for r in rows[first:last])
+    for start in range(first, last, _MOST):
+        stop = min(last, start + _MOST + 1)
+        if stop - start >= _FEWEST:
+            yield Pane(start, stop, sign[1], right if closed else cols, closed)
+
+
+def _trimmed(row: Sequence[str]) -> Sequence[str]:
+    if isinstance(row, str):
+        return row.rstrip()
+    end = len(row)
+    while end and row[end - 1] in _NOTHING:
+        end -= 1
+    return row[:end]
+
+
+def may_have_panes(texts: Sequence[str]) -> bool:
+    """Whether panes may be parted in rows that show these, or several have one margin.
+
+    Quick, for it is asked for all rows.
+    """
+    if sum(_BAR.search(text) is not None for text in texts) >= _FEWEST:
+        return True
+    found = [_MARGIN.match(text) for text in texts]
+    return any(
+        above is not None and below is not None and above.group(1) == below.group(1)
+        for above, below in pairwise(found)
+    )
 
 
 def pane_texts(
     rows: Sequence[RowCopy], cols: int
 ) -> Iterator[tuple[str, list[tuple[int, Segment]]]]:
     """Everything that goes on in panes, as ``joined_rows`` gives it."""
-    for pane in panes([row.chars for row in rows], cols):
+    cells = [row.chars for row in rows]
+    for pane in chain(panes(cells, cols), margins(cells, cols)):
         lines = pane_lines(rows, pane)
         numbers = {id(line.row): number for number, line in enumerate(lines)}
         for text, segments in joined_rows(lines):
@@ -139,8 +204,8 @@ def _nested(cells: Sequence[str]) -> bool:
 def pane_lines(rows: Sequence[RowCopy], pane: Pane) -> list[Line]:
     """The rows of a pane, as those of a screen of its own."""
     left, right = pane.left, pane.right
-    padding = [" "] * _PADDING
-    nowhere = [None] * _PADDING
+    padding = [_CLOSING if pane.closed else " ", *" " * _PADDING]
+    nowhere = [None] * len(padding)
     copies = (
         RowCopy([*row.chars[left:right], *padding], [*row.origins[left:right], *nowhere], False)
         for row in rows[pane.first : pane.last]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ptycassette.scrub.joins import EDGE, begin_alike
 from ptycassette.scrub.known import is_random
-from ptycassette.scrub.prefixes import begins_a_token
+from ptycassette.scrub.prefixes import begins_a_token, completes
 from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import looks_torn_off, names_a_value, stands_alone
 
@@ -36,6 +36,9 @@ _GUTTER = re.compile(r"(?:(\d{1,6})(?:[ \t]*[\u2502|:])?|#+|//+|--|;+|%|\*|\xbb)
 _INSIDE = frozenset("./=:@%&?~")  # of tokens and URLs
 _DIGITS = re.compile(r"\d{8,}")
 _MIXING = re.compile("[0-9A-Z]")
+_MIXED = re.compile(r"\d|[A-Za-z][A-Z]")
+_MIXED_FIRST = re.compile(rf"[{EDGE}]*\S*?(?:\d|[A-Za-z][A-Z])")
+_LONG_FIRST = re.compile(rf"[{EDGE}]*[!-~]{{16}}")
 _ASSIGNS = re.compile(r"[+-]?\w+ = ")
 _BLANK = re.compile(" ")
 _WORD = re.compile(r"\S+")
@@ -50,7 +53,10 @@ class Piece(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """Where the text of a row begins, borders and gutters left off, and ends; what is in it."""
+    """Where the text of a row begins, borders and gutters left off, and ends; what is in it.
+
+    ``named`` says whether the word before the last one names a value.
+    """
 
     left: int
     start: int
@@ -60,6 +66,7 @@ class _Row(NamedTuple):
     number: int
     blanks: tuple[int, ...]
     assigns: bool
+    named: bool
 
     @property
     def alone(self) -> bool:
@@ -74,23 +81,30 @@ class _Line(NamedTuple):
     ends: tuple[int, ...]
 
 
-def unwrapped(texts: Sequence[str], cols: int = _WIDEST) -> Iterator[tuple[Piece, ...]]:
+def unwrapped(
+    texts: Sequence[str], cols: int = _WIDEST, *, near: Sequence[int] | None = None
+) -> Iterator[tuple[Piece, ...]]:
     """Lines of which a program made several of these rows (right-trimmed), piece by piece.
 
-    Rows that fill a screen of ``cols`` go on anyway (``ptycassette.scrub.joins``).
+    Rows that fill a screen of ``cols`` go on anyway (``ptycassette.scrub.joins``). ``near``
+    is where to look: the rows with these numbers, each with the next one; None for all.
     """
     lengths = [0, 0, *map(len, texts), 0, 0]
     done: set[tuple[Piece, ...]] = set()
     rows: list[_Row] = []
     cut = 0
-    for number, text in enumerate(texts[:-1]):
+    for number in range(len(texts) - 1) if near is None else near:
+        text = texts[number]
         far, before, length, below, next_one = lengths[number : number + 5]
         if not 0 < length < cols or not below or number < cut:
             continue
-        if not _may_be_full(text, (far, before, below, next_one)):
+        token = _completed(text, texts[number + 1], number)
+        if token is not None:
+            yield token
+        if not _may_be_full(text, texts[number + 1], (far, before, below, next_one)):
             continue
         if _torn(_row(text), _row(texts[number + 1])):
-            rows = rows or [_row(text) for text in texts]
+            rows = rows or _rows(texts)
             whole = _cut_line(rows, number)
             if whole is not None:
                 cut = whole.first + len(whole.ends) - 1
@@ -101,11 +115,32 @@ def unwrapped(texts: Sequence[str], cols: int = _WIDEST) -> Iterator[tuple[Piece
                         yield pieces
 
 
-def _may_be_full(text: str, near: Sequence[int]) -> bool:
+def _completed(text: str, below: str, number: int) -> tuple[Piece, Piece] | None:
+    """What ends row ``number`` and begins the next one, where only both are a token."""
+    last = text[text.rfind(" ") + 1 :]
+    begun = len(last) >= _SHORTEST and (begins_a_token(last) or is_random(last))
+    if not begun and not _LONG_FIRST.match(below):
+        return None
+    above, rest = _row(text), _row(below)
+    word = rest.first.strip(_MARKS)
+    if not begun and not is_random(word):
+        return None
+    if not completes(above.last, word) or stands_alone(above.last, word):
+        return None
+    if word.isalpha() and len(word) > _SHORTEST_SAID and not seems_by_chance(word) | word.isupper():
+        return None
+    return (
+        Piece(number, above.end - len(above.last), above.end),
+        Piece(number + 1, rest.start, rest.start + len(rest.first)),
+    )
+
+
+def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
     """Whether a program may have broken a row behind its last word.
 
     As it is as long as one of those nearby, or ends with a hyphen, or has a word or a value
-    alone, or a number. Quick, for it is asked for every row.
+    alone, or a number, or looks torn off as the row below does. Quick, for it is asked for
+    every row.
     """
     if text[-1] == "-":
         return True
@@ -114,21 +149,40 @@ def _may_be_full(text: str, near: Sequence[int]) -> bool:
     if len(text) in near or len(text) + 1 in near:
         return True
     shown = text.lstrip()
-    return shown.rfind(" ") <= shown.rfind("=") or shown[0].isdigit()
+    begins = shown.rfind(" ")
+    if begins <= shown.rfind("=") or shown[0].isdigit():
+        return True
+    return bool(_MIXED.search(shown, begins + 1) and _MIXED_FIRST.match(below))
+
+
+def _rows(texts: Sequence[str]) -> list[_Row]:
+    """The rows; a number before one counts the rows only where a neighbour has the next one."""
+    rows = [_row(text) for text in texts]
+    numbers = [0, *(row.number for row in rows), 0]
+    for at, row in enumerate(rows):
+        if row.number and numbers[at] != row.number - 1 and numbers[at + 2] != row.number + 1:
+            rows[at] = _row(texts[at], numbered=False)
+    return rows
 
 
 @lru_cache(maxsize=1024)
-def _row(text: str) -> _Row:
+def _row(text: str, *, numbered: bool = True) -> _Row:
     left = len(text) - len(text.lstrip(EDGE))
     end = max(left, len(text.rstrip(EDGE)))
     gutter = _GUTTER.match(text, left, end)
+    if gutter is not None and not numbered and gutter.group().strip() == gutter[1]:
+        gutter = None  # one without a bar behind it
     start = gutter.end() if gutter else left
     first = _WORD.match(text, start, end)
-    last = text[text.rfind(" ", left, end) + 1 or left : end]
+    begins = text.rfind(" ", left, end) + 1 or left
+    last = text[begins:end]
+    named = begins > left + 1 and names_a_value(text, begins - 1)
     number = int(gutter[1] or 0) if gutter else 0
     blanks = tuple(blank.start() for blank in _BLANK.finditer(text, start, end))
     assigns = _ASSIGNS.match(text, start, end) is not None
-    return _Row(left, start, end, first.group() if first else "", last, number, blanks, assigns)
+    return _Row(
+        left, start, end, first.group() if first else "", last, number, blanks, assigns, named
+    )
 
 
 def _torn(above: _Row, below: _Row) -> bool:
@@ -146,6 +200,7 @@ def _torn(above: _Row, below: _Row) -> bool:
         looks_torn_off(whole)
         or (_MIXING.search(whole) is not None and is_random(whole))
         or (_DIGITS.search(whole) is not None and not above.alone)
+        or above.named
     )
 
 
@@ -225,6 +280,10 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
     if above.end != width:
         return False
     if above.alone or (below.alone and below.end == width) or below.first[0] in _INSIDE:
+        return True
+    if above.last.count('"') % 2 == 1 and '"' in below.first:
+        return True
+    if below.alone and below.last.endswith("-"):
         return True
     return _torn(above, below) or begins_a_token(above.last)
 

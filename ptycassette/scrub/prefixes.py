@@ -6,8 +6,9 @@ import re
 from functools import lru_cache
 
 from ptycassette.scrub.provider_rules import PROVIDER_RULES
+from ptycassette.scrub.rules import RuleSet
 
-__all__ = ["begins_a_token"]
+__all__ = ["begins_a_token", "completes"]
 
 _PREFIXES = frozenset(
     anchor
@@ -33,3 +34,17 @@ def begins_a_token(word: str) -> bool:
         return False
     text = last.group().lower()
     return text in _BEGINNINGS or any(text[:length] in _PREFIXES for length in _LENGTHS)
+
+
+@lru_cache(maxsize=1024)
+def completes(last: str, word: str) -> bool:
+    """Whether ``last`` ends with the beginning of a token, and with ``word`` it is one."""
+    end = len(last)
+    return not _tokens().find(last) and any(
+        found.start < end < found.end for found in _tokens().find(last + word)
+    )
+
+
+@lru_cache(maxsize=1)
+def _tokens() -> RuleSet:
+    return RuleSet(PROVIDER_RULES, fast=False)

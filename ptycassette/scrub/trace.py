@@ -12,6 +12,7 @@ pairs cost a third of the time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from ptycassette.model import Size
@@ -65,6 +66,15 @@ class _Terminal(UnreadTerminal):
         trace.read()
         buf = trace.terminal.buf
         return [*buf.history, *buf.rows[: buf.y]]
+
+    def gone(self, most: int) -> list[Row]:
+        """The last rows that scrolled off the screen, in order; as far as they are known."""
+        rows: list[Row] = []
+        for row in islice(reversed(self.buf.history), most):
+            if isinstance(row, _Gap):
+                break
+            rows.append(row)
+        return rows[::-1]
 
     @property
     def steady(self) -> bool:

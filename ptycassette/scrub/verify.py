@@ -33,7 +33,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.deltas import Deltas, Message
 from ptycassette.scrub.edited import edited_view
 from ptycassette.scrub.joins import follows
-from ptycassette.scrub.panes import has_bars, pane_texts
+from ptycassette.scrub.panes import may_have_panes, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, joined_rows, line_of
 from ptycassette.scrub.search import Match, Searcher
@@ -343,7 +343,7 @@ class _Shown:
             if number - first > 1:
                 yield from self._group(tuple(rows[first:number]))
             first = number
-        if sum(map(has_bars, rows)) > 1:
+        if may_have_panes(rows):
             yield from self._in_panes(tuple(rows))
         for pieces in unwrapped(rows, self._cols):
             yield canonical(

@@ -778,6 +778,41 @@ def _f_gutter(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{gutter}{part}\r\n".encode() for part in _broken(text, cols - 8)]
 
 
+def _f_folded_narrow(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    indent = rng.choice(("", "  ", "> "))
+    said = f"{_some_words(rng)}{text}{rng.choice(('', ' and then it stopped', ' (check it)'))}"
+    return [f"{indent}{part}\r\n".encode() for part in _broken(said, rng.randrange(10, 48))]
+
+
+def _f_behind_a_sign(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    sign = rng.choice(("+", "-", "#", "\u00b7", "* ", "\u23d0 ", "$ "))
+    return [f"{sign}{part}\r\n".encode() for part in _broken(text, rng.randrange(24, 50))]
+
+
+def _f_behind_an_arrow(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    first = rng.randrange(1, 2000)
+    parts = _broken(text, rng.randrange(24, 50))
+    return [f"{n:6}\u2192{part}\r\n".encode() for n, part in enumerate(parts, first)]
+
+
+def _f_box_of_signs(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width, sign = rng.randrange(24, 50), rng.choice("*#:!")
+    edge = f"+{sign * (width + 2)}+"
+    lines = (f"{sign} {part.ljust(width)} {sign}" for part in _broken(text, width))
+    return ["\r\n".join((edge, *lines, edge)).encode() + b"\r\n"]
+
+
+def _f_wider_than_screen(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    parts = _broken(_some_words(rng) + text, rng.randrange(cols + 2, 2 * cols))
+    return ["\r\n".join(parts).encode() + b"\r\n"]
+
+
+def _f_box_on_few_rows(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
+    width = cols - 6
+    lines = "".join(f"\u2502 {part.ljust(width)} \u2502\r\n" for part in _broken(text, width))
+    return [lines.encode()]
+
+
 def _f_truncated(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     keep = max(16, len(text) * 2 // 3)
     return [f"{text}\r\n{text[:keep]}…\r\n".encode()]
@@ -1011,6 +1046,12 @@ OUTPUT_FORMS: dict[str, Form] = {
 _IN_ONE_ROW = {"insert-chars", "insert-mode", "delete-chars", "erased-line", "forward"}
 _ROOM = 8
 
+# How many rows and columns the screens of these have.
+_SMALL = {
+    "wider-than-screen": (range(24, 25), range(16, 40)),
+    "box-on-few-rows": (range(5, 9), range(30, 44)),
+}
+
 INPUT_FORMS = (
     "typed",
     "typed-rubout",
@@ -1036,6 +1077,8 @@ def make_case(kind: str, form: str, seed: int, *, lines: int = 6) -> Case:
     rows, cols = rng.choice(((24, 80), (24, 80), (30, 100), (24, 60), (50, 132)))
     if form in _IN_ONE_ROW:
         cols = max(cols, len(secret.text) + _ROOM)
+    if form in _SMALL:
+        rows, cols = map(rng.choice, _SMALL[form])
     base = Case(kind=kind, form=form, secret=secret, chunks=(), rows=rows, cols=cols)
     if form in INPUT_FORMS:
         return _input_case(base, rng)

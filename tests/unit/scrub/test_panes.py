@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.panes import Pane, of_pane, pane_lines, panes
+from ptycassette.scrub.panes import Pane, margins, may_have_panes, of_pane, pane_lines, panes
 from ptycassette.scrub.rows import RowCopy
 from ptycassette.testing import scrub_chunks
 
@@ -54,7 +54,7 @@ def test_a_wide_character_takes_two_cells() -> None:
     wide = [*"\u6f22", "", *" text    │ right side     "]
     rows = [wide, [*"   text    │ right side     "]]
 
-    assert [pane[2:] for pane in panes(rows, len(wide))] == [(0, 12), (12, len(wide) + 1)]
+    assert [pane[2:4] for pane in panes(rows, len(wide))] == [(0, 12), (12, len(wide) + 1)]
 
 
 def shown(text: str, width: int, row: str) -> list[str]:
@@ -121,3 +121,67 @@ def test_words_and_names_in_cells_are_no_text_of_use() -> None:
 
     assert not of_pane(lines, [0, 1])
     assert not of_pane(lines, [1])
+
+
+def behind(*texts: str) -> list[tuple[Pane, list[str]]]:
+    """What stands behind the margins of rows."""
+    rows = copies(*texts)
+    return [
+        (pane, [line.shown for line in pane_lines(rows, pane)])
+        for pane in margins([row.chars for row in rows], 40)
+    ]
+
+
+def test_what_stands_behind_one_sign_is_a_pane() -> None:
+    """In the same column of several rows, behind numbers too."""
+    assert behind("+one", "+two", "-six", "# x", "#") == [
+        (Pane(0, 2, 1, 40), ["one", "two"]),
+        (Pane(3, 5, 1, 40), [" x", ""]),
+    ]
+    assert behind("  98\u2192one", "  99\u2192two", "   1\u00b7six") == [
+        (Pane(0, 2, 5, 40), ["one", "two"])
+    ]
+    assert behind("  445 +  one", "      +  two") == [(Pane(0, 2, 7, 40), ["  one", "  two"])]
+
+
+def test_a_box_may_be_drawn_with_any_sign() -> None:
+    """A bar stands for it at the right."""
+    assert behind("+*****+", "* one *", "* two *", "+*****+") == [
+        (Pane(1, 3, 1, 6, closed=True), [" one \u2502", " two \u2502"])
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("words", "and words"),
+        ("+ one", "- two"),
+        ("+ one", " + two"),
+        ("\u2502 one \u2502", "\u2502 two \u2502"),
+        ("--option", "--other"),
+        (":quit", ":write"),
+    ],
+)
+def test_other_rows_have_no_margin(rows: tuple[str, ...]) -> None:
+    """Of a box whose borders are taken off anyway neither."""
+    assert behind(*rows) == []
+
+
+def test_rows_that_have_nothing_of_a_pane_are_told_at_once() -> None:
+    """Bars in several rows may part panes, one sign before rows that follow each other too."""
+    assert may_have_panes(["a \u2502 b", "x", "c | d"])
+    assert may_have_panes(["x", "+a", "+b"])
+    assert not may_have_panes(["+a", "x", "+b"])
+    assert not may_have_panes(["a \u2502 b", "words"])
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "#", "* ", ": ", "\u00b7", "\u23d0 ", "$ ", "7\u2192"])
+def test_a_token_broken_behind_a_sign_is_masked(sign: str) -> None:
+    """However the program marks its rows."""
+    rows = [f"{sign}{TOKEN[at : at + 30]}" for at in range(0, len(TOKEN), 30)]
+    scrubbed = b"".join(scrub_chunks(["\r\n".join(rows).encode()], rows=24, cols=80)).decode()
+
+    for row, left in zip(rows, scrubbed.split("\r\n"), strict=True):
+        masked = "x" * (len(row) - len(sign))
+        assert left.endswith(masked)
+        assert len(left) == len(row)

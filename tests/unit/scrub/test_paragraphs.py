@@ -112,6 +112,42 @@ def test_rows_of_hexadecimal_digits_alone_are_no_dump(width: int) -> None:
     assert any(token in line for line in lines(cut(f"export SLACK_TOKEN={token}", width)))
 
 
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (["I set API-18Q5IPEDI86BENBPVG60G", "VZQJO (check it)"],
+         "API-18Q5IPEDI86BENBPVG60GVZQJO"),
+        (["> pdl_live_apikey_lmtixn4hrpl16qt9gskh8wnkh", "> w (check it)"],
+         "pdl_live_apikey_lmtixn4hrpl16qt9gskh8wnkhw"),
+        (["BVC0uF_x2IWMqt6mQoluVDP2vWZ9qalkEhE", "Y_mmk"],
+         "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"),
+        (["it printed this while it ran: jm48", "Q~S.ZS0CCPs0WnYHrFH2y3pWVmyrciHAF38M"],
+         "jm48Q~S.ZS0CCPs0WnYHrFH2y3pWVmyrciHAF38M"),
+        (["line 3: BSAn", "CHlMiLdlJbstEhC3MF_Mk_yD1MO"], "BSAnCHlMiLdlJbstEhC3MF_Mk_yD1MO"),
+        (["while it ran:", "login bob", "password VWJLyY", "1kXOMxYnOn and", "then it"],
+         "password VWJLyY1kXOMxYnOn and then it"),
+        (['I set "accou', 'ntUuid": "d2', "a3295f-53c4-", "4571-ad0f-", "cfc66b77efbf", '" and'],
+         'I set "accountUuid": "d2a3295f-53c4-4571-ad0f-cfc66b77efbf" and'),
+        (["I set SG.6am", "zc-", "f3DetqbgprXy", "rUcz.MXvrDFK"],
+         "I set SG.6amzc-f3DetqbgprXyrUcz.MXvrDFK"),
+        (["passphrase: p", "ickle-horse-a", "nchor-correct", "55 and then i"],
+         "passphrase: pickle-horse-anchor-correct55 and then i"),
+    ],
+)  # fmt: skip
+def test_what_only_both_rows_are_is_whole_again(rows: list[str], line: str) -> None:
+    """A token that is none without the other half, however short that is; strings, numbers."""
+    assert line in lines(rows)
+
+
+@pytest.mark.parametrize("word", ["and", "Then", "is"])
+def test_a_token_that_is_whole_has_no_rest(word: str) -> None:
+    """Nor is a word the rest of what is none with it."""
+    token = "gh" + "p_Ik2zwEQHfwcepYyNGfB51YbmwxAscRuzOl8Q"
+
+    assert not any(word in line for line in lines([f"see {token}", f"{word} more of it"]))
+    assert not any(word in line for line in lines([f"see {token[:34]}", f"{word} more of it"]))
+
+
 def test_other_rows_around_are_no_part_of_it() -> None:
     """What is indented less begins no line in which the token would be glued to its words."""
     token = "ghr_8S9mqsK7Wd28DA9H6ssAjSzZZRuDj7M6XhxWkQ7b0H9B6dh3wOF2jhYCopJwn9HvP0AjRIqtnQqa"
