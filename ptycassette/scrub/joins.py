@@ -354,7 +354,9 @@ def _fits(shown: str, last: str, word: str) -> bool:
         return True
     if "://" in word or not (word[0].isalnum() or (word[0] in "+/" and _generated(word))):
         return False
-    if _PLAIN_WORD.fullmatch(word) and not (word.isalpha() and seems_by_chance(word)):
+    by_chance = word.isalpha() and seems_by_chance(word)
+    of_token = by_chance or (_DIGITS.fullmatch(word) and begins_a_token(last))
+    if not of_token and _PLAIN_WORD.fullmatch(word):
         return False
     if "://" in last:
         return _OF_URL.search(word) is not None

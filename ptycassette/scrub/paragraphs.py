@@ -29,6 +29,7 @@ _NARROWEST = 8
 _SHORTEST = 10
 _SHORTEST_REST = 8
 _SHORTEST_SAID = 3
+_SHORTEST_ALONE = 5
 _MARKS = "\"',;)]}"
 _FEWEST_FULL = 2
 _FEWEST_ROWS = 3
@@ -127,7 +128,9 @@ def _completed(text: str, below: str, number: int) -> tuple[Piece, Piece] | None
         return None
     if not completes(above.last, word) or stands_alone(above.last, word):
         return None
-    if word.isalpha() and len(word) > _SHORTEST_SAID and not seems_by_chance(word) | word.isupper():
+    shortest = _SHORTEST_ALONE if rest.alone and word.islower() else _SHORTEST_SAID
+    said = word.isalpha() and len(word) > shortest and not word.isupper()
+    if said and not seems_by_chance(word):
         return None
     return (
         Piece(number, above.end - len(above.last), above.end),
@@ -299,7 +302,7 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
         return False
     if below.number and below.number != above.number + 1:
         return False
-    if "://" in below.first or begin_alike(_begins(above), _begins(below)):
+    if below.first.find("://") > 0 or begin_alike(_begins(above), _begins(below)):
         return False
     if above.first == below.first and len(below.first) >= _SHORTEST_SAID:
         return False

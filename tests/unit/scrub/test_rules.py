@@ -208,6 +208,30 @@ def test_a_value_may_begin_as_placeholders_do(word: str) -> None:
     assert value in found(f"export SERVICE_TOKEN={value}")
 
 
+def test_a_value_may_have_a_remark_behind_it() -> None:
+    """Without a blank, where rows were joined; what is called with arguments is no value."""
+    value = "nbgsqSB/drkp/0LVA3zjXM4qZ6uoXW9" + "hkoOAVUcD"
+
+    assert any(value in text for text in found(f"aws_secret_access_key = {value}(check it)"))
+    assert found("secret_key = derive_key_of_user2(password_of_user, salt)") == []
+
+
+def test_letters_alone_may_be_a_password() -> None:
+    """Where no name is spelt so."""
+    value = "xCYXeruoj" + "uYyIiba"
+
+    assert found(f"> password {value} and then") == [value]
+    assert found("the password PasswordEncoderFactory and password authenticationManager") == []
+
+
+@pytest.mark.parametrize("name", ["AccountKey", "ccountKey", "Key", "sharedaccesskey"])
+def test_a_key_of_azure_storage_is_found_behind_half_its_name(name: str) -> None:
+    """A row may begin inside of the name."""
+    key = "x4rxXbjOIxoQCfY+buLCvkxXAXdhMMvIQn/cPb8r/Bq" * 2 + "=="
+
+    assert key in found(f"{name}={key};EndpointSuffix=x")
+
+
 def test_the_borders_of_a_dump_are_no_value() -> None:
     """They stand where a row that ends with a name goes on; nothing is found a second time."""
     said = (
