@@ -28,6 +28,8 @@ __all__ = ["OutputCells"]
 _BLOCK = 65536
 _BATCH = 32768
 _AROUND = 48
+_ENOUGH_ROWS = 24
+"""Most that is broken fits in these; on a lower screen what scrolled off is read, too."""
 _BEFORE = 24
 _WRAPPED_BEFORE = 480
 _OF_PARAGRAPH = 8
@@ -146,9 +148,9 @@ class OutputCells:
     def _read(self) -> None:
         """Copy the unread rows, and those that they may continue, into the batch."""
         terminal = self._trace.terminal
-        above = terminal.gone(_AROUND)
-        rows, cols = [*above, *terminal.buf.rows], terminal.columns
-        at, last = len(above), len(rows)
+        above = terminal.gone(max(0, _ENOUGH_ROWS - terminal.lines))
+        rows, cols = [*above, *terminal.buf.rows, *terminal.below], terminal.columns
+        at, last = len(above), len(above) + len(terminal.buf.rows)
         while at < last:
             if rows[at].view is not None:
                 at += 1

@@ -261,7 +261,10 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
         names_a_secret(above, end) or _PREFIXED.fullmatch(last)
     ):
         return True
-    if "=" in word and _COOKIES.search(above, left, end):
+    cut_short = _BEGUN_VALUE.search(last) and not _PLAIN_WORD.fullmatch(word)
+    if (cut_short and not stands_alone(last, word)) or (
+        "=" in word and _COOKIES.search(above, left, end)
+    ):
         return True
     begun = looks_torn_off(last) or not _PLAIN_WORD.fullmatch(last)
     rest = alone and not wider and begun and torn

@@ -30,10 +30,10 @@ def long_lines(
     """
     lines: list[list[int]] = []
     for number, goes_on in enumerate(wrapped):
-        if goes_on and lines:
-            lines[-1].append(number)
-        else:
+        if not goes_on:
             lines.append([number])
+        elif lines:  # of one of which the beginning is not there nothing is read
+            lines[-1].append(number)
     shown = ["".join(texts[number] for number in line).rstrip() for line in lines]
     long = [at for at, line in enumerate(lines) if len(line) > 1]
     seams = sorted({*(at - 1 for at in long if at), *(at for at in long if at + 1 < len(lines))})

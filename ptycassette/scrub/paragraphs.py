@@ -155,7 +155,9 @@ def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
     begins = shown.rfind(" ")
     if begins <= shown.rfind("=") or shown[0].isdigit():
         return True
-    return bool(_MIXED.search(shown, begins + 1) and _MIXED_FIRST.match(below))
+    if len(text) < len(below) or not _MIXED_FIRST.match(below):
+        return False
+    return _MIXED.search(shown, begins + 1) is not None or " " not in below.lstrip()
 
 
 def _rows(texts: Sequence[str]) -> list[_Row]:
@@ -293,7 +295,10 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
 
 def _plain(row: _Row) -> bool:
     """Whether a row begins with a word, as lines do that have nothing to do with those above."""
-    word = row.first.strip(_MARKS)
+    return _plain_word(row.first.strip(_MARKS))
+
+
+def _plain_word(word: str) -> bool:
     return word.isalpha() and word.islower() and not seems_by_chance(word)
 
 
@@ -335,5 +340,9 @@ def _readings(rows: Sequence[_Row], line: _Line) -> Iterator[tuple[Piece, ...]]:
         for number, end in enumerate(line.ends)
     )
     yield pieces
+    for at, (above, below) in enumerate(pairwise(span), 1):
+        if below.alone and _plain_word(above.last):  # a word may have ended at the margin
+            yield pieces[at:]
+            break
     if span[0].start < left and len(pieces) > _FEWEST_FULL:
         yield pieces[1:]

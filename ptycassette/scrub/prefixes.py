@@ -47,4 +47,4 @@ def completes(last: str, word: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _tokens() -> RuleSet:
-    return RuleSet(PROVIDER_RULES, fast=False)
+    return RuleSet(PROVIDER_RULES)

@@ -68,12 +68,16 @@ class _Terminal(UnreadTerminal):
         return [*buf.history, *buf.rows[: buf.y]]
 
     def gone(self, most: int) -> list[Row]:
-        """The last rows that scrolled off the screen, in order; as far as they are known."""
+        """The last rows that scrolled off the screen, in order; as far as they are known.
+
+        None of a line that the terminal wrapped: the print stream has it whole.
+        """
         rows: list[Row] = []
-        for row in islice(reversed(self.buf.history), most):
-            if isinstance(row, _Gap):
-                break
-            rows.append(row)
+        if not self.buf.rows[0].wrapped:
+            for row in islice(reversed(self.buf.history), most):
+                if row.wrapped or isinstance(row, _Gap):
+                    break
+                rows.append(row)
         return rows[::-1]
 
     @property

@@ -7,20 +7,29 @@ below another one is read again, for it may go on with that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ptycassette.screen.grid import BLANK
+from ptycassette.screen.buffer import Buffer
+from ptycassette.screen.grid import BLANK, Row
 from ptycassette.screen.trace import TracedTerminal
 
 __all__ = ["UnreadTerminal"]
 
 _ALL = 2
+_MOST_BELOW = 48
 
 
 class UnreadTerminal(TracedTerminal):
     """Calls ``before_loss`` before control functions make unread cells disappear."""
 
     before_loss: Callable[[], None]
+    _fallen: tuple[Row, ...] = ()
+    _fallen_of: Buffer | None = None
+
+    @property
+    def below(self) -> Sequence[Row]:
+        """Rows that went off the screen at the bottom as it was scrolled back, in order."""
+        return self._fallen if self._fallen_of is self.buf else ()
 
     def losing(self, first: int, last: int) -> None:
         """Rows are about to lose content: they are read first, unless they were read before."""
@@ -35,6 +44,7 @@ class UnreadTerminal(TracedTerminal):
         going, below = buf.rows[buf.top], buf.rows[min(buf.top + 1, buf.bottom)]
         if going.view and below.view is None and below.chars.count(BLANK) != len(below.chars):
             self.before_loss()
+        self._fallen = ()
         super()._scroll(wrapped=wrapped)
 
     def insert_lines(self, count: int | None = None) -> None:
@@ -54,10 +64,14 @@ class UnreadTerminal(TracedTerminal):
 
     def reverse_index(self) -> None:
         """RI."""
-        at_margin = self.buf.y == self.buf.top
+        buf = self.buf
+        at_margin, last = buf.y == buf.top, buf.rows[buf.bottom]
         super().reverse_index()
         if at_margin:
-            self._met(self.buf.top + 1)
+            whole = buf.bottom == self.lines - 1
+            self._fallen = (last, *self.below[: _MOST_BELOW - 1]) if whole else ()
+            self._fallen_of = buf
+            self._met(buf.top + 1)
 
     def _met(self, at: int) -> None:
         """A row has another one above it now: it is read again, together with that one."""
@@ -66,6 +80,7 @@ class UnreadTerminal(TracedTerminal):
 
     def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
         """ED. An empty screen stays as it is."""
+        self._fallen = ()
         if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
             super().erase_in_display(how, private=private)
 

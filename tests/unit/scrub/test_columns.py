@@ -413,6 +413,7 @@ def test_what_names_its_own_value_is_no_rest_of_a_column() -> None:
     [
         ("  KEY=sk-ant-", "  aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5", "sk-ant-aB3dE5"),
         ("  -e TOKEN=sk-", "  aB3dE5gH7jK9mN1pQ3rS image:latest", "sk-aB3dE5"),
+        ("line 3: export DB_PASSWORD=v", "^tBhOVFqxnnds (check it)", "=v^tBh"),
         ("sgp_local_fb35b46d883f19f1cc871f4b3ad641", "1941529713 (see)", "641194152"),
         ("see xoxp-574911862527-", "601895559797-114710497465- and", "527-601895559797-"),
         ("invalid key gho", "_aB3dE5gH7jK9mN1pQ3rS5tU7 (see)", "gho_aB3dE5"),
