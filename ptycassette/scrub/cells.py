@@ -17,7 +17,7 @@ from ptycassette.scrub.canonical import canonical
 from ptycassette.scrub.columns import chained
 from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.joins import Line, continues, follows
-from ptycassette.scrub.long_lines import long_lines
+from ptycassette.scrub.long_lines import long_lines, torn_seams
 from ptycassette.scrub.panes import may_have_panes, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of, put_together
@@ -33,6 +33,7 @@ _ENOUGH_ROWS = 24
 _BEFORE = 24
 _WRAPPED_BEFORE = 480
 _OF_PARAGRAPH = 8
+_OF_LINE = 4
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
@@ -220,19 +221,23 @@ class OutputCells:
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_others(map(put_together, paragraphs), read)
-        if any(row.wrapped for row in rows[start:stop]):
-            self._copy_long(rows[start:stop], read)
+        near = rows[max(start, first - _OF_LINE) : min(stop, last + _OF_LINE)]
+        if any(row.wrapped for row in near):
+            self._copy_long(near, read)
         self._copy_panes(rows[start:stop], read)
 
     def _copy_long(self, rows: Sequence[Row], read: int) -> None:
         """Paragraphs of lines of which the terminal wrapped some. See ``_copy_unwrapped``."""
         cols = self._trace.terminal.columns
+        wrapped = [row.wrapped for row in rows]
+        seams = list(torn_seams([row.text(cols) for row in rows], wrapped))
+        if not seams:
+            return
         texts = [
             text.ljust(cols) if text.isascii() else _line(row).text
             for row, text in ((row, row.text(cols)) for row in rows)
         ]
-        wrapped = [row.wrapped for row in rows]
-        self._add_others(long_lines(texts, wrapped, lambda at: _copy(rows[at])), read)
+        self._add_others(long_lines(texts, wrapped, seams, lambda at: _copy(rows[at])), read)
 
     def _copy_panes(self, rows: Sequence[Row], read: int) -> None:
         """What goes on from row to row of the panes in these rows. See ``_copy_unwrapped``."""

@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from ptycassette.scrub.joins import BORDER, EDGE, Line, names
-from ptycassette.scrub.paragraphs import unwrapped
+from ptycassette.scrub.paragraphs import may_be_torn, unwrapped
 from ptycassette.scrub.rows import BLANK, RowCopy, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.words import looks_torn_off, named_when_joined, names_a_secret
 
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\S+")
 _BAR = re.compile("[\u2502\u2503\u2551|]")
 _CLOSING = "\u2502"
 _MARGIN = re.compile(
-    r"[ \d]{0,10}([+-](?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
+    r"[ \d]{0,10}(\+(?!--)|-(?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
     rf"|(?![{BORDER}])[^\x00-\x7f\w\s])"  # as the arrow behind a number
 )
 _WIDEST_MARGIN = 14
@@ -115,7 +115,7 @@ def _trimmed(row: Sequence[str]) -> Sequence[str]:
 
 
 def may_have_panes(texts: Sequence[str]) -> bool:
-    """Whether panes may be parted in rows that show these, or several have one margin.
+    """Whether panes may be parted in rows that show these, or a token broken behind a margin.
 
     Quick, for it is asked for all rows.
     """
@@ -123,8 +123,11 @@ def may_have_panes(texts: Sequence[str]) -> bool:
         return True
     found = [_MARGIN.match(text) for text in texts]
     return any(
-        above is not None and below is not None and above.group(1) == below.group(1)
-        for above, below in pairwise(found)
+        above is not None
+        and below is not None
+        and above.group(1) == below.group(1)
+        and may_be_torn(texts[at].rstrip(f" {above.group(1)}"), texts[at + 1][below.end() :])
+        for at, (above, below) in enumerate(pairwise(found))
     )
 
 

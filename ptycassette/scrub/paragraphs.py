@@ -18,9 +18,9 @@ from ptycassette.scrub.joins import EDGE, begin_alike
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.prefixes import begins_a_token, completes
 from ptycassette.scrub.spelling import seems_by_chance
-from ptycassette.scrub.words import looks_torn_off, names_a_value, stands_alone
+from ptycassette.scrub.words import looks_torn_off, may_tell, names_a_value, stands_alone
 
-__all__ = ["Piece", "unwrapped"]
+__all__ = ["Piece", "may_be_torn", "unwrapped"]
 
 _AROUND = 3
 _BLOCK = 48
@@ -29,6 +29,8 @@ _NARROWEST = 8
 _SHORTEST = 10
 _SHORTEST_REST = 8
 _SHORTEST_SAID = 3
+_LOOKED_AT = 24
+_GOES_ON = frozenset("-_=:\"'/+@")
 _SHORTEST_ALONE = 5
 _MARKS = "\"',;)]}"
 _FEWEST_FULL = 2
@@ -88,7 +90,8 @@ def unwrapped(
     """Lines of which a program made several of these rows (right-trimmed), piece by piece.
 
     Rows that fill a screen of ``cols`` go on anyway (``ptycassette.scrub.joins``). ``near``
-    is where to look: the rows with these numbers, each with the next one; None for all.
+    is where to look: the rows with these numbers, each with the next one; None for all. There
+    a paragraph has to have several rows of its width.
     """
     lengths = [0, 0, *map(len, texts), 0, 0]
     done: set[tuple[Piece, ...]] = set()
@@ -99,21 +102,36 @@ def unwrapped(
         far, before, length, below, next_one = lengths[number : number + 5]
         if not 0 < length < cols or not below or number < cut:
             continue
-        token = _completed(text, texts[number + 1], number)
-        if token is not None:
-            yield token
-        if not _may_be_full(text, texts[number + 1], (far, before, below, next_one)):
+        below_text = texts[number + 1]
+        if length - text.rfind(" ") > _SHORTEST or _LONG_FIRST.match(below_text):
+            token = _completed(text, below_text, number)
+            if token is not None:
+                yield token
+        if not _may_be_full(text, below_text, (far, before, below, next_one)):
             continue
-        if _torn(_row(text), _row(texts[number + 1])):
+        if _torn(_row(text), _row(below_text)):
             rows = rows or _rows(texts)
             whole = _cut_line(rows, number)
             if whole is not None:
                 cut = whole.first + len(whole.ends) - 1
-            for line in (whole, *_wrapped_lines(rows, number)):
+            for line in (whole, *_wrapped_lines(rows, number, strictly=near is not None)):
                 for pieces in () if line is None else _readings(rows, line):
                     if pieces not in done:
                         done.add(pieces)
                         yield pieces
+
+
+def may_be_torn(text: str, below: str) -> bool:
+    """Whether a token may be broken between rows that show these, or the name of a value.
+
+    Quick: other words are none.
+    """
+    last = text[max(text.rfind(" ") + 1, len(text) - _LOOKED_AT) :]
+    if _MIXED.search(last) is not None or last[-1:] in _GOES_ON:
+        return True
+    if last.isalpha() and may_tell(last):
+        return True
+    return _MIXED_FIRST.match(below) is not None
 
 
 def _completed(text: str, below: str, number: int) -> tuple[Piece, Piece] | None:
@@ -220,7 +238,7 @@ def _cut_line(rows: Sequence[_Row], at: int) -> _Line | None:
     return None
 
 
-def _wrapped_lines(rows: Sequence[_Row], at: int) -> Iterator[_Line]:
+def _wrapped_lines(rows: Sequence[_Row], at: int, *, strictly: bool) -> Iterator[_Line]:
     """The rows around one, where these were wrapped between words and at hyphens."""
     near = rows[max(0, at - _AROUND) : at + _AROUND + 1]
     block = max(0, at // _BLOCK - 1) * _BLOCK  # so that those nearby give the same lines
@@ -229,7 +247,8 @@ def _wrapped_lines(rows: Sequence[_Row], at: int) -> Iterator[_Line]:
         start, stop = _span(rows, at, width, _wrapped, within=within)
         span = rows[start:stop]
         sure = rows[at].last.endswith("-") or [row.end for row in span].count(width) > 1
-        if len(span) > 1 and (sure or len(span) >= _FEWEST_ROWS or _numbered(*rows[at : at + 2])):
+        several = len(span) >= _FEWEST_ROWS and not strictly
+        if len(span) > 1 and (sure or several or _numbered(*rows[at : at + 2])):
             ends = [
                 above.end + (not _broken(above, below, width) or (not sure and _plain(below)))
                 for above, below in pairwise(span)

@@ -152,7 +152,7 @@ _UNANCHORED_PREFIX = (
     ),
     Rule(
         name="azure-annotated-key",
-        pattern=r"[A-Za-z0-9]{20,52}JQQJ99[A-Za-z0-9+/=]*",
+        pattern=r"[A-Za-z0-9]{20,52}JQQJ99[A-Za-z0-9+/=]{0,26}",
         anchors=("jqqj99",),
         lead=52,
         placeholder="<azure-key>",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.long_lines import long_lines
+from ptycassette.scrub.long_lines import long_lines, torn_seams
 from ptycassette.scrub.rows import RowCopy
 from ptycassette.testing import scrub_chunks
 
@@ -27,7 +27,8 @@ def texts(lines: list[str], cols: int) -> list[str]:
     copies = [RowCopy(row, [*range(100 * at, 100 * at + cols)], wrapped=False)
               for at, row in enumerate(rows)]  # fmt: skip
     found = []
-    for text, segments in long_lines(rows, wrapped, copies.__getitem__):
+    seams = torn_seams([row.rstrip() for row in rows], wrapped)
+    for text, segments in long_lines(rows, wrapped, seams, copies.__getitem__):
         for (at, part), (end, _) in zip(segments, [*segments[1:], (len(text), None)], strict=True):
             assert text[at:end].strip() in "".join(rows)
             assert len(part.row.sources()) >= part.end

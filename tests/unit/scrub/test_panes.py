@@ -168,10 +168,11 @@ def test_other_rows_have_no_margin(rows: tuple[str, ...]) -> None:
 
 
 def test_rows_that_have_nothing_of_a_pane_are_told_at_once() -> None:
-    """Bars in several rows may part panes, one sign before rows that follow each other too."""
+    """Bars in several rows may part panes, one sign before halves of a token too."""
     assert may_have_panes(["a \u2502 b", "x", "c | d"])
-    assert may_have_panes(["x", "+a", "+b"])
-    assert not may_have_panes(["+a", "x", "+b"])
+    assert may_have_panes(["x", "+a", "+7b"])
+    assert not may_have_panes(["x", "+a", "+b"])
+    assert not may_have_panes(["+a", "x", "+7b"])
     assert not may_have_panes(["a \u2502 b", "words"])
 
 
