@@ -33,7 +33,6 @@ _ENOUGH_ROWS = 24
 _BEFORE = 24
 _WRAPPED_BEFORE = 480
 _OF_PARAGRAPH = 8
-_OF_LINE = 4
 _MOST_REMEMBERED = 1 << 20
 _MOST_KNOWN = 1 << 19
 _PART = 16384
@@ -221,9 +220,8 @@ class OutputCells:
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_others(map(put_together, paragraphs), read)
-        near = rows[max(start, first - _OF_LINE) : min(stop, last + _OF_LINE)]
-        if any(row.wrapped for row in near):
-            self._copy_long(near, read)
+        if any(row.wrapped for row in rows[start:stop]):
+            self._copy_long(rows[start:stop], read)
         self._copy_panes(rows[start:stop], read)
 
     def _copy_long(self, rows: Sequence[Row], read: int) -> None:

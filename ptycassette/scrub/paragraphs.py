@@ -129,7 +129,7 @@ def may_be_torn(text: str, below: str) -> bool:
     last = text[max(text.rfind(" ") + 1, len(text) - _LOOKED_AT) :]
     if _MIXED.search(last) is not None or last[-1:] in _GOES_ON:
         return True
-    if last.isalpha() and may_tell(last):
+    if last[:1] == "-" or (last.isalpha() and may_tell(last)):
         return True
     return _MIXED_FIRST.match(below) is not None
 

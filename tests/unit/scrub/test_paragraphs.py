@@ -9,7 +9,7 @@ from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.default import default_rules
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValues
-from ptycassette.scrub.paragraphs import unwrapped
+from ptycassette.scrub.paragraphs import may_be_torn, unwrapped
 from ptycassette.scrub.prefixes import begins_a_token
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Searcher
@@ -156,6 +156,22 @@ def test_a_token_that_is_whole_has_no_rest(word: str) -> None:
 
     assert not any(word in line for line in lines([f"see {token}", f"{word} more of it"]))
     assert not any(word in line for line in lines([f"see {token[:34]}", f"{word} more of it"]))
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [("see aB3d", "words"), ("words", "x7y"), ("run --t", "oken v"), ("my passwo", "rd is"),
+     ("export KEY=", "words"), ("see sk-", "ant-words"), ("at http:", "//words"), ("a word", "aB")],
+)  # fmt: skip
+def test_a_token_may_be_torn_where_no_words_end_and_begin(above: str, below: str) -> None:
+    """Nor the names of values."""
+    assert may_be_torn(above, below)
+
+
+@pytest.mark.parametrize(("above", "below"), [("some words", "and more"), ("Done.", "See it")])
+def test_between_words_nothing_is_torn(above: str, below: str) -> None:
+    """Most rows are such."""
+    assert not may_be_torn(above, below)
 
 
 def test_other_rows_around_are_no_part_of_it() -> None:
