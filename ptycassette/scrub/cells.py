@@ -214,34 +214,30 @@ class OutputCells:
             start -= 1
         while stop < min(len(rows), last + _OF_PARAGRAPH) and rows[stop].text(cols):
             stop += 1
+        around = rows[start:stop]
+        texts = [row.text(cols) for row in around]
         paragraphs = (
-            [(_line(rows[start + row]), left, end) for row, left, end in pieces]
-            for pieces in unwrapped([row.text(cols) for row in rows[start:stop]], cols)
+            [(_line(around[row]), left, end) for row, left, end in pieces]
+            for pieces in unwrapped(texts, cols)
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_others(map(put_together, paragraphs), read)
-        if any(row.wrapped for row in rows[start:stop]):
-            self._copy_long(rows[start:stop], read)
-        self._copy_panes(rows[start:stop], read)
+        self._copy_long(around, texts, read)
+        if may_have_panes(texts):
+            self._add_others(pane_texts([_copy(row) for row in around], cols), read)
 
-    def _copy_long(self, rows: Sequence[Row], read: int) -> None:
+    def _copy_long(self, rows: Sequence[Row], texts: Sequence[str], read: int) -> None:
         """Paragraphs of lines of which the terminal wrapped some. See ``_copy_unwrapped``."""
-        cols = self._trace.terminal.columns
         wrapped = [row.wrapped for row in rows]
-        seams = list(torn_seams([row.text(cols) for row in rows], wrapped))
+        seams = list(torn_seams(texts, wrapped)) if any(wrapped) else []
         if not seams:
             return
-        texts = [
-            text.ljust(cols) if text.isascii() else _line(row).text
-            for row, text in ((row, row.text(cols)) for row in rows)
-        ]
-        self._add_others(long_lines(texts, wrapped, seams, lambda at: _copy(rows[at])), read)
-
-    def _copy_panes(self, rows: Sequence[Row], read: int) -> None:
-        """What goes on from row to row of the panes in these rows. See ``_copy_unwrapped``."""
         cols = self._trace.terminal.columns
-        if may_have_panes([row.text(cols) for row in rows]):
-            self._add_others(pane_texts([_copy(row) for row in rows], cols), read)
+        wide = [
+            text.ljust(cols) if text.isascii() else _line(row).text
+            for row, text in zip(rows, texts, strict=True)
+        ]
+        self._add_others(long_lines(wide, wrapped, seams, lambda at: _copy(rows[at])), read)
 
     def _add_others(
         self, others: Iterable[tuple[str, list[tuple[int, Segment]]]], read: int

@@ -119,8 +119,9 @@ def may_have_panes(texts: Sequence[str]) -> bool:
 
     Quick, for it is asked for all rows.
     """
-    if sum(_BAR.search(text) is not None for text in texts) >= _FEWEST:
-        return True
+    barred = [text for text in texts if _BAR.search(text)]
+    if len(barred) >= _FEWEST and any(_BAR.search(text.strip()[1:-1]) for text in barred):
+        return True  # and no box that is alone
     found = [_MARGIN.match(text) for text in texts]
     return any(
         above is not None

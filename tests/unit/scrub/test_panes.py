@@ -174,6 +174,7 @@ def test_rows_that_have_nothing_of_a_pane_are_told_at_once() -> None:
     assert not may_have_panes(["x", "+a", "+b"])
     assert not may_have_panes(["+a", "x", "+7b"])
     assert not may_have_panes(["a \u2502 b", "words"])
+    assert not may_have_panes(["\u2502 a box \u2502", "\u2502 alone \u2502", "a bar \u2502"])
 
 
 @pytest.mark.parametrize("sign", ["+", "-", "#", "* ", ": ", "\u00b7", "\u23d0 ", "$ ", "7\u2192"])
