@@ -234,8 +234,8 @@ class OutputCells:
             return
         cols = self._trace.terminal.columns
         wide = [
-            text.ljust(cols) if text.isascii() else _line(row).text
-            for row, text in zip(rows, texts, strict=True)
+            text if not goes_on else text.ljust(cols) if text.isascii() else _line(row).text
+            for row, text, goes_on in zip(rows, texts, [*wrapped[1:], False], strict=True)
         ]
         self._add_others(long_lines(wide, wrapped, seams, lambda at: _copy(rows[at])), read)
 

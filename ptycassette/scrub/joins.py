@@ -20,6 +20,7 @@ from ptycassette.scrub.words import (
     GRAPHIC,
     begins_a_name,
     halves_of_an_address,
+    is_a_digest_beside,
     looks_torn_off,
     named_when_joined,
     names_a_secret,
@@ -255,6 +256,8 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
     last = above[begins:end]
     if _of_one_word(last, word) or (alone and _rest_of_token(last, word, wider=wider)):
         return True
+    if not alone and is_a_digest_beside(last, word):
+        return False
     torn = looks_torn_off(word)
     long = _long(word)
     if (long or _NUMBERS.fullmatch(word)) and (

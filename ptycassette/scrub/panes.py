@@ -22,7 +22,8 @@ __all__ = ["Pane", "may_have_panes", "of_pane", "pane_lines", "pane_texts", "pan
 
 _SIGNS = frozenset(":=")
 _WORD = re.compile(r"\S+")
-_BAR = re.compile("[\u2502\u2503\u2551|]")
+_BARS = frozenset("\u2502\u2503\u2551|")
+_BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
 _CLOSING = "\u2502"
 _MARGIN = re.compile(
     r"[ \d]{0,10}(\+(?!--)|-(?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
@@ -178,7 +179,7 @@ def _broken(above: Line, below: Line) -> bool:
 def _bars(row: Sequence[str]) -> frozenset[int]:
     if isinstance(row, str):
         return frozenset(bar.start() for bar in _BAR.finditer(row))
-    return frozenset(at for at, char in enumerate(row) if _BAR.match(char))
+    return frozenset(at for at, char in enumerate(row) if char[:1] in _BARS)
 
 
 def _of_use(

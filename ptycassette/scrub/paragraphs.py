@@ -61,20 +61,55 @@ class _Row(NamedTuple):
     ``named`` says whether the word before the last one names a value.
     """
 
+    text: str
     left: int
     start: int
     end: int
     first: str
     last: str
     number: int
-    blanks: tuple[int, ...]
-    assigns: bool
     named: bool
 
     @property
     def alone(self) -> bool:
         """Whether it has one word."""
         return len(self.last) == self.end - self.start
+
+    @property
+    def blanks(self) -> list[int]:
+        """Where its blanks are."""
+        return [blank.start() for blank in _BLANK.finditer(self.text, self.start, self.end)]
+
+    @property
+    def assigns(self) -> bool:
+        """Whether it gives a value to a name."""
+        return _ASSIGNS.match(self.text, self.start, self.end) is not None
+
+
+class _Rows:
+    """The rows, each looked at when it is asked for.
+
+    A number before one counts the rows only where a neighbour has the next one.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, at: int) -> _Row:
+        row = _row(self._texts[at])
+        if row.number and row.number not in (self._number(at - 1) + 1, self._number(at + 1) - 1):
+            return _row(self._texts[at], numbered=False)
+        return row
+
+    def _number(self, at: int) -> int:
+        return _row(self._texts[at]).number if 0 <= at < len(self._texts) else 0
+
+    def between(self, start: int, stop: int) -> list[_Row]:
+        """Those from one number up to another."""
+        return [self[at] for at in range(max(0, start), min(len(self), stop))]
 
 
 class _Line(NamedTuple):
@@ -95,7 +130,7 @@ def unwrapped(
     """
     lengths = [0, 0, *map(len, texts), 0, 0]
     done: set[tuple[Piece, ...]] = set()
-    rows: list[_Row] = []
+    rows = _Rows(texts)
     cut = 0
     for number in range(len(texts) - 1) if near is None else near:
         text = texts[number]
@@ -104,13 +139,13 @@ def unwrapped(
             continue
         below_text = texts[number + 1]
         if length - text.rfind(" ") > _SHORTEST or _LONG_FIRST.match(below_text):
-            token = _completed(text, below_text, number)
+            token = _completed(text, below_text)
             if token is not None:
-                yield token
+                (start, end), (first, last) = token
+                yield Piece(number, start, end), Piece(number + 1, first, last)
         if not _may_be_full(text, below_text, (far, before, below, next_one)):
             continue
-        if _torn(_row(text), _row(below_text)):
-            rows = rows or _rows(texts)
+        if _torn(text, below_text):
             whole = _cut_line(rows, number)
             if whole is not None:
                 cut = whole.first + len(whole.ends) - 1
@@ -134,8 +169,9 @@ def may_be_torn(text: str, below: str) -> bool:
     return _MIXED_FIRST.match(below) is not None
 
 
-def _completed(text: str, below: str, number: int) -> tuple[Piece, Piece] | None:
-    """What ends row ``number`` and begins the next one, where only both are a token."""
+@lru_cache(maxsize=1024)
+def _completed(text: str, below: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """What ends a row and what begins the next one, where only both are a token."""
     last = text[text.rfind(" ") + 1 :]
     begun = len(last) >= _SHORTEST and (begins_a_token(last) or is_random(last))
     if not begun and not _LONG_FIRST.match(below):
@@ -150,10 +186,7 @@ def _completed(text: str, below: str, number: int) -> tuple[Piece, Piece] | None
     said = word.isalpha() and len(word) > shortest and not word.isupper()
     if said and not seems_by_chance(word):
         return None
-    return (
-        Piece(number, above.end - len(above.last), above.end),
-        Piece(number + 1, rest.start, rest.start + len(rest.first)),
-    )
+    return (above.end - len(above.last), above.end), (rest.start, rest.start + len(rest.first))
 
 
 def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
@@ -178,16 +211,6 @@ def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
     return _MIXED.search(shown, begins + 1) is not None or " " not in below.lstrip()
 
 
-def _rows(texts: Sequence[str]) -> list[_Row]:
-    """The rows; a number before one counts the rows only where a neighbour has the next one."""
-    rows = [_row(text) for text in texts]
-    numbers = [0, *(row.number for row in rows), 0]
-    for at, row in enumerate(rows):
-        if row.number and numbers[at] != row.number - 1 and numbers[at + 2] != row.number + 1:
-            rows[at] = _row(texts[at], numbered=False)
-    return rows
-
-
 @lru_cache(maxsize=1024)
 def _row(text: str, *, numbered: bool = True) -> _Row:
     left = len(text) - len(text.lstrip(EDGE))
@@ -201,19 +224,23 @@ def _row(text: str, *, numbered: bool = True) -> _Row:
     last = text[begins:end]
     named = begins > left + 1 and names_a_value(text, begins - 1)
     number = int(gutter[1] or 0) if gutter else 0
-    blanks = tuple(blank.start() for blank in _BLANK.finditer(text, start, end))
-    assigns = _ASSIGNS.match(text, start, end) is not None
-    return _Row(
-        left, start, end, first.group() if first else "", last, number, blanks, assigns, named
-    )
+    return _Row(text, left, start, end, first.group() if first else "", last, number, named)
 
 
-def _torn(above: _Row, below: _Row) -> bool:
+@lru_cache(maxsize=1024)
+def _torn(text: str, below_text: str) -> bool:
     """Whether the last word of a row and the first one of the next may be halves of a token."""
+    above, below = _row(text), _row(below_text)
+    if not _may_be_halves(above, below):
+        return False
+    blanks = above.blanks
+    return not blanks or blanks != below.blanks  # or it is a table
+
+
+def _may_be_halves(above: _Row, below: _Row) -> bool:
+    """As ``_torn``, whatever else stands in the rows."""
     if not above.last or not below.first or above.last.endswith("--"):
         return False
-    if above.blanks and above.blanks == below.blanks:
-        return False  # a table
     whole = above.last + below.first
     if names_a_value(whole, len(whole)):
         return above.last[-1] == "-" or not names_a_value(below.first, len(below.first))
@@ -227,28 +254,28 @@ def _torn(above: _Row, below: _Row) -> bool:
     )
 
 
-def _cut_line(rows: Sequence[_Row], at: int) -> _Line | None:
+def _cut_line(rows: _Rows, at: int) -> _Line | None:
     """The rows around one, where these were cut at a width, whatever stood there."""
     for width in (rows[at].end, rows[at].end + 1):  # which may have been a blank
         start, stop = _span(rows, at, width, _cut, within=(0, len(rows)))
-        ends = [row.end for row in rows[start:stop]]
+        ends = [row.end for row in rows.between(start, stop)]
         full, trimmed = ends.count(width), ends.count(width - 1)
         if full >= max(trimmed, 1) and full + trimmed >= _FEWEST_FULL:
             return _Line(start, (*(width for _ in ends[:-1]), ends[-1]))
     return None
 
 
-def _wrapped_lines(rows: Sequence[_Row], at: int, *, strictly: bool) -> Iterator[_Line]:
+def _wrapped_lines(rows: _Rows, at: int, *, strictly: bool) -> Iterator[_Line]:
     """The rows around one, where these were wrapped between words and at hyphens."""
-    near = rows[max(0, at - _AROUND) : at + _AROUND + 1]
+    near = rows.between(at - _AROUND, at + _AROUND + 1)
     block = max(0, at // _BLOCK - 1) * _BLOCK  # so that those nearby give the same lines
     within = block, min(len(rows), block + 3 * _BLOCK)
     for width in sorted({row.end for row in near if row.end >= rows[at].end}):
         start, stop = _span(rows, at, width, _wrapped, within=within)
-        span = rows[start:stop]
+        span = rows.between(start, stop)
         sure = rows[at].last.endswith("-") or [row.end for row in span].count(width) > 1
         several = len(span) >= _FEWEST_ROWS and not strictly
-        if len(span) > 1 and (sure or several or _numbered(*rows[at : at + 2])):
+        if len(span) > 1 and (sure or several or _numbered(*rows.between(at, at + 2))):
             ends = [
                 above.end + (not _broken(above, below, width) or (not sure and _plain(below)))
                 for above, below in pairwise(span)
@@ -257,7 +284,7 @@ def _wrapped_lines(rows: Sequence[_Row], at: int, *, strictly: bool) -> Iterator
 
 
 def _span(
-    rows: Sequence[_Row],
+    rows: _Rows,
     at: int,
     width: int,
     goes_on: Callable[[_Row, _Row, int], bool],
@@ -309,7 +336,7 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
         return True
     if below.alone and below.last.endswith("-"):
         return True
-    return _torn(above, below) or begins_a_token(above.last)
+    return _torn(above.text, below.text) or begins_a_token(above.last)
 
 
 def _plain(row: _Row) -> bool:
@@ -350,9 +377,9 @@ def _numbered(above: _Row, below: _Row) -> bool:
     )
 
 
-def _readings(rows: Sequence[_Row], line: _Line) -> Iterator[tuple[Piece, ...]]:
+def _readings(rows: _Rows, line: _Line) -> Iterator[tuple[Piece, ...]]:
     """The pieces of a line, and those without its first row, which may stand for itself."""
-    span = rows[line.first : line.first + len(line.ends)]
+    span = rows.between(line.first, line.first + len(line.ends))
     left = min(row.start for row in span[1:])
     pieces = tuple(
         Piece(line.first + number, left if number else span[0].left, end)

@@ -8,6 +8,7 @@ __all__ = [
     "GRAPHIC",
     "begins_a_name",
     "halves_of_an_address",
+    "is_a_digest_beside",
     "looks_torn_off",
     "may_tell",
     "named_when_joined",
@@ -66,6 +67,9 @@ _TOP_LEVEL = frozenset(
     )
 )
 _REST_OF_ADDRESS = re.compile(r"[\w-]*\.[a-z]{2,}")
+_DIGEST = re.compile("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
+_NO_HEX = re.compile("[G-Zg-z]")
+_ENOUGH = 12
 _LAST_LETTERS = re.compile("[A-Za-z]+\\Z")
 _FIRST_LETTERS = re.compile("[A-Za-z]+")
 
@@ -91,6 +95,16 @@ def stands_alone(last: str, word: str) -> bool:
     Not where the word at the end of the row above says that a cookie or a query goes on.
     """
     return last[-1:] not in _LISTS and _ITSELF.match(word) is not None
+
+
+def is_a_digest_beside(last: str, word: str) -> bool:
+    """Whether a word that begins a row is a digest, and what stands above it no part of one.
+
+    Of tokens of letters and digits one in thousands ends with so many that digests have, too.
+    """
+    above = last[-_ENOUGH:]
+    mixed = above[-1:].isalnum() and not above.islower() and _NO_HEX.search(above) is not None
+    return mixed and _DIGEST.fullmatch(word) is not None
 
 
 def names_a_value(text: str, end: int) -> bool:

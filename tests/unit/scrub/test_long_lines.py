@@ -60,3 +60,13 @@ def test_a_narrower_terminal_hides_nothing(name: str, width: int, cols: int) -> 
     left = scrubbed.replace("\r\n", "")
     assert left.startswith(name)
     assert not any(value[at : at + 5] in left for at in range(len(value) - 4))
+
+
+def test_a_digest_below_a_token_is_left_as_it_is() -> None:
+    """Though the line above was wrapped, and the digest stands in many lines."""
+    told = f"{'word ' * 9}{TOKEN}\r\nfc82334f1bb4 of main\r\n{'another line ' * 6}\r\n"
+
+    (scrubbed,) = scrub_chunks([told.encode()], rows=24, cols=60)
+
+    assert b"fc82334f1bb4 of main" in scrubbed
+    assert TOKEN[8:].encode() not in scrubbed

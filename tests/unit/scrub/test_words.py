@@ -6,7 +6,12 @@ import pytest
 
 from ptycassette.scrub.joins import Line, continues, follows
 from ptycassette.scrub.rows import RowCopy, line_of
-from ptycassette.scrub.words import halves_of_an_address, looks_torn_off, stands_alone
+from ptycassette.scrub.words import (
+    halves_of_an_address,
+    is_a_digest_beside,
+    looks_torn_off,
+    stands_alone,
+)
 from ptycassette.testing import scrub_chunks
 
 VALUE = "qP7xR2mK9vT4"
@@ -63,6 +68,31 @@ def test_what_may_go_on_is_joined(above: str, word: str) -> None:
     assert not stands_alone(above, word)
     assert continues(row(above), row(word))
     assert follows(above, word, 60)
+
+
+@pytest.mark.parametrize(
+    ("last", "word", "beside"),
+    [
+        (VALUE, "fc82334f1bb4", True),
+        (VALUE, "a1" * 20, True),
+        (VALUE, "fc8233z", False),
+        (VALUE, "2334561", False),
+        (f"{VALUE}_", "fc82334f1bb4", False),
+        (f"{VALUE}064b6f54b594ea", "fc82334f1bb4", False),
+        (VALUE.lower(), "fc82334f1bb4", False),
+    ],
+)
+def test_a_digest_that_begins_a_row_is_no_rest_of_a_token(
+    last: str, word: str, beside: bool
+) -> None:
+    """Unless nothing else stands in the row; what has the digits of one may go on with one."""
+    above = f"the agent shows {last}"
+
+    assert is_a_digest_beside(last, word) is beside
+    if beside:
+        assert not continues(row(above), row(f"{word} of main"))
+        assert not follows(above, f"{word} of main", 60)
+        assert continues(row(above), row(word))
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "credential", "session_key"])
