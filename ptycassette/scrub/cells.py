@@ -22,14 +22,13 @@ from ptycassette.scrub.panes import may_have_panes, pane_texts
 from ptycassette.scrub.paragraphs import unwrapped
 from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.trace import FastTrace
+from ptycassette.scrub.unread import ENOUGH_ROWS
 
 __all__ = ["OutputCells"]
 
 _BLOCK = 65536
 _BATCH = 32768
 _AROUND = 48
-_ENOUGH_ROWS = 24
-"""Most that is broken fits in these; on a lower screen what scrolled off is read, too."""
 _BEFORE = 24
 _WRAPPED_BEFORE = 480
 _OF_PARAGRAPH = 8
@@ -148,9 +147,11 @@ class OutputCells:
     def _read(self) -> None:
         """Copy the unread rows, and those that they may continue, into the batch."""
         terminal = self._trace.terminal
-        above = terminal.gone(max(0, _ENOUGH_ROWS - terminal.lines))
-        rows, cols = [*above, *terminal.buf.rows, *terminal.below], terminal.columns
-        at, last = len(above), len(above) + len(terminal.buf.rows)
+        above = terminal.gone(max(0, ENOUGH_ROWS - terminal.lines))
+        unread, cols = [*terminal.kept(), *terminal.buf.rows], terminal.columns
+        rows = [*above, *unread, *terminal.below]
+        at, last = len(above), len(above) + len(unread)
+        terminal.waiting = 0
         while at < last:
             if rows[at].view is not None:
                 at += 1

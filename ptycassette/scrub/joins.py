@@ -260,14 +260,12 @@ def _broken(above: str, left: int, end: int, word: str, *, wider: bool, alone: b
         return False
     torn = looks_torn_off(word)
     long = _long(word)
-    if (long or _NUMBERS.fullmatch(word)) and (
+    told = (long or _NUMBERS.fullmatch(word)) and (
         names_a_secret(above, end) or _PREFIXED.fullmatch(last)
-    ):
-        return True
+    )
     cut_short = _BEGUN_VALUE.search(last) and not _PLAIN_WORD.fullmatch(word)
-    if (cut_short and not stands_alone(last, word)) or (
-        "=" in word and _COOKIES.search(above, left, end)
-    ):
+    cookie = "=" in word and _COOKIES.search(above, left, end)
+    if told or (cut_short and not stands_alone(last, word)) or cookie:
         return True
     begun = looks_torn_off(last) or not _PLAIN_WORD.fullmatch(last)
     rest = alone and not wider and begun and torn

@@ -117,7 +117,7 @@ class KeyLines:
         ``above`` and ``below`` are the BEGIN and END lines right beside them; ``begun`` says
         whether the key that began last has not ended yet.
         """
-        if any(mark is not None and _KEY not in mark["what"] for mark in (above, below)):
+        if any(mark is not None and not _of_a_key(mark) for mark in (above, below)):
             return
         ends = below is not None and below["mark"] == "END"
         lines = [piece for piece in part if _is_line(piece.group())]
@@ -133,6 +133,12 @@ class KeyLines:
         return text in self._known or (
             len(text) > _LINE and any(line in text for line in self._known)
         )
+
+
+def _of_a_key(mark: _Piece) -> bool:
+    """Whether a BEGIN or END line is one of a private key, or may be as the text ends in it."""
+    what = mark["what"]
+    return _KEY in what or (mark.end() == len(mark.string) and not mark.group().endswith("-"))
 
 
 def _amid_others(text: str) -> Iterator[_Piece]:

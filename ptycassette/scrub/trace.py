@@ -68,13 +68,14 @@ class _Terminal(UnreadTerminal):
         return [*buf.history, *buf.rows[: buf.y]]
 
     def gone(self, most: int) -> list[Row]:
-        """The last rows that scrolled off the screen, in order; as far as they are known.
+        """The last rows that scrolled off the screen and were read, in order; as far as known.
 
         None of a line that the terminal wrapped: the print stream has it whole.
         """
         rows: list[Row] = []
-        if not self.buf.rows[0].wrapped:
-            for row in islice(reversed(self.buf.history), most):
+        first = self.buf.history[-self.waiting] if self.waiting else self.buf.rows[0]
+        if not first.wrapped:
+            for row in islice(reversed(self.buf.history), self.waiting, self.waiting + most):
                 if row.wrapped or isinstance(row, _Gap):
                     break
                 rows.append(row)

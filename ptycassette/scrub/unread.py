@@ -8,21 +8,30 @@ below another one is read again, for it may go on with that one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from ptycassette.screen.buffer import Buffer
 from ptycassette.screen.grid import BLANK, Row
 from ptycassette.screen.trace import TracedTerminal
 
-__all__ = ["UnreadTerminal"]
+__all__ = ["ENOUGH_ROWS", "UnreadTerminal"]
+
+ENOUGH_ROWS = 24
+"""Most that is broken fits in these; on a lower screen what scrolled off is read, too."""
 
 _ALL = 2
 _MOST_BELOW = 48
 
 
 class UnreadTerminal(TracedTerminal):
-    """Calls ``before_loss`` before control functions make unread cells disappear."""
+    """Calls ``before_loss`` before control functions make unread cells disappear.
+
+    Attributes:
+        waiting: how many rows of the history, the last ones, are to be read with the screen.
+    """
 
     before_loss: Callable[[], None]
+    waiting = 0
     _fallen: tuple[Row, ...] = ()
     _fallen_of: Buffer | None = None
 
@@ -31,21 +40,49 @@ class UnreadTerminal(TracedTerminal):
         """Rows that went off the screen at the bottom as it was scrolled back, in order."""
         return self._fallen if self._fallen_of is self.buf else ()
 
+    def kept(self) -> list[Row]:
+        """The rows that wait, in order."""
+        return list(islice(reversed(self.buf.history), self.waiting))[::-1]
+
     def losing(self, first: int, last: int) -> None:
-        """Rows are about to lose content: they are read first, unless they were read before."""
+        """Rows are about to lose content: they are read first, unless they were read before.
+
+        So is what waits, as nobody has read the row that came in at the bottom since then.
+        """
         for row in self.buf.rows[first : last + 1]:
             if row.view is None:
-                self.before_loss()
+                self._wait_no_more()
                 return
 
     def _scroll(self, *, wrapped: bool = False) -> None:
         """Text that the row below the one that goes may go on with is read with that one."""
         buf = self.buf
         going, below = buf.rows[buf.top], buf.rows[min(buf.top + 1, buf.bottom)]
+        if self.lines < ENOUGH_ROWS and buf.top == 0 and buf.bottom == self.lines - 1:
+            if buf is self.main:
+                self._keep(going, wrapped=wrapped)
+                return
+        elif self.waiting:
+            self._wait_no_more()
         if going.view and below.view is None and below.chars.count(BLANK) != len(below.chars):
             self.before_loss()
         self._fallen = ()
         super()._scroll(wrapped=wrapped)
+
+    def _wait_no_more(self) -> None:
+        """Have everything read; what there is no time for is lost."""
+        self.before_loss()
+        self.waiting = 0
+
+    def _keep(self, going: Row, *, wrapped: bool) -> None:
+        """The top row of a low screen goes into the history, where it waits unless it was read."""
+        if self.waiting or going.view is None:
+            self.waiting += 1
+            if self.waiting > ENOUGH_ROWS - self.lines:
+                self.waiting -= 1
+                self._wait_no_more()
+        self._fallen = ()
+        self.buf.scroll(self.pen.erase, wrapped=wrapped)
 
     def insert_lines(self, count: int | None = None) -> None:
         """IL."""
@@ -81,6 +118,8 @@ class UnreadTerminal(TracedTerminal):
     def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
         """ED. An empty screen stays as it is."""
         self._fallen = ()
+        if how > _ALL and self.waiting:
+            self._wait_no_more()
         if how != _ALL or any(row.chars.count(BLANK) != len(row.chars) for row in self.buf.rows):
             super().erase_in_display(how, private=private)
 

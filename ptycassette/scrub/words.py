@@ -59,6 +59,7 @@ _BROKEN = (
 _BEGINNINGS = frozenset(name[:length] for name in _BROKEN for length in range(1, len(name)))
 _TELLING = _NAMES | _BEGINNINGS
 _LONGEST_BEGINNING = max(map(len, _BEGINNINGS))
+_ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
 _ADDRESS_BEGUN = re.compile(r"(?:.*[=:,;\"'<(])?[\w.+-]+@(?:[\w-]+\.)*[\w-]*")
 _TOP_LEVEL = frozenset(
     (
@@ -92,8 +93,11 @@ def looks_torn_off(word: str) -> bool:
 def stands_alone(last: str, word: str) -> bool:
     """Whether a word that begins a row names its own value, so that nothing before it is missed.
 
-    Not where the word at the end of the row above says that a cookie or a query goes on.
+    Not where the word at the end of the row above says that a cookie or a query goes on. Mail
+    addresses below each other stand alone, too.
     """
+    if "@" in word and "@" in last and _ADDRESS.fullmatch(last) and _ADDRESS.fullmatch(word):
+        return True
     return last[-1:] not in _LISTS and _ITSELF.match(word) is not None
 
 

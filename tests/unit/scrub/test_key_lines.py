@@ -139,16 +139,18 @@ def test_a_long_key_that_is_typed_out_beside_a_spinner_is_masked() -> None:
     assert not [line for line in key[1:-1] if line[4:12] in typed]
 
 
-def test_a_key_in_base64_that_scrolls_by_is_masked() -> None:
+@pytest.mark.parametrize("rows", [3, 8, 15, 23, 24])
+def test_a_key_in_base64_that_scrolls_by_is_masked(rows: int) -> None:
     """What its rows say when they are decoded goes on from one look at the screen to the next."""
     chance = random.Random(4)
     lines = [base64.b64encode(chance.randbytes(48)).decode() for _ in range(27)]
     begin, end = (f"-----{mark} {'PRIVATE'} KEY-----" for mark in ("BEGIN", "END"))
     text = "\n".join([begin, *lines, end, ""])
     digits = base64.b64encode(f"r-{text}".encode()).decode()
-    rows = [f"\u2502 {digits[at : at + 50]:50} \u2502" for at in range(0, len(digits), 50)]
-    shown = "".join(f"{row}\r\n" for row in rows).encode()
-    (after,) = scrub_chunks([shown], rows=15, cols=80)
+    shown = "".join(
+        f"\u2502 {digits[at : at + 50]:50} \u2502\r\n" for at in range(0, len(digits), 50)
+    )
+    (after,) = scrub_chunks([shown.encode()], rows=rows, cols=80)
     read = base64.b64decode("".join(row.strip("\u2502 ") for row in after.decode().split("\r\n")))
 
     assert not any(line[8:16].encode() in read for line in lines)

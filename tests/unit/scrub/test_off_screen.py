@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.screen.widths import width_mode
-from ptycassette.scrub.unread import UnreadTerminal
+from ptycassette.scrub.unread import ENOUGH_ROWS, UnreadTerminal
 from ptycassette.testing import scrub_chunks
 
 TOKEN = "sk-" + "proj-" + (
@@ -73,3 +73,67 @@ def test_of_a_part_of_the_screen_none_is_kept() -> None:
     shown.reverse_index()
 
     assert shown.below == ()
+
+
+GITHUB = "gh" + "p_Ik2zwEQ3fwcepYyNGfB51YbmwxAscRuzOl8Q"
+BACKWARDS = "".join(
+    f"\x1b[1;{column + 1}H{char}" for column, char in reversed(list(enumerate(GITHUB)))
+)
+"""Typed from the right to the left, so that only the screen shows it."""
+
+
+def typed(shown: str, rows: int, *, after: str = "") -> int:
+    """How many characters of the token stand where they were typed, when that is scrubbed."""
+    scrubbed = b"".join(scrub_chunks([shown.encode()], rows=rows, cols=44)).decode()
+    painted = [part[:1] for part in scrubbed[len(after) :].split("H")[1 : len(GITHUB) + 1]]
+    return sum(a == b for a, b in zip(reversed(painted), GITHUB, strict=True))
+
+
+@pytest.mark.parametrize(
+    "event",
+    ["", "\x1b[3J", "\x1bc", "\x1b[?1049h", "\x1b#8", "\x1b[2J\x1b[3J", "\x1b[2;3r\x1b[3;1H\n\n",
+     "\x1b[1;3r\x1b[3;1H\n\n", "\x1b[9S"],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", [4, 9])
+def test_what_waits_off_a_low_screen_is_read_whatever_comes(event: str, rows: int) -> None:
+    """Before the history is cleared, or nobody knows any more what stands in it."""
+    scrolled = "\x1b[4H" + "\r\n" * (rows + 2)
+    shown = f"{BACKWARDS}{scrolled}{event}{'a line' * 3}\r\n"
+
+    assert typed(shown, rows) <= len("ghp_") + 3
+
+
+def test_what_waits_is_read_before_only_a_part_of_the_screen_scrolls() -> None:
+    """The row that goes was read before, and stands in the history behind what was not."""
+    read = "\r\none\r\ntwo\r\nthree\x1b[4Hfour."
+    scrolled = "\x1b[4H\n\x1b[1;3r\x1b[3;1H\n\x1b[r\x1b[4H"
+    shown = f"{read}{BACKWARDS}{scrolled}{'a line' * 3}\r\n"
+
+    assert typed(shown, 4, after=read) <= len("ghp_") + 3
+
+
+def test_low_screens_are_read_as_seldom_as_others() -> None:
+    """What scrolls off waits until there are enough rows; nothing is read in between."""
+    looks: list[int] = []
+    shown = terminal()
+    shown.before_loss = lambda: looks.append(shown.waiting)
+    for _ in range(4 * ENOUGH_ROWS):
+        shown.buf.rows[0].view = None
+        shown.index()
+        if not shown.waiting:
+            for row in shown.buf.rows:
+                row.text(4)
+    assert set(looks) == {ENOUGH_ROWS - 3}
+    assert len(looks) == 4
+
+
+def test_nothing_waits_any_more_when_the_other_screen_comes() -> None:
+    """Even if there is no time to read it: that one has no history."""
+    shown = terminal()
+    for _ in range(4):
+        shown.index()
+    assert shown.waiting == 2
+    shown.set_mode(1049, private=True)
+
+    assert shown.waiting == 0
+    assert shown.kept() == []

@@ -53,6 +53,17 @@ def test_a_row_that_names_its_value_is_no_rest_of_the_row_above(word: str) -> No
     assert not follows(above, word, 60)
 
 
+@pytest.mark.parametrize("behind", ["", ",", ";"])
+def test_addresses_below_each_other_are_no_halves_of_one(behind: str) -> None:
+    """Though both look generated."""
+    above, word = f"kFi4nQ@pmgEvT.org{behind}", f"zVBLW9@sGEHuf.org{behind}"
+
+    assert stands_alone(above, word)
+    assert not continues(row(above), row(word))
+    assert not follows(above, word, 60)
+    assert not stands_alone(above[:12], word)
+
+
 @pytest.mark.parametrize(
     ("above", "word"),
     [
