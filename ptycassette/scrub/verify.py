@@ -62,6 +62,7 @@ _BY_CHANCE = 12
 _MOST_REMEMBERED = 1 << 20
 _MOST_GROUPS = 512
 _MOST_CUT = 1 << 14
+_Reader = Callable[[Sequence[RowCopy], int], tuple[str, ...]]
 
 
 class Texts(Noted, frozen=True):
@@ -287,7 +288,7 @@ class _Shown:
         self._rows: Sequence[str] = ()
         self._seen: set[tuple[str, ...]] = set()
         self._seen_length = 0
-        self._groups: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._groups: dict[tuple[_Reader, tuple[str, ...]], tuple[str, ...]] = {}
 
     def feed(self, data: bytes) -> Iterator[str]:
         """Rows that changed after every few hundred bytes, and their neighbours."""
@@ -341,36 +342,35 @@ class _Shown:
             if number < len(rows) and follows(rows[number - 1], rows[number], self._cols):
                 continue
             if number - first > 1:
-                yield from self._group(tuple(rows[first:number]))
+                yield from self._kept(_group, tuple(rows[first:number]))
             first = number
         if may_have_panes(rows):
-            yield from self._in_panes(tuple(rows))
+            yield from self._kept(_in_panes, tuple(rows))
         for pieces in unwrapped(rows, self._cols):
             yield canonical(
                 "".join(rows[row].ljust(self._cols)[start:end] for row, start, end in pieces)
             )
 
-    def _in_panes(self, rows: tuple[str, ...]) -> tuple[str, ...]:
-        """The texts that go on in panes of the rows; most of these stay for some pictures."""
-        texts = self._groups.get(("", *rows))
+    def _kept(self, read: _Reader, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """What a reader makes of rows; most of these stay for some pictures."""
+        texts = self._groups.get((read, rows))
         if texts is None:
             copies = [RowCopy(row.ljust(self._cols), (), wrapped=False) for row in rows]
-            texts = tuple(text for text, _ in pane_texts(copies, self._cols))
+            texts = read(copies, self._cols)
             if len(self._groups) >= _MOST_GROUPS:
                 self._groups.clear()
-            self._groups["", *rows] = texts
+            self._groups[read, rows] = texts
         return texts
 
-    def _group(self, rows: tuple[str, ...]) -> tuple[str, ...]:
-        """The texts that rows give when they are joined; most groups stay for some pictures."""
-        texts = self._groups.get(rows)
-        if texts is None:
-            lines = [line_of(RowCopy(row.ljust(self._cols), (), wrapped=False)) for row in rows]
-            texts = tuple(text for text, segments in joined_rows(lines) if len(segments) > 1)
-            if len(self._groups) >= _MOST_GROUPS:
-                self._groups.clear()
-            self._groups[rows] = texts
-        return texts
+
+def _in_panes(rows: Sequence[RowCopy], cols: int) -> tuple[str, ...]:
+    """The texts that go on in panes of the rows."""
+    return tuple(text for text, _ in pane_texts(rows, cols))
+
+
+def _group(rows: Sequence[RowCopy], _cols: int) -> tuple[str, ...]:
+    """The texts that rows give when they are joined."""
+    return tuple(text for text, parts in joined_rows(list(map(line_of, rows))) if len(parts) > 1)
 
 
 def _scrolled(before: Sequence[str], after: Sequence[str]) -> int:
