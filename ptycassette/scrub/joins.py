@@ -188,8 +188,10 @@ def follows(before: str, text: str, cols: int) -> bool:
     left, end = _extent(before) if bordered else (0, len(before))
     near = end >= cols - _NEAR_MARGIN or (bordered and end >= len(before) - _BORDER_MARGIN)
     shown = text if text[0] in _TEXT else text.lstrip(EDGE)
+    start, stop = len(text) - len(shown), len(text)
     if shown[:1] in _GUTTERS:
-        shown = text[_behind_gutter(before, text, len(text) - len(shown)) :]
+        start = _behind_gutter(before, text, start)
+        shown = text[start:]
     if not near:  # as most rows, of which the last word is short
         begins = before.rfind(" ", 0, end) + 1
         if (
@@ -207,10 +209,10 @@ def follows(before: str, text: str, cols: int) -> bool:
         left, end = _extent(before)
     if end <= left:
         return False
-    start, stop = len(text) - len(shown), len(text)
     if text[-1] in _BORDERS or shown[:1] not in _TEXT:
         start, stop = _extent(text)
-    word = _FIRST_WORD.match(text, _behind_gutter(before, text, start), stop)
+        start = _behind_gutter(before, text, start)
+    word = _FIRST_WORD.match(text, start, stop)
     if near:
         return word is not None
     if word is None:

@@ -22,9 +22,10 @@ from ptycassette.scrub.canonical import canonical, squeeze
 from ptycassette.scrub.growing import Floor, GrowingLiterals
 from ptycassette.scrub.sought import Sought
 
-__all__ = ["Hit", "KnownValue", "KnownValues", "Lesson", "is_random"]
+__all__ = ["WINDOW", "Hit", "KnownValue", "KnownValues", "Lesson", "is_random"]
 
 WINDOW = 8
+"""Characters by which a long value is found, wherever it was cut."""
 _LONG = 16
 _FEW_VOWELS = 0.3
 _SHORTEST_PIECE = 5

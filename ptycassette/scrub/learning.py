@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from ptycassette.scrub.canonical import canonical, plain, squeeze
 from ptycassette.scrub.context_rules import NAMES
-from ptycassette.scrub.known import KnownValue, KnownValues, is_random
+from ptycassette.scrub.known import WINDOW, KnownValue, KnownValues, is_random
 from ptycassette.scrub.mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.rules import Rule
 from ptycassette.scrub.spelling import spelt_by_chance
@@ -34,6 +36,11 @@ _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?
 _LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+_REST = re.compile("[A-Za-z0-9+/][A-Za-z0-9+/_-]{7,}={0,2}")
+_NO_LETTER = re.compile("[^A-Za-z]")
+_OF_BASE64 = frozenset("+/")
+_MOST_PAGES = 256
+_LONG_TOKEN = 48
 _LEFT_OVER = 16
 _LEFT_WORD = re.compile("[A-Za-z0-9+_-]{8,}")
 # Nothing but that and what parts rows; or with the offset of the next row of a dump behind it.
@@ -77,6 +84,24 @@ class Learner:
                 self._judged.clear()
             self._judged[rule.pattern, value] = judged
         return judged
+
+    def goes_on(self, value: KnownValue, text: str, end: int) -> None:
+        """Learn the rest of a value that is found up to ``end`` of a (canonical) text.
+
+        A page shows a long value up to its last row, the next page one row more, and so on.
+        A short one that has a shape was whole, and what looks like a digest is no rest.
+        """
+        last = value.text[-WINDOW:]
+        whole = not value.learnt or (value.public and len(value.text) < _LONG_TOKEN)
+        if whole or not text.endswith(last, 0, end):
+            return
+        base64 = not _OF_BASE64.isdisjoint(value.text)
+        for rest in _rests(text, end, base64=base64):
+            more = msgspec.structs.replace(value, text=last + rest)
+            last = rest[-WINDOW:]
+            if len(self._learnt) >= _MOST_LEARNT or not self._learnt.add(more):
+                return
+            self._new.append(more)
 
     def news(self) -> list[KnownValue]:
         """What was learnt since this was asked last."""
@@ -142,6 +167,34 @@ class Learner:
         if decoded:
             ends += [name.start() for name in _NAME.finditer(value)]
         return any(plain(value[:at]) in self._learnt for at in ends)
+
+
+def _rests(text: str, end: int, *, base64: bool) -> Iterator[str]:
+    """What goes on at ``end``, and what goes on with that wherever it stands once more.
+
+    A slash or a plus begins it only where the value has such, too.
+    """
+    rest = _REST.match(text, end)
+    for _ in range(_MOST_PAGES):
+        if rest is None or (text[rest.start()] in _OF_BASE64 and not base64):
+            return
+        shown = rest.group()
+        if not _may_be_rest(shown):
+            return
+        yield shown
+        at = text.find(shown, rest.end())
+        rest = None
+        while at >= 0 and rest is None:
+            rest = _REST.match(text, at + len(shown))
+            at = text.find(shown, at + 1)
+
+
+def _may_be_rest(word: str) -> bool:
+    """Whether a word right behind a value was generated with it. Names and digests were not."""
+    if word.islower() or not is_random(word):
+        return False
+    letters = _NO_LETTER.sub("", word)
+    return any(char.isdigit() for char in word) or spelt_by_chance(letters)
 
 
 def _may_be_left(word: str) -> bool:

@@ -26,7 +26,7 @@ _BARS = frozenset("\u2502\u2503\u2551|")
 _BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
 _CLOSING = "\u2502"
 _MARGIN = re.compile(
-    r"[ \d]{0,10}(\+(?!--)|-(?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
+    r"[ \d]{0,10}(\+(?!-+(?:[+\s]|\Z))|-(?!-)|#(?!#)|(?:[*:!%;~=$]|//|--)(?= |\Z)"
     rf"|(?![{BORDER}])[^\x00-\x7f\w\s])"  # as the arrow behind a number
 )
 _WIDEST_MARGIN = 14

@@ -252,6 +252,8 @@ class Searcher:
         for hit, parts, whole in spread(text, hits):
             if whole:
                 found.append((hit.start, hit.end))
+            if self.searched is not None and to_source is _same:
+                self._learner.goes_on(hit.value, text, parts[-1][1])
             if to_source is _same:
                 yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
                 continue

@@ -219,6 +219,7 @@ ROW = st.one_of(
 )
 
 
+@example(": password", ": : # ")
 @settings(max_examples=500, deadline=None)
 @given(ROW, ROW)
 def test_rows_that_continue_are_never_overlooked(above: str, below: str) -> None:

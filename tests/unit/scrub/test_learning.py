@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from ptycassette.scrub import learning
-from ptycassette.scrub.known import KnownValues
+from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.learning import Learner
 from ptycassette.scrub.mask import mask
 from ptycassette.scrub.rules import Rule
@@ -240,3 +242,60 @@ def test_a_short_line_of_a_key_is_no_value_elsewhere() -> None:
     assert learnt(learner) == []
     assert learner.takes(KEY, "a1B2c3D4e5F6g7H8", decoded=False)
     assert learnt(learner) == ["a1B2c3D4e5F6g7H8"]
+
+
+ROWS = [
+    "qP7xR2mK9vT4bN8cWz1L",
+    "Zk3JfH6dYp0sGu5VaQ2e",
+    "Mn4XcB7tRw9LiO1yKv8S",
+    "+Ej5DhU2gFq6ZsPx0TbA",
+]
+
+
+def pages() -> str:
+    """A text that shows the first two of these rows, the second and the third, and so on."""
+    return "\n".join(map("".join, pairwise(ROWS)))
+
+
+def rests(value: KnownValue, text: str) -> list[str]:
+    """What is learnt as a value is found up to where its last row ends in a text."""
+    learner = Learner()
+    learner.goes_on(value, text, text.index(ROWS[0]) + len(ROWS[0]))
+    return learnt(learner)
+
+
+def test_what_a_value_goes_on_with_is_learnt_page_by_page() -> None:
+    """Each time with as much of what is before as tells that it goes on with it."""
+    of_base64 = KnownValue(f"a/{ROWS[0]}", learnt=True)
+
+    assert rests(of_base64, pages()) == [
+        above[-8:] + below for above, below in pairwise(ROWS)
+    ]  # fmt: skip
+    assert rests(KnownValue(ROWS[0], learnt=True), pages()) == [
+        above[-8:] + below for above, below in pairwise(ROWS[:3])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (KnownValue(ROWS[0]), pages()),
+        (KnownValue(f"ab_{ROWS[0]}", learnt=True, public=3), pages()),
+        (KnownValue(f"{ROWS[0]}more", learnt=True), pages()),
+        (KnownValue(ROWS[0], learnt=True), "\n".join(ROWS)),
+        (KnownValue(ROWS[0], learnt=True), f"{ROWS[0]}3f786850e387550fdab836ed7e6dc881de23001b"),
+        (KnownValue(ROWS[0], learnt=True), f"{ROWS[0]}AndWithWordsThatGoOn"),
+        (KnownValue(ROWS[0], learnt=True), f"{ROWS[0]}/{ROWS[1]}"),
+    ],
+    ids=["declared", "shaped", "cut", "next-line", "digest", "words", "path"],
+)
+def test_nothing_goes_on_with_what_was_whole(value: KnownValue, text: str) -> None:
+    """Or with what is not at its end there; digests and words are no rest."""
+    assert rests(value, text) == []
+
+
+def test_a_long_value_with_a_shape_may_have_been_cut() -> None:
+    """No such token of fixed length is that long."""
+    long = KnownValue(f"ab_{'Jd8k' * 8}{ROWS[0]}", learnt=True, public=3)
+
+    assert rests(long, pages())[:1] == [ROWS[0][-8:] + ROWS[1]]

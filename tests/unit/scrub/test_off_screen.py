@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import random
+
 import pytest
 
 from ptycassette.screen.widths import width_mode
@@ -41,6 +44,22 @@ def test_a_pager_may_be_scrolled_back(rows: int) -> None:
     painted = [f"\x1b[H\x1bM{part}" for part in reversed(cut(f"KEY={TOKEN}"))]
 
     assert left(["\x1b[?1049h\x1b[H\x1b[J", *painted], rows=rows, cols=WIDTH) == []
+
+
+KEY = base64.b64encode(random.Random(5).randbytes(210)).decode()
+
+
+@pytest.mark.parametrize("rows", [4, 6, 9])
+@pytest.mark.parametrize("value", [KEY, TOKEN], ids=["unshaped", "shaped"])
+def test_a_pager_may_go_through_what_is_longer_than_its_page(value: str, rows: int) -> None:
+    """Row by row: the last page that shows the name is long gone when the last row comes."""
+    lines = ["first", *cut(f"client-key-data: {value}"), *(["a line"] * rows)]
+    pages = (lines[at : at + rows] for at in range(len(lines) - rows + 1))
+    shown = "".join("\x1b[H\x1b[J" + "\r\n".join(page) for page in pages)
+    (scrubbed,) = scrub_chunks([f"\x1b[?1049h{shown}".encode()], rows=rows, cols=WIDTH)
+
+    pieces = (value[at : at + 8] for at in range(8, len(value) - 7))
+    assert [piece for piece in pieces if piece in scrubbed.decode()] == []
 
 
 def terminal() -> UnreadTerminal:

@@ -141,6 +141,7 @@ def test_what_stands_behind_one_sign_is_a_pane() -> None:
     assert behind("  98\u2192one", "  99\u2192two", "   1\u00b7six") == [
         (Pane(0, 2, 5, 40), ["one", "two"])
     ]
+    assert behind("+one", "+--two", "+------+") == [(Pane(0, 2, 1, 40), ["one", "--two"])]
     assert behind("  445 +  one", "      +  two") == [(Pane(0, 2, 7, 40), ["  one", "  two"])]
 
 
