@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from ptycassette.scrub.joins import BORDER, DIGESTS, EDGE
+from ptycassette.scrub.joins import BORDER, DIGESTS, EDGE, ROWS_REMEMBERED
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.words import (
     GRAPHIC,
@@ -105,24 +105,31 @@ def chained(texts: Sequence[str], cols: int) -> Iterator[int]:
 
     ``cols`` is how wide the screen is.
     """
-    going_on: tuple[tuple[int, int], ...] = ()
+    begun: tuple[tuple[int, int], ...] = ()
     for number, (text, below) in enumerate(pairwise(texts)):
-        begun, going_on = going_on, ()
-        if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
-            continue
-        for start, end in (*begun, *columns(text)):
-            part = goes_on(text, below, start, end)
-            if part is not None:
-                going_on = ((part.start(), end),) if part.end() == end else ()
-                yield number
-                break
-        else:
-            near = len(text) >= cols - _NEAR_MARGIN
-            if near and next(tight(text, below, cols), None) is not None:
-                yield number
+        found, begun = _chained(text, below, begun, near=len(text) >= cols - _NEAR_MARGIN)
+        if found:
+            yield number
         if KEY_BEGINS in text:
             start = text.index(KEY_BEGINS)
             yield from range(number, number + sum(1 for _ in key_below(texts[number:], start)))
+
+
+@lru_cache(maxsize=ROWS_REMEMBERED)
+def _chained(
+    text: str, below: str, begun: tuple[tuple[int, int], ...], *, near: bool
+) -> tuple[bool, tuple[tuple[int, int], ...]]:
+    """Whether something may go on in a column of the row below, and what may further down.
+
+    ``begun`` is what goes on from above, ``near`` says whether the row runs up to the margin.
+    """
+    if not (_MIXING.search(below) or "@" in text or _PART_WITH_DIGIT.search(text)):
+        return False, ()
+    for start, end in (*begun, *columns(text)):
+        part = goes_on(text, below, start, end)
+        if part is not None:
+            return True, ((part.start(), end),) if part.end() == end else ()
+    return near and next(tight(text, below, len(text)), None) is not None, ()
 
 
 def has_neighbour(rest: str) -> bool:

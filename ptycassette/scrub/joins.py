@@ -32,6 +32,7 @@ __all__ = [
     "BORDER",
     "DIGESTS",
     "EDGE",
+    "ROWS_REMEMBERED",
     "Line",
     "Traced",
     "begin_alike",
@@ -48,6 +49,11 @@ BORDER = f"\u2500-\u259f\u25a0-\u25ff{_ARROWS}"
 _BORDERS = frozenset([*map(chr, range(0x2500, 0x2600)), *_ARROWS])
 _TEXT = frozenset(map(chr, range(0x21, 0x7F))) - _BORDERS
 EDGE = "".join(sorted(_BORDERS)) + " \t\xa0"
+ROWS_REMEMBERED = 1 << 14
+"""For so many rows, with the one below each, what was asked of them is not asked again.
+
+Programs paint the same text over and over.
+"""
 _NEAR_MARGIN = 8
 _LONG = _NEAR_MARGIN + 1
 _FIRST_WORD = re.compile(rf"[{GRAPHIC}]+")
@@ -175,6 +181,7 @@ def glued(before: Line, line: Line) -> bool:
     return " " in shown or len(shown) < _FULL
 
 
+@lru_cache(maxsize=ROWS_REMEMBERED)
 def follows(before: str, text: str, cols: int) -> bool:
     """Whether ``continues`` may join two rows that show these texts (right-trimmed).
 

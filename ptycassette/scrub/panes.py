@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from ptycassette.scrub.joins import BORDER, EDGE, Line, names
+from ptycassette.scrub.joins import BORDER, EDGE, ROWS_REMEMBERED, Line, names
 from ptycassette.scrub.paragraphs import may_be_torn, unwrapped
 from ptycassette.scrub.rows import BLANK, RowCopy, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.words import looks_torn_off, named_when_joined, names_a_secret
@@ -120,16 +121,35 @@ def may_have_panes(texts: Sequence[str]) -> bool:
 
     Quick, for it is asked for all rows.
     """
-    barred = [text for text in texts if _BAR.search(text)]
-    if len(barred) >= _FEWEST and any(_BAR.search(text.strip()[1:-1]) for text in barred):
+    looks = list(map(_look, texts))
+    if sum(look.barred for look in looks) >= _FEWEST and any(look.inside for look in looks):
         return True  # and no box that is alone
-    found = [_MARGIN.match(text) for text in texts]
     return any(
-        above is not None
-        and below is not None
-        and above.group(1) == below.group(1)
-        and may_be_torn(texts[at].rstrip(f" {above.group(1)}"), texts[at + 1][below.end() :])
-        for at, (above, below) in enumerate(pairwise(found))
+        above.sign != ""
+        and above.sign == below.sign
+        and may_be_torn(texts[at].rstrip(f" {above.sign}"), texts[at + 1][below.end :])
+        for at, (above, below) in enumerate(pairwise(looks))
+    )
+
+
+class _Look(NamedTuple):
+    """Whether a row has bars, and one that is no border; its margin, as ``_margin`` gives it."""
+
+    barred: bool
+    inside: bool
+    sign: str
+    end: int
+
+
+@lru_cache(maxsize=ROWS_REMEMBERED)
+def _look(text: str) -> _Look:
+    barred = _BAR.search(text) is not None
+    margin = _MARGIN.match(text)
+    return _Look(
+        barred,
+        barred and _BAR.search(text.strip()[1:-1]) is not None,
+        margin[1] if margin else "",
+        margin.end() if margin else 0,
     )
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ptycassette.scrub.joins import EDGE, begin_alike
+from ptycassette.scrub.joins import EDGE, ROWS_REMEMBERED, begin_alike
 from ptycassette.scrub.known import is_random
 from ptycassette.scrub.prefixes import begins_a_token, completes
 from ptycassette.scrub.spelling import seems_by_chance
@@ -45,6 +45,10 @@ _LONG_FIRST = re.compile(rf"[{EDGE}]*[!-~]{{16}}")
 _ASSIGNS = re.compile(r"[+-]?\w+ = ")
 _BLANK = re.compile(" ")
 _WORD = re.compile(r"\S+")
+
+
+# Where what ends a row begins and ends, and where what begins the next one does.
+_Token = tuple[tuple[int, int], tuple[int, int]]
 
 
 class Piece(NamedTuple):
@@ -138,14 +142,13 @@ def unwrapped(
         if not 0 < length < cols or not below or number < cut:
             continue
         below_text = texts[number + 1]
-        if length - text.rfind(" ") > _SHORTEST or _LONG_FIRST.match(below_text):
-            token = _completed(text, below_text)
-            if token is not None:
-                (start, end), (first, last) = token
-                yield Piece(number, start, end), Piece(number + 1, first, last)
-        if not _may_be_full(text, below_text, (far, before, below, next_one)):
-            continue
-        if _torn(text, below_text):
+        token, full = _between(text, below_text)
+        if token is not None:
+            (start, end), (first, last) = token
+            yield Piece(number, start, end), Piece(number + 1, first, last)
+        near_it = far, before, below, next_one
+        alike = length >= _NARROWEST and (length in near_it or length + 1 in near_it)
+        if (full or alike) and _torn(text, below_text):
             whole = _cut_line(rows, number)
             if whole is not None:
                 cut = whole.first + len(whole.ends) - 1
@@ -156,6 +159,7 @@ def unwrapped(
                         yield pieces
 
 
+@lru_cache(maxsize=ROWS_REMEMBERED)
 def may_be_torn(text: str, below: str) -> bool:
     """Whether a token may be broken between rows that show these, or the name of a value.
 
@@ -169,8 +173,16 @@ def may_be_torn(text: str, below: str) -> bool:
     return _MIXED_FIRST.match(below) is not None
 
 
-@lru_cache(maxsize=1024)
-def _completed(text: str, below: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+@lru_cache(maxsize=ROWS_REMEMBERED)
+def _between(text: str, below: str) -> tuple[_Token | None, bool]:
+    """The token that ends a row and begins the next one, and whether the row may be full."""
+    token = None
+    if len(text) - text.rfind(" ") > _SHORTEST or _LONG_FIRST.match(below):
+        token = _completed(text, below)
+    return token, _may_be_full(text, below)
+
+
+def _completed(text: str, below: str) -> _Token | None:
     """What ends a row and what begins the next one, where only both are a token."""
     last = text[text.rfind(" ") + 1 :]
     begun = len(last) >= _SHORTEST and (begins_a_token(last) or is_random(last))
@@ -189,19 +201,16 @@ def _completed(text: str, below: str) -> tuple[tuple[int, int], tuple[int, int]]
     return (above.end - len(above.last), above.end), (rest.start, rest.start + len(rest.first))
 
 
-def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
+def _may_be_full(text: str, below: str) -> bool:
     """Whether a program may have broken a row behind its last word.
 
-    As it is as long as one of those nearby, or ends with a hyphen, or has a word or a value
-    alone, or a number, or looks torn off as the row below does. Quick, for it is asked for
-    every row.
+    As it ends with a hyphen, or has a word or a value alone, or a number, or looks torn off as
+    the row below does. So it may where one nearby is as long.
     """
     if text[-1] == "-":
         return True
     if len(text) < _NARROWEST:
         return False
-    if len(text) in near or len(text) + 1 in near:
-        return True
     shown = text.lstrip()
     begins = shown.rfind(" ")
     if begins <= shown.rfind("=") or shown[0].isdigit():
@@ -211,7 +220,7 @@ def _may_be_full(text: str, below: str, near: Sequence[int]) -> bool:
     return _MIXED.search(shown, begins + 1) is not None or " " not in below.lstrip()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 12)
 def _row(text: str, *, numbered: bool = True) -> _Row:
     left = len(text) - len(text.lstrip(EDGE))
     end = max(left, len(text.rstrip(EDGE)))
@@ -227,7 +236,7 @@ def _row(text: str, *, numbered: bool = True) -> _Row:
     return _Row(text, left, start, end, first.group() if first else "", last, number, named)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=ROWS_REMEMBERED)
 def _torn(text: str, below_text: str) -> bool:
     """Whether the last word of a row and the first one of the next may be halves of a token."""
     above, below = _row(text), _row(below_text)
