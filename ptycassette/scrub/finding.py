@@ -28,6 +28,7 @@ from ptycassette.scrub.channels import InputChannel, OutputText
 from ptycassette.scrub.known import KnownValue
 from ptycassette.scrub.messages import Messages
 from ptycassette.scrub.patches import Patches
+from ptycassette.scrub.rows import ScreenView
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.structured import Joined, strings_of
 from ptycassette.scrub.tally import Tally
@@ -187,9 +188,11 @@ class Finder:
         for view in views:
             searched: list[Searched] = []
             self._searcher.searched = searched if by_rules else None
+            self._searcher.follows_pages = by_rules and isinstance(view, ScreenView)
             done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
             self._search_view(channel, patches, view, done, by_rules=by_rules)
             self._searcher.searched = None
+            self._searcher.follows_pages = False
             late = self._adopt() if by_rules else []
             if late:
                 with self._searcher.knowing_only(late):

@@ -36,7 +36,8 @@ _LAST_WORD = re.compile(r"(?:[A-Za-z][a-z]{4,}|[A-Za-z]?[a-z]*(?:[._/-][A-Za-z]?
 _LONGEST_WORDS = 64
 _NAME = re.compile(NAMES, re.ASCII)
 _PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
-_REST = re.compile("[A-Za-z0-9+/][A-Za-z0-9+/_-]{7,}={0,2}")
+_REST = re.compile("[A-Za-z0-9+/][A-Za-z0-9+/_-]{7,255}={0,2}")
+_MOST_OF_RESTS = 1 << 15
 _NO_LETTER = re.compile("[^A-Za-z]")
 _OF_BASE64 = frozenset("+/")
 _MOST_PAGES = 256
@@ -67,6 +68,7 @@ class Learner:
         self._preserved = frozenset(canonical(value) for value in preserved)
         self._learnt = KnownValues(fast=fast)
         self._new: list[KnownValue] = []
+        self._rests = 0
         self._judged: dict[tuple[str, str], bool] = {}
 
     def takes(self, rule: Rule, value: str, *, decoded: bool) -> bool:
@@ -99,7 +101,8 @@ class Learner:
         for rest in _rests(text, end, base64=base64):
             more = msgspec.structs.replace(value, text=last + rest)
             last = rest[-WINDOW:]
-            if len(self._learnt) >= _MOST_LEARNT or not self._learnt.add(more):
+            self._rests += len(rest)
+            if self._rests > _MOST_OF_RESTS or not self._learnt.add(more):
                 return
             self._new.append(more)
 
@@ -183,7 +186,7 @@ def _rests(text: str, end: int, *, base64: bool) -> Iterator[str]:
             return
         yield shown
         at = text.find(shown, rest.end())
-        rest = None
+        rest = _REST.match(text, rest.end())
         while at >= 0 and rest is None:
             rest = _REST.match(text, at + len(shown))
             at = text.find(shown, at + 1)

@@ -84,6 +84,7 @@ class Searcher:
     Attributes:
         searched: when it is a list, every text that is searched is put there, and what
             rules find in a text is known before the text is searched for what is known.
+        follows_pages: whether a text shows pages, on each of which a value may go on.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Searcher:
         self._learner = Learner(preserved=preserved, fast=fast)
         self._lesson: Lesson | None = None
         self.searched: list[Searched] | None = None
+        self.follows_pages = False
         self._looked: dict[str, _Looked] = {}
         self._decoder = Decoder(fast=fast)
         self._key_lines = KeyLines(rules.rules)
@@ -252,7 +254,7 @@ class Searcher:
         for hit, parts, whole in spread(text, hits):
             if whole:
                 found.append((hit.start, hit.end))
-            if self.searched is not None and to_source is _same:
+            if self.follows_pages and to_source is _same:
                 self._learner.goes_on(hit.value, text, parts[-1][1])
             if to_source is _same:
                 yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import random
 from itertools import pairwise
 
 import pytest
@@ -299,3 +301,13 @@ def test_a_long_value_with_a_shape_may_have_been_cut() -> None:
     long = KnownValue(f"ab_{'Jd8k' * 8}{ROWS[0]}", learnt=True, public=3)
 
     assert rests(long, pages())[:1] == [ROWS[0][-8:] + ROWS[1]]
+
+
+def test_no_more_is_followed_than_anybody_pages_through() -> None:
+    """A stream of generated text behind a value would be learnt over and over again."""
+    learner = Learner()
+    text = base64.b64encode(random.Random(3).randbytes(90_000)).decode()
+    for at in range(20, 100_000, 20):
+        learner.goes_on(KnownValue(f"+{text[at - 20 : at]}", learnt=True), text, at)
+
+    assert sum(len(value) for value in learnt(learner)) < 40_000
