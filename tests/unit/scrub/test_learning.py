@@ -311,3 +311,14 @@ def test_no_more_is_followed_than_anybody_pages_through() -> None:
         learner.goes_on(KnownValue(f"+{text[at - 20 : at]}", learnt=True), text, at)
 
     assert sum(len(value) for value in learnt(learner)) < 40_000
+
+
+def test_a_rest_of_many_rows_is_learnt_to_its_end() -> None:
+    """In pieces, each with the end of the one before."""
+    run = base64.b64encode(random.Random(4).randbytes(480)).decode()
+    value = KnownValue(f"a/{ROWS[0]}", learnt=True)
+
+    pieces = rests(value, ROWS[0] + run)
+
+    assert len(pieces) > 1
+    assert "".join(piece[8:] for piece in pieces) == run
