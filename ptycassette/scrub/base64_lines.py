@@ -21,7 +21,7 @@ __all__ = ["base64_lines"]
 _DIGIT = "[A-Za-z0-9+/_-]"
 _SHORTEST = 32
 _LONGEST = 4096
-_LINE = re.compile(rf"\n[ \t]*({_DIGIT}{{2,}})(={{0,2}})[ \t\r]*(?=\n|\Z)")
+_LINE = re.compile(rf"\n[ \t]*({_DIGIT}{{2,}}+)(={{0,2}}+)[ \t\r]*+(?=\n|\Z)")
 _BEGINS = re.compile(rf"{_DIGIT}{{{_SHORTEST},}}")
 _PRINTABLE = rb"[\t\n\r\x20-\x7e]"
 _SAID = re.compile(rb"%b{6}(?:%b|[\xc3-\xf4][\x80-\xbf]{1,3}){14,}" % (_PRINTABLE, _PRINTABLE))

@@ -37,14 +37,15 @@ def canonical(text: str) -> str:
     """``text`` with each UTF-8 byte as one character. Lone surrogates keep their byte."""
     if text.isascii():
         return text
-    return text.encode("utf-8", "surrogateescape" if _only_bytes(text) else "surrogatepass").decode(
-        "latin-1"
-    )
+    try:
+        return text.encode().decode("latin-1")
+    except UnicodeEncodeError:
+        errors = "surrogatepass" if _LONE.search(text) else "surrogateescape"
+        return text.encode("utf-8", errors).decode("latin-1")
 
 
-def _only_bytes(text: str) -> bool:
-    """Whether all surrogates in ``text`` are bytes that were no UTF-8."""
-    return all("\udc80" <= char <= "\udcff" for char in text if "\ud800" <= char <= "\udfff")
+# A surrogate that is no byte that was no UTF-8.
+_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def plain(text: str) -> str:

@@ -75,7 +75,7 @@ _BETWEEN = {
     (False, True): re.compile(f"{INVISIBLE}|{_ADDED}"),
     (True, True): re.compile(f"{INVISIBLE}|{_MOMENT}|{_ADDED}"),
 }
-_SIGNS_OF_IT = ("\\\n", '" +', "' +", '"+', "'+")
+_SIGNS_OF_ADDING = ('" +', "' +", '"+', "'+")
 _INVISIBLE = re.compile(INVISIBLE)
 _SHOWN_AND_GONE = re.compile(
     r"\n(?:\*|\xe2\x80\xa2)\n*(?:[ -~]|[\xc2-\xf4][\x80-\xbf]{1,3})?(?:\n|\Z)"
@@ -133,8 +133,7 @@ class Decoder:
                 yield from _base64(text, start, end)
         yield from base64_lines(text)
         for start, end in self._hex.spans(text):
-            if _HEX_HINT.search(text, start, end + 1):
-                yield from _hex(text, start, end)
+            yield from _hex(text, start, end)
         if self.dumps(text):
             yield from self._dumps.read(text)
         for start, end in self._lists.spans(text):
@@ -190,6 +189,8 @@ def _hex(text: str, start: int, end: int) -> Iterator[Decoded]:
     if not _NO_HEX_DIGIT.search(run, 0, len(run) - 1):
         yield from _plain_hex(run, start)
         return
+    if not _HEX_HINT.search(run):
+        return
     for skip in (0, 1):
         spans = []
         digits = []
@@ -228,13 +229,20 @@ def _parts(text: str, start: int, end: int) -> Iterator[Decoded]:
 
 def _torn(text: str) -> Iterator[Decoded]:
     """Stretches with something in them that is no part of the words that it tears."""
-    may_be = any(sign in text for sign in _SIGNS_OF_MOMENT)
+    may_be = ("*" in text or "\xe2" in text) and any(sign in text for sign in _SIGNS_OF_MOMENT)
     moment = may_be and _SHOWN_AND_GONE.search(text) is not None
     invisible = not text.isascii() and _INVISIBLE.search(text) is not None
-    if not (moment or invisible or any(sign in text for sign in _SIGNS_OF_IT)):
+    if not (moment or invisible or ("\\" in text and "\\\n" in text) or _adds(text)):
         return
     for matches in neighbours(list(_BETWEEN[moment, invisible].finditer(text))):
         yield without(text, matches, [(0, 0)] * len(matches))
+
+
+def _adds(text: str) -> bool:
+    """Whether strings may be added."""
+    if "+" not in text or not ('"' in text or "'" in text):
+        return False
+    return any(sign in text for sign in _SIGNS_OF_ADDING)
 
 
 def _changed(text: str) -> Iterator[Decoded]:

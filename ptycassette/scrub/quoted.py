@@ -31,7 +31,12 @@ _LETTER = "(?:4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])"
 _AMID = re.compile(
     rf"=(?:{_LETTER}(?=[A-Za-z]{{3}}|[A-Za-z]{{0,2}}[.@=])|(?<=[A-Za-z]=)20(?=[A-Za-z]{{3}}))"
 )
-_ONE = re.compile(f"({_CODE})")
+# One that a word may go over: with enough behind it, or a letter or a sign beside another one.
+_IN_NAMES = "[A-Za-z_-]"
+_MAY_TELL = re.compile(
+    f"{_CODE}(?=[A-Za-z0-9_-]{{4}})"
+    f"|=(?:2D|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A])(?:(?<={_IN_NAMES}=..)|(?={_IN_NAMES}))"
+)
 _PART = re.compile(r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{2,}\Z")
 _OTHER_PART = re.compile("[A-Za-z0-9_-]{4,12}")
 _SHORTEST_WORD = 12
@@ -41,7 +46,8 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _IN_ADDRESS = re.compile("@[A-Za-z0-9.-]{1,63}=2E[A-Za-z]")
-_BLANK_BEHIND = re.compile(rf"(?:{_TELLING.pattern})[\"']?[:=]=20", re.IGNORECASE)
+_BLANKS_BEHIND = (":=20", "==20")
+_NAMES = re.compile(rf"(?:{_TELLING.pattern})[\"']?\Z", re.IGNORECASE)
 _LONGEST_TELLING = 12
 _LONGEST_NAME = 24
 _REST = re.compile("[!-<>-~]{4}")
@@ -69,23 +75,38 @@ def _escapes(text: str, start: int, end: int) -> bool:
     if text.find("=3D", start, end) >= 0 or _IN_A_WORD.search(text, start, end):
         return True
     before = max(0, start - _LONGEST_NAME)
-    if _BLANK_BEHIND.search(text, before, end) or _IN_ADDRESS.search(text, before, end + 1):
+    if _blank_behind(text, before, end) or _IN_ADDRESS.search(text, before, end + 1):
         return True
     end += _LONGEST_TELLING
     amid = sum(1 for _ in _AMID.finditer(text, start, end))
-    return amid >= _SEVERAL or any(map(_tells, _ONE.finditer(text, start, end)))
+    return amid >= _SEVERAL or any(map(_tells, _MAY_TELL.finditer(text, start, end)))
+
+
+def _blank_behind(text: str, start: int, end: int) -> bool:
+    """Whether the blank behind the name of a value is escaped there."""
+    for sign in _BLANKS_BEHIND:
+        at = text.find(sign, start, end)
+        while at >= 0:
+            if _NAMES.search(text[max(start, at - _LONGEST_NAME) : at]):
+                return True
+            at = text.find(sign, at + 1, end)
+    return False
 
 
 def _tells(escape: re.Match[str]) -> bool:
     """Whether a word that names a value goes over an escape, or one with digits in it."""
-    before = escape.string[max(0, escape.start() - _LONGEST_TELLING) : escape.start()]
-    behind = escape.string[escape.end() : escape.end() + _LONGEST_TELLING]
-    part, rest = _PART.search(before), _OTHER_PART.match(behind)
+    text, start, end = escape.string, *escape.span()
+    before = text[max(0, start - _LONGEST_TELLING) : start]
+    rest = _OTHER_PART.match(text, end, end + _LONGEST_TELLING)
+    part = rest and _PART.search(before)
     if part and rest and len(part.group()) + len(rest.group()) >= _SHORTEST_WORD:
         return True
+    char = chr(int(escape.group()[1:], 16))
+    if char.isdigit():
+        return False
     return any(
         name.start() <= len(before) < name.end()
-        for name in _TELLING.finditer(f"{before}{chr(int(escape[1][1:], 16))}{behind}")
+        for name in _TELLING.finditer(f"{before}{char}{text[end : end + _LONGEST_TELLING]}")
     )
 
 

@@ -33,6 +33,7 @@ from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.finding import Finder
 from ptycassette.scrub.frames import scrubbed_rows
+from ptycassette.scrub.garbage import collecting_seldom
 from ptycassette.scrub.known import KnownValue, KnownValues
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.rules import RuleSet
@@ -110,8 +111,9 @@ class SessionScrubber:
         """See ``model.Scrubber.events``."""
         self._know_session(meta)
         found = Finder(self._searcher, self._tally)
-        found.look(meta, source)
-        found.look_again(meta, source)
+        with collecting_seldom():
+            found.look(meta, source)
+            found.look_again(meta, source)
         yield from self._replace(source, found)
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
@@ -237,7 +239,8 @@ class SessionScrubber:
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """See ``model.Scrubber.verify``."""
         self._know_session(meta)
-        return Verification(self._searcher, self._emulator).run(meta, source)
+        with collecting_seldom():
+            return Verification(self._searcher, self._emulator).run(meta, source)
 
     def report(self) -> ScrubReport:
         """See ``model.Scrubber.report``."""

@@ -45,7 +45,6 @@ class _Gap(Row):
 class _Terminal(UnreadTerminal):
     """Paints runs of text at once."""
 
-    _last: tuple[Row, int] | None = None
     _next = -1
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
@@ -114,12 +113,10 @@ class _Terminal(UnreadTerminal):
             buf.rows[at].text(self.columns)
         buf.x = buf.y = 0
         self.kind = NO_JOIN
-        self._last = None
 
     def draw(self, data: str) -> None:
         """Paint text."""
         if self.charset_map is not None or self._repeated is not None:
-            self._last = None
             super().draw(data)
             return
         self._next = self.at
@@ -149,38 +146,44 @@ class _Terminal(UnreadTerminal):
         row = buf.rows[buf.y]
         if end <= cols and row.chars[x] and (end == len(row.chars) or row.chars[end]):
             # What nearly all text is: it fits in the row and cuts no wide character.
-            if row.view is None and self._last != (row, x):
-                self._look(total)
+            self.replacing(row, x, end)
             row.chars[x:end] = data
             row.styles[x:end] = [self.pen.style] * total
             if row.origins is not None:
                 row.origins[x:end] = starts  # type: ignore[assignment]
             row.view = None
             buf.x = end
-            self._last = (row, end)
             return
         done = 0
         while done < total:
             count = min(total - done, cols - buf.x or cols) if self.autowrap else 1
-            self._look(count)
+            self._replacing_next(count)
             super()._paint_narrow(data[done : done + count] if count < total else data)
             row, end = buf.rows[buf.y], buf.x
             if row.origins is not None:
                 row.origins[end - count : end] = starts[done : done + count]  # type: ignore[assignment]
-            self._last = (row, end)
             done += count
 
     def _paint_wide(self, data: str) -> None:
         for char in data:
             self._begin(char)
+            self._replacing_next(2)
             self._put(char, 2)
-            self._last = (self.row, self.buf.x)
 
     def _step(self, char: str) -> None:
         if self._next >= 0:
             self._begin(char)
+        row, x = self.row, self.buf.x
+        end = self.fresh_end if row is self.fresh else x
+        if self.insert_mode:
+            self._inserting_next(2)
+        else:
+            self._replacing_next(2)
+        if row.view is not None:
+            end = x  # all of it was read
         super()._step(char)
-        self._last = (self.row, self.buf.x)
+        if self.row is row is self.fresh:
+            self.fresh_end = max(end, self.buf.x)
 
     def _join(self, char: str, width: int, before: int) -> None:
         row, x = self.row, self.buf.x - 1
@@ -188,44 +191,34 @@ class _Terminal(UnreadTerminal):
         for at in (x - 1, x) if x > 0 and row.chars[x] == "" else (x,):
             if at >= 0 and isinstance(origins[at], int):
                 origins[at] = (origins[at], origins[at] + len(row.chars[at].encode()))
+        if row is self.fresh:
+            self.fresh_first = min(self.fresh_first, x - 1)
         super()._join(char, width, before)
 
     def _begin(self, char: str) -> None:
-        """Note where the next character stands, and have read what it replaces."""
+        """Note where the next character stands."""
         start = self.starts[self._next]
         self._origin = (start, start + byte_length(char))
         self._next += 1
-        row = self.row
-        if not self.insert_mode:
-            self._look(2)
-        elif row.view is None and self._last != (row, self.buf.x):
-            self.before_loss()  # what goes on where it ended parts nothing more
 
-    def _look(self, count: int) -> None:
-        """Have a row read before the next ``count`` cells replace something unread in it.
-
-        A run that goes on where the last one ended is no reason: what it replaces was
-        read when the first one came.
-        """
-        buf = self.buf
-        x = buf.x
-        if x >= self.columns:
-            if not self.autowrap:
+    def _replacing_next(self, count: int) -> None:
+        """The next ``count`` cells are about to be painted, here or where the line goes on."""
+        buf, cols = self.buf, self.columns
+        x, row = buf.x, buf.rows[buf.y]
+        if x < cols:
+            self.replacing(row, x, x + count)
+            if x + count <= cols:
                 return
-            x = 0
-            if buf.y == buf.bottom:
-                return  # it scrolls, and says so
-            row = buf.rows[min(buf.y + 1, self.lines - 1)]
-        else:
-            row = buf.rows[buf.y]
-        if row.view is not None:
-            return
-        last = self._last
-        if last is not None and last[0] is row and last[1] == x:
-            return
-        cells = row.chars[x : x + count]
-        if cells.count(BLANK) != len(cells):
-            self.before_loss()
+        if self.autowrap and buf.y != buf.bottom:  # where it scrolls that says so
+            self.replacing(buf.rows[min(buf.y + 1, self.lines - 1)], 0, count)
+
+    def _inserting_next(self, count: int) -> None:
+        """The same where what stands there moves to the right."""
+        buf = self.buf
+        self.inserting(buf.rows[buf.y], buf.x)
+        if buf.x + count > self.columns and self.autowrap and buf.y != buf.bottom:
+            self.inserting(buf.rows[min(buf.y + 1, self.lines - 1)], 0)
+            self.fresh = None
 
 
 class _Parser(TracedParser):
@@ -352,6 +345,7 @@ class FastTrace(TracedEmulator):
     def unread(self) -> None:
         """Count nothing on the screens as read: rows have other neighbours now."""
         terminal = self.terminal
+        terminal.fresh = None
         for buf in (terminal.main, terminal.alt):
             for row in buf.rows if buf is not None else ():
                 row.view = None

@@ -28,10 +28,14 @@ class UnreadTerminal(TracedTerminal):
 
     Attributes:
         waiting: how many rows of the history, the last ones, are to be read with the screen.
+        fresh: the row that was read before it was painted last, if any; of its cells only those
+            from ``fresh_first`` up to ``fresh_end`` were not.
     """
 
     before_loss: Callable[[], None]
     waiting = 0
+    fresh: Row | None = None
+    fresh_first = fresh_end = 0
     _fallen: tuple[Row, ...] = ()
     _fallen_of: Buffer | None = None
 
@@ -49,6 +53,7 @@ class UnreadTerminal(TracedTerminal):
 
         So is what waits, as nobody has read the row that came in at the bottom since then.
         """
+        self.fresh = None
         for row in self.buf.rows[first : last + 1]:
             if row.view is None:
                 self._wait_no_more()
@@ -110,6 +115,31 @@ class UnreadTerminal(TracedTerminal):
             self._fallen_of = buf
             self._met(buf.top + 1)
 
+    def replacing(self, row: Row, first: int, end: int) -> None:
+        """Cells ``first`` up to ``end`` of a row are about to be painted: it is read if need be."""
+        if row.view is None:
+            fresh = row is self.fresh
+            if not fresh or (first < self.fresh_end and end > self.fresh_first):
+                cells = row.chars[first:end]
+                if cells.count(BLANK) != len(cells):
+                    self.before_loss()
+            if row.view is None:
+                if fresh:
+                    self.fresh_first = min(self.fresh_first, first)
+                    self.fresh_end = max(self.fresh_end, end)
+                return
+        self.fresh, self.fresh_first, self.fresh_end = row, first, end
+
+    def inserting(self, row: Row, x: int) -> None:
+        """Cells are about to be put into a row at ``x``: what they part or push is read."""
+        if row.view is None:
+            cells = row.chars[x:]
+            if self.fresh_end > x if row is self.fresh else cells.count(BLANK) != len(cells):
+                self.before_loss()
+            if row.view is None:
+                return
+        self.fresh, self.fresh_first, self.fresh_end = row, x, x
+
     def _met(self, at: int) -> None:
         """A row has another one above it now: it is read again, together with that one."""
         if self.buf.top <= at <= self.buf.bottom:
@@ -130,9 +160,10 @@ class UnreadTerminal(TracedTerminal):
         if how or private or self.origin or row.view is not None:
             super().erase_in_line(how, private=private)
             return
-        cells = row.chars[buf.x :]
-        if cells.count(BLANK) != len(cells):
-            self.before_loss()
+        if row is not self.fresh or buf.x < self.fresh_end:
+            cells = row.chars[buf.x :]
+            if cells.count(BLANK) != len(cells):
+                self.before_loss()
         row.replace(buf.x, self.columns, self.pen.erase)
         if buf.x == 0:
             row.wrapped = False
