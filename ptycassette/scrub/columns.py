@@ -140,7 +140,11 @@ def has_neighbour(rest: str) -> bool:
 
 def parted(text: str) -> bool:
     """Whether a row has columns: two blanks or a border inside."""
-    return "  " in text.strip() or _BETWEEN.search(text) is not None
+    return "  " in text.strip() or (_may_be_barred(text) and _BETWEEN.search(text) is not None)
+
+
+def _may_be_barred(text: str) -> bool:
+    return not text.isascii() or "|" in text
 
 
 @lru_cache(maxsize=2048)
@@ -150,7 +154,7 @@ def columns(text: str) -> Collection[tuple[int, int]]:
     Of what begins with the row only what has something beside it, or may have in the row below.
     """
     spans = [match.span() for match in _TOKEN.finditer(text, 1)]
-    if "  " in text or not text.isascii() or "|" in text:
+    if "  " in text or _may_be_barred(text):
         text = text.rstrip(EDGE)
         spans += [match.span("text") for match in _PANE.finditer(text)]
         begins = len(text) - len(text.lstrip(" "))
@@ -270,7 +274,8 @@ def _beginning(above: str, below: str, start: int) -> int:
     """
     if start == 0 or not _INNER.match(below, start - 1):
         return start
-    begins = max(below.rfind(parts, 0, start) for parts in _PARTING) + 1
+    parting = " |" if below.isascii() else _PARTING
+    begins = max([below.rfind(parts, 0, start) for parts in parting]) + 1
     return begins if start - begins <= _INDENT and not above[begins:start].strip(" ") else -1
 
 

@@ -129,7 +129,9 @@ class Decoder:
     def views(self, text: str) -> Iterator[Decoded]:
         """Everything in ``text`` that decodes to something readable."""
         for start, end in self._base64.spans(text):
-            if end - start >= _SHORTEST_BASE64 and _BASE64_HINT.search(text, start, end):
+            if end - start < _SHORTEST_BASE64:
+                continue
+            if self._base64.fast or _BASE64_HINT.search(text, start, end):
                 yield from _base64(text, start, end)
         yield from base64_lines(text)
         for start, end in self._hex.spans(text):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ptycassette.scrub.joins import EDGE, ROWS_REMEMBERED, begin_alike
 from ptycassette.scrub.known import is_random
+from ptycassette.scrub.paragraph_rows import ParagraphRow, ParagraphRows, row_of
 from ptycassette.scrub.prefixes import begins_a_token, completes
 from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import looks_torn_off, may_tell, names_a_value, stands_alone
@@ -35,16 +36,12 @@ _SHORTEST_ALONE = 5
 _MARKS = "\"',;)]}"
 _FEWEST_FULL = 2
 _FEWEST_ROWS = 3
-_GUTTER = re.compile(r"(?:(\d{1,6})(?:[ \t]*[\u2502|:])?|#+|//+|--|;+|%|\*|\xbb)[ \t]{1,4}")
 _INSIDE = frozenset("./=:@%&?~")  # of tokens and URLs
 _DIGITS = re.compile(r"\d{8,}")
 _MIXING = re.compile("[0-9A-Z]")
 _MIXED = re.compile(r"\d|[A-Za-z][A-Z]")
 _MIXED_FIRST = re.compile(rf"[{EDGE}]*\S*?(?:\d|[A-Za-z][A-Z])")
 _LONG_FIRST = re.compile(rf"[{EDGE}]*[!-~]{{16}}")
-_ASSIGNS = re.compile(r"[+-]?\w+ = ")
-_BLANK = re.compile(" ")
-_WORD = re.compile(r"\S+")
 
 
 # Where what ends a row begins and ends, and where what begins the next one does.
@@ -57,63 +54,6 @@ class Piece(NamedTuple):
     row: int
     start: int
     end: int
-
-
-class _Row(NamedTuple):
-    """Where the text of a row begins, borders and gutters left off, and ends; what is in it.
-
-    ``named`` says whether the word before the last one names a value.
-    """
-
-    text: str
-    left: int
-    start: int
-    end: int
-    first: str
-    last: str
-    number: int
-    named: bool
-
-    @property
-    def alone(self) -> bool:
-        """Whether it has one word."""
-        return len(self.last) == self.end - self.start
-
-    @property
-    def blanks(self) -> list[int]:
-        """Where its blanks are."""
-        return [blank.start() for blank in _BLANK.finditer(self.text, self.start, self.end)]
-
-    @property
-    def assigns(self) -> bool:
-        """Whether it gives a value to a name."""
-        return _ASSIGNS.match(self.text, self.start, self.end) is not None
-
-
-class _Rows:
-    """The rows, each looked at when it is asked for.
-
-    A number before one counts the rows only where a neighbour has the next one.
-    """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, at: int) -> _Row:
-        row = _row(self._texts[at])
-        if row.number and row.number not in (self._number(at - 1) + 1, self._number(at + 1) - 1):
-            return _row(self._texts[at], numbered=False)
-        return row
-
-    def _number(self, at: int) -> int:
-        return _row(self._texts[at]).number if 0 <= at < len(self._texts) else 0
-
-    def between(self, start: int, stop: int) -> list[_Row]:
-        """Those from one number up to another."""
-        return [self[at] for at in range(max(0, start), min(len(self), stop))]
 
 
 class _Line(NamedTuple):
@@ -134,7 +74,7 @@ def unwrapped(
     """
     lengths = [0, 0, *map(len, texts), 0, 0]
     done: set[tuple[Piece, ...]] = set()
-    rows = _Rows(texts)
+    rows = ParagraphRows(texts)
     cut = 0
     for number in range(len(texts) - 1) if near is None else near:
         text = texts[number]
@@ -188,7 +128,7 @@ def _completed(text: str, below: str) -> _Token | None:
     begun = len(last) >= _SHORTEST and (begins_a_token(last) or is_random(last))
     if not begun and not _LONG_FIRST.match(below):
         return None
-    above, rest = _row(text), _row(below)
+    above, rest = row_of(text), row_of(below)
     word = rest.first.strip(_MARKS)
     if not begun and not is_random(word):
         return None
@@ -220,33 +160,17 @@ def _may_be_full(text: str, below: str) -> bool:
     return _MIXED.search(shown, begins + 1) is not None or " " not in below.lstrip()
 
 
-@lru_cache(maxsize=1 << 12)
-def _row(text: str, *, numbered: bool = True) -> _Row:
-    left = len(text) - len(text.lstrip(EDGE))
-    end = max(left, len(text.rstrip(EDGE)))
-    gutter = _GUTTER.match(text, left, end)
-    if gutter is not None and not numbered and gutter.group().strip() == gutter[1]:
-        gutter = None  # one without a bar behind it
-    start = gutter.end() if gutter else left
-    first = _WORD.match(text, start, end)
-    begins = text.rfind(" ", left, end) + 1 or left
-    last = text[begins:end]
-    named = begins > left + 1 and names_a_value(text, begins - 1)
-    number = int(gutter[1] or 0) if gutter else 0
-    return _Row(text, left, start, end, first.group() if first else "", last, number, named)
-
-
 @lru_cache(maxsize=ROWS_REMEMBERED)
 def _torn(text: str, below_text: str) -> bool:
     """Whether the last word of a row and the first one of the next may be halves of a token."""
-    above, below = _row(text), _row(below_text)
+    above, below = row_of(text), row_of(below_text)
     if not _may_be_halves(above, below):
         return False
     blanks = above.blanks
     return not blanks or blanks != below.blanks  # or it is a table
 
 
-def _may_be_halves(above: _Row, below: _Row) -> bool:
+def _may_be_halves(above: ParagraphRow, below: ParagraphRow) -> bool:
     """As ``_torn``, whatever else stands in the rows."""
     if not above.last or not below.first or above.last.endswith("--"):
         return False
@@ -263,7 +187,7 @@ def _may_be_halves(above: _Row, below: _Row) -> bool:
     )
 
 
-def _cut_line(rows: _Rows, at: int) -> _Line | None:
+def _cut_line(rows: ParagraphRows, at: int) -> _Line | None:
     """The rows around one, where these were cut at a width, whatever stood there."""
     for width in (rows[at].end, rows[at].end + 1):  # which may have been a blank
         start, stop = _span(rows, at, width, _cut, within=(0, len(rows)))
@@ -274,7 +198,7 @@ def _cut_line(rows: _Rows, at: int) -> _Line | None:
     return None
 
 
-def _wrapped_lines(rows: _Rows, at: int, *, strictly: bool) -> Iterator[_Line]:
+def _wrapped_lines(rows: ParagraphRows, at: int, *, strictly: bool) -> Iterator[_Line]:
     """The rows around one, where these were wrapped between words and at hyphens."""
     near = rows.between(at - _AROUND, at + _AROUND + 1)
     block = max(0, at // _BLOCK - 1) * _BLOCK  # so that those nearby give the same lines
@@ -293,10 +217,10 @@ def _wrapped_lines(rows: _Rows, at: int, *, strictly: bool) -> Iterator[_Line]:
 
 
 def _span(
-    rows: _Rows,
+    rows: ParagraphRows,
     at: int,
     width: int,
-    goes_on: Callable[[_Row, _Row, int], bool],
+    goes_on: Callable[[ParagraphRow, ParagraphRow, int], bool],
     *,
     within: tuple[int, int],
 ) -> tuple[int, int]:
@@ -321,19 +245,19 @@ def _span(
     return start, stop
 
 
-def _cut(above: _Row, below: _Row, width: int) -> bool:
+def _cut(above: ParagraphRow, below: ParagraphRow, width: int) -> bool:
     """Whether a line may have been cut at ``width``, whatever stands there."""
     return width - 1 <= above.end <= width and _same_line(above, below, width)
 
 
-def _wrapped(above: _Row, below: _Row, width: int) -> bool:
+def _wrapped(above: ParagraphRow, below: ParagraphRow, width: int) -> bool:
     """Whether the row above had no room for what begins the row below."""
     return _same_line(above, below, width) and (
         above.end + len(below.first) >= width or _broken(above, below, width)
     )
 
 
-def _broken(above: _Row, below: _Row, width: int) -> bool:
+def _broken(above: ParagraphRow, below: ParagraphRow, width: int) -> bool:
     """Whether a word was broken: where it fills a row, or at a hyphen, as programs do."""
     if above.last.endswith("-"):
         return above.end + len(below.first) > width
@@ -348,7 +272,7 @@ def _broken(above: _Row, below: _Row, width: int) -> bool:
     return _torn(above.text, below.text) or begins_a_token(above.last)
 
 
-def _plain(row: _Row) -> bool:
+def _plain(row: ParagraphRow) -> bool:
     """Whether a row begins with a word, as lines do that have nothing to do with those above."""
     return _plain_word(row.first.strip(_MARKS))
 
@@ -357,7 +281,7 @@ def _plain_word(word: str) -> bool:
     return word.isalpha() and word.islower() and not seems_by_chance(word)
 
 
-def _same_line(above: _Row, below: _Row, width: int) -> bool:
+def _same_line(above: ParagraphRow, below: ParagraphRow, width: int) -> bool:
     if not below.first or not above.last or below.end > width or above.end > width:
         return False
     if below.number and below.number != above.number + 1:
@@ -371,12 +295,12 @@ def _same_line(above: _Row, below: _Row, width: int) -> bool:
     return not stands_alone(above.last, below.first)
 
 
-def _begins(row: _Row) -> str:
+def _begins(row: ParagraphRow) -> str:
     """The first word of a row, with the blanks that follow it in the lines of a dump."""
     return row.first if row.alone else f"{row.first}  "
 
 
-def _numbered(above: _Row, below: _Row) -> bool:
+def _numbered(above: ParagraphRow, below: ParagraphRow) -> bool:
     """Whether these rows have numbers in a row, and the second begins with what is no word."""
     if not below.number or below.number != above.number + 1 or "=" in below.first:
         return False
@@ -386,7 +310,7 @@ def _numbered(above: _Row, below: _Row) -> bool:
     )
 
 
-def _readings(rows: _Rows, line: _Line) -> Iterator[tuple[Piece, ...]]:
+def _readings(rows: ParagraphRows, line: _Line) -> Iterator[tuple[Piece, ...]]:
     """The pieces of a line, and those without its first row, which may stand for itself."""
     span = rows.between(line.first, line.first + len(line.ends))
     left = min(row.start for row in span[1:])

@@ -98,4 +98,4 @@ class Pattern:
         for match in self._engine.finditer(text.encode("latin-1", "replace")):
             start, end = match.span(number)
             if end > start:
-                yield match.start(), start, end
+                yield match.start() if number else start, start, end
