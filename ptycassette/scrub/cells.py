@@ -152,13 +152,14 @@ class OutputCells:
         rows = [*above, *unread, *terminal.below]
         at, last = len(above), len(above) + len(unread)
         terminal.waiting = 0
+        news = [row.view is None for row in rows[:last]]  # copying looks at those around, too
         while at < last:
-            if rows[at].view is not None:
+            if not news[at]:
                 at += 1
                 continue
             first = at
             texts = []
-            while at < last and rows[at].view is None:
+            while at < last and news[at]:
                 texts.append(rows[at].text(cols))
                 at += 1
             self._copy(rows, first, at, texts)

@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
+from ptycassette.scrub.cells import OutputCells
 from ptycassette.scrub.trace import FastTrace
 
 # Without DECAWM each character replaces the last one: that one stood there for no time.
@@ -62,14 +63,15 @@ def painted(origins: list[object]) -> set[int]:
     return {at for span in spans for at in range(*span)}
 
 
-def ever_shown(data: bytes, size: Size) -> set[int]:
-    """The same for all cells that there were after any byte."""
+def ever_shown(data: bytes, size: Size, *, letters: bool = False) -> set[int]:
+    """The same for all cells that there were after any byte; or for those with a letter."""
     trace = FastTrace(size, before_loss=lambda: None)
     shown: set[int] = set()
     for at in range(len(data)):
         trace.feed(data[at : at + 1])
         for row in trace.terminal.buf.rows:
-            shown |= painted(row.origins or [])
+            origins = zip(row.chars, row.origins or [], strict=True)
+            shown |= painted([o for char, o in origins if char.isalnum() or not letters])
     return shown
 
 
@@ -90,6 +92,24 @@ def test_every_cell_is_read_before_it_is_lost(stream: str, size: Size) -> None:
     data = stream.encode()
 
     assert ever_shown(data, size) <= Reader(size).run(data)
+
+
+@settings(max_examples=200, deadline=None)
+@given(STREAMS, SIZES)
+@example("alpha\r\nbeta\r\ngamma\x1b[1;1HX\x1b[1;2HY\x1b[3;1HZ\x1b[2J", Size(5, 20))
+def test_every_letter_that_was_shown_is_in_a_view(stream: str, size: Size) -> None:
+    """Rows that were read stand between others that were not."""
+    data = stream.encode()
+    cells = OutputCells(size)
+    seen: set[int] = set()
+    for view in (*cells.feed(data), *cells.rest()):
+        seen |= {
+            at
+            for _, length, first in view.pieces(0, len(view.text))
+            for at in range(first, first + length)
+        }
+
+    assert ever_shown(data, size, letters=True) <= seen
 
 
 def looks(stream: str) -> int:
