@@ -1,9 +1,9 @@
 """Quoted-printable text (RFC 2045 6.7): letters as =XX, lines that go on behind = at their end.
 
 Signs of equality stand everywhere. These are read so where one is escaped itself (=3D), where
-letters or digits of one word are, which have no need of it, or letters of several words, or of
-one that names a value or has digits, or a dot in an address; and where lines are as long as
-they may be, or broken inside of a word or several times in a row.
+letters or digits of one word are, which have no need of it, or letters of several words, of one
+that names a value or has digits, or that begins a line or stands behind a quote, or a dot in an
+address; and where lines are as long as they may be, or broken inside of a word or several times.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _LETTER = "(?:4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])"
 _AMID = re.compile(
     rf"=(?:{_LETTER}(?=[A-Za-z]{{3}}|[A-Za-z]{{0,2}}[.@=])|(?<=[A-Za-z]=)20(?=[A-Za-z]{{3}}))"
 )
+# Of the first letter of a word where nothing stands that a value may be given to.
+_BEGINS = re.compile(rf"(?<![^\n\"'(\[{{<])={_LETTER}(?=[A-Za-z]{{3}})")
 # One that a word may go over: with enough behind it, or a letter or a sign beside another one.
 _IN_NAMES = "[A-Za-z_-]"
 _MAY_TELL = re.compile(
@@ -73,6 +75,8 @@ def quoted(text: str) -> Iterator[Decoded]:
 def _escapes(text: str, start: int, end: int) -> bool:
     """Whether signs of equality escape characters there."""
     if text.find("=3D", start, end) >= 0 or _IN_A_WORD.search(text, start, end):
+        return True
+    if _BEGINS.search(text, start, end + _LONGEST_TELLING):
         return True
     before = max(0, start - _LONGEST_NAME)
     if _blank_behind(text, before, end) or _IN_ADDRESS.search(text, before, end + 1):
