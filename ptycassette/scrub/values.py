@@ -17,7 +17,7 @@ _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"
     r"\.\*.*|process\.env.*|os\.(?:environ|getenv).*|your[-_].*|my[-_].*|<.*|\$.*|\{.*|\[.*|%(?![0-9a-f]{2}).*|"
-    r"[a-z_.]+[(\[].*|[=:].*|\d?\*[a-z]+|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
+    r"[a-z_.]+[(\[].*|[=:].*|\d?\*(?-i:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*[A-Z]*)|[a-z_]+\d{0,3}\.[a-z_]+)\Z",
     re.IGNORECASE,
 )
 _SOMEBODYS = re.compile(r"(?:your|my)[-_]", re.IGNORECASE)

@@ -403,7 +403,11 @@ def test_a_password_without_digits_is_told_by_its_capitals() -> None:
     """They stand as in no name."""
     value = "xUGqEiRb" + "tKaWJhlC"
 
+    signed = "8*" + "GghPMskEBcfJ"
+
     assert found(f"login bob, password {value}") == [value]
+    assert found(f"export DB_PASSWORD={signed}") == [signed]
+    assert found("password=*password, secret=*tokenString, token=4*SIZE, key=*userID") == []
     assert found("the password ResetPasswordConfiguration") == []
 
 
