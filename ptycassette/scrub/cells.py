@@ -19,7 +19,7 @@ from ptycassette.scrub.floods import Flood, floods
 from ptycassette.scrub.joins import Line, continues, follows
 from ptycassette.scrub.long_lines import long_lines, torn_seams
 from ptycassette.scrub.panes import may_have_panes, pane_texts
-from ptycassette.scrub.paragraphs import unwrapped
+from ptycassette.scrub.paragraphs import unwrapped_again
 from ptycassette.scrub.rows import RowCopy, ScreenView, Segment, joined_rows, line_of, put_together
 from ptycassette.scrub.trace import FastTrace
 from ptycassette.scrub.unread import ENOUGH_ROWS
@@ -220,7 +220,7 @@ class OutputCells:
         texts = [row.text(cols) for row in around]
         paragraphs = (
             [(_line(around[row]), left, end) for row, left, end in pieces]
-            for pieces in unwrapped(texts, cols)
+            for pieces in unwrapped_again(texts, cols)
             if pieces[0].row < last - start and pieces[-1].row >= first - start
         )
         self._add_others(map(put_together, paragraphs), read)

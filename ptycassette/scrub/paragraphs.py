@@ -9,7 +9,7 @@ read anyway. See ``ptycassette.scrub.joins`` for what two rows tell without othe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from ptycassette.scrub.prefixes import begins_a_token, completes
 from ptycassette.scrub.spelling import seems_by_chance
 from ptycassette.scrub.words import looks_torn_off, may_tell, names_a_value, stands_alone
 
-__all__ = ["Piece", "may_be_torn", "unwrapped"]
+__all__ = ["Piece", "may_be_torn", "unwrapped", "unwrapped_again"]
 
 _AROUND = 3
 _BLOCK = 48
@@ -36,6 +36,7 @@ _SHORTEST_ALONE = 5
 _MARKS = "\"',;)]}"
 _FEWEST_FULL = 2
 _FEWEST_ROWS = 3
+_MOST_REMEMBERED = 4096
 _INSIDE = frozenset("./=:@%&?~")  # of tokens and URLs
 _DIGITS = re.compile(r"\d{8,}")
 _MIXING = re.compile("[0-9A-Z]")
@@ -97,6 +98,18 @@ def unwrapped(
                     if pieces not in done:
                         done.add(pieces)
                         yield pieces
+
+
+def unwrapped_again(texts: Sequence[str], cols: int) -> Iterable[tuple[Piece, ...]]:
+    """The same for rows that may be looked at again and again, as of a picture that turns."""
+    if sum(map(len, texts)) > _MOST_REMEMBERED:
+        return unwrapped(texts, cols)
+    return _unwrapped(tuple(texts), cols)
+
+
+@lru_cache(maxsize=512)
+def _unwrapped(texts: tuple[str, ...], cols: int) -> tuple[tuple[Piece, ...], ...]:
+    return tuple(unwrapped(texts, cols))
 
 
 @lru_cache(maxsize=ROWS_REMEMBERED)

@@ -9,7 +9,7 @@ from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.default import default_rules
 from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.known import KnownValues
-from ptycassette.scrub.paragraphs import may_be_torn, unwrapped
+from ptycassette.scrub.paragraphs import may_be_torn, unwrapped, unwrapped_again
 from ptycassette.scrub.prefixes import begins_a_token
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import Searcher
@@ -277,3 +277,12 @@ def test_frames_are_read_as_paragraphs_too() -> None:
 def test_beginnings_of_tokens(word: str, begins: bool) -> None:
     """Whole prefixes with more behind them, and pieces of prefixes alone."""
     assert begins_a_token(word) is begins
+
+
+def test_what_is_looked_at_again_gives_the_same() -> None:
+    """However wide the screen is, and where there is too much to be remembered."""
+    for rows in (cut(WHOLE, 30), [*cut(WHOLE, 30), *["some words"] * 500]):
+        for cols in (30, 40):
+            once = list(unwrapped(rows, cols))
+            assert [list(unwrapped_again(rows, cols)) for _ in range(2)] == [once, once]
+        assert once != list(unwrapped_again(rows, 30))
