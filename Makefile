@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BROKEN_OFF := $(VENV)/.broken-off
 
-.PHONY: help setup demo test retest check bench fixtures format clean
+.PHONY: help setup demo test test-all retest check bench fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
-	@echo "make test    set up and run the tests"
+	@echo "make test    set up and run the tests, but for the slow ones"
+	@echo "make test-all  all tests: what CI runs"
 	@echo "make check   lint, types, import contracts"
 	@echo "make bench   measure against other recorders, side by side"
 	@echo "make fixtures record real agent CLIs again, offline (AGENTS=codex-tui for one)"
@@ -26,9 +27,11 @@ setup: $(STAMP)
 demo: setup
 	$(BIN)/ptycassette demo
 
-test: setup
+# What one runs while working: all but the long proofs, which are marked slow.
+test: FAST = -m "not slow"
+test test-all: setup
 	@rm -f $(BROKEN_OFF)
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered $(TESTS) || \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) --cov --cov-report=term:skip-covered $(TESTS) || \
 	  { status=$$?; [ $$status -eq 1 ] || touch $(BROKEN_OFF); exit $$status; }
 
 # What failed in the last run, once more, one test at a time. Not after a run that did not come to

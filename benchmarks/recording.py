@@ -1,7 +1,8 @@
 """What recording costs the program and the user, beside other recorders in the same minutes.
 
 - burst: a program writes as fast as its terminal takes it; how long that takes, and how
-  much processor time the recorder needs meanwhile (its start and its finalising not counted).
+  much processor time the recorder needs meanwhile (its start is not counted; its saver, which
+  takes what is left over, is).
 - echo: from a key to its echo on the screen.
 - kill: the recorder is killed while a program writes 1000 lines a second; how many of
   the lines that were on the screen are not in what is left.

@@ -12,8 +12,8 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
+from benchmarks.scrub_blocks import WORDS, blocks
 from benchmarks.scrub_cases import CASES
-from benchmarks.scrub_speed import WORDS, blocks
 from ptycassette.model import Harness, Output, SessionMeta, Size
 from ptycassette.scrub import default_scrubber
 
@@ -148,7 +148,7 @@ def main() -> None:
         f"({sum(changed.values()) / total:.2%})"
     )
     if options.mib:
-        data = b"".join(blocks(int(options.mib * (1 << 20)), 0))
+        data = b"".join(blocks(int(options.mib * (1 << 20))))
         after = scrub(data)
         bytes_changed = sum(a != b for a, b in zip(data, after, strict=True))
         print(f"secret-free session: {bytes_changed} of {len(data)} bytes changed")

@@ -1,9 +1,9 @@
 """How well generated letters are told from names: ``python -m benchmarks.scrub_names``.
 
 What stands behind ``token=`` without a digit is a name (``accessToken``) or a value. Of the
-identifiers in the standard library one half gives a table, as ``ptycassette.scrub.spelling``
-has one of all. With both tables it counts how many identifiers of the other half, and of what
-is installed, are taken for values, and how many values are found. ``--print`` gives the table.
+identifiers in the standard library one half gives a table, as ``scrub/rules/spelling.txt`` has
+one of all. With both tables it counts how many identifiers of the other half, and of what is
+installed, are taken for values, and how many values are found. ``--print`` gives that file.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ import random
 import re
 import sysconfig
 import zlib
-from base64 import b85encode
+from base64 import encodebytes
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from textwrap import wrap
 
-from ptycassette.scrub.spelling import LETTERS, NAMES, Spelling, place, places
+from ptycassette.scrub.rules._spelling import LETTERS, NAMES, Spelling, place, places
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
 INSTALLED = Path(sysconfig.get_path("purelib"))
@@ -177,11 +176,7 @@ def main() -> None:
     if options.print:
         table, judge = spelling(names, NAMES.most)
         print(judge.levels, judge.in_cases)
-        print(
-            "\n".join(
-                wrap(b85encode(zlib.compress(table, 9)).decode(), 100, break_on_hyphens=False)
-            )
-        )
+        print(encodebytes(zlib.compress(table, 9)).decode())
         return
     random.Random(0).shuffle(names)  # noqa: S311 - no secrets
     half = len(names) // 2

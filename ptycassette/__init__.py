@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from ptycassette.host.cassettes.reader import Cassette, open_cassette
     from ptycassette.host.cassettes.writer import CassetteWriter
     from ptycassette.host.pty.process import spawn
+    from ptycassette.host.recording.async_record import AsyncRecording, arecord
     from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
-    from ptycassette.host.recording.record import AsyncRecording, Recording, arecord, record
+    from ptycassette.host.recording.record import Recording, record
     from ptycassette.host.replaying.embeddings import embeddings_scorer
     from ptycassette.host.replaying.replayer import areplay, replay
     from ptycassette.host.replaying.standin_report_file import read_reports
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
-    "AsyncRecording": "ptycassette.host.recording.record",
+    "AsyncRecording": "ptycassette.host.recording.async_record",
     "AsyncSession": "ptycassette.host.sessions.async_session",
     "Cassette": "ptycassette.host.cassettes.reader",
     "CassetteError": "ptycassette.errors",
@@ -99,7 +100,7 @@ _HOMES = {
     "TerminalSignal": "ptycassette.timeline",
     "Use": "ptycassette.host.replaying.use",
     "UseResult": "ptycassette.host.replaying.use",
-    "arecord": "ptycassette.host.recording.record",
+    "arecord": "ptycassette.host.recording.async_record",
     "areplay": "ptycassette.host.replaying.replayer",
     "cells_of_row": "ptycassette.replay.cells",
     "default_emulator": "ptycassette.screen",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import shutil
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,12 +16,27 @@ import pytest
 from hypothesis import settings
 
 from ptycassette.host.recording.compiled_relay import CompiledRelay
+from ptycassette.host.sessions import process_secrets
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # How long an example takes says what else the machine does.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked ``sampled(n)``, all but each n-th are slow."""
+    seen: Counter[tuple[Path, str]] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        if marker is None:
+            continue
+        test = item.path, item.name.partition("[")[0]
+        if seen[test] % marker.args[0]:
+            item.add_marker(pytest.mark.slow)
+        seen[test] += 1
 
 
 @pytest.fixture
@@ -67,9 +84,35 @@ def signals_as_before() -> Iterator[None]:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def signals_that_end_programs() -> None:
+    """Who runs us in the background may ignore them for us, and programs would inherit that."""
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 @pytest.fixture(autouse=True)
-def state_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def nothing_typed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test typed unseen is not scrubbed from the traces of another."""
+    monkeypatch.setattr(process_secrets, "_SECRETS", {})
+
+
+@pytest.fixture(scope="session")
+def state_dirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of state directories. ``mktemp`` looks at all directories made before, each time."""
+    place = tmp_path_factory.mktemp("state")
+    return (place / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def state_dir(state_dirs: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Journals of tests lie in a temporary state directory, never in the user's own."""
-    path = tmp_path_factory.mktemp("state")
+    path = next(state_dirs)
+    path.mkdir()
     monkeypatch.setenv("PTYCASSETTE_STATE_DIR", str(path))
     return path

@@ -109,7 +109,7 @@ def _init(paths: Sequence[str]) -> int:
         draft = draft_scenario(
             evidence_of(cassette), name=target.name.split(".")[0], cassette_path=cassette.name
         )
-        write_whole(target, [draft.encode()])
+        write_whole(target, [draft.encode()], overwrite=False)
         click.echo(f"wrote {visible(str(target))}: read it, and keep what matters")
     return 0
 

@@ -6,16 +6,18 @@ Commands are found in a table and imported only when they run, so that
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TextIO
 
 import click
 
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, StorageError
 from ptycassette.version import __version__
 
 __all__ = ["cli", "main"]
@@ -48,6 +50,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 BUG_STATUS = 5
 PIPE_STATUS = 128 + 13
 """What a shell reports for a program that SIGPIPE ended."""
+
+
+_STDOUT_REFUSES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing to stdout says when its disk is full or broken; other files say what they are."""
 
 
 class _PipeClosedError(Exception):
@@ -94,7 +100,7 @@ def cli() -> None:
     """Record terminal programs once; replay them in tests for ever."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per outcome
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
@@ -104,9 +110,20 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
         The exit status, as documented in the package docstring.
     """
     args = list(sys.argv[1:] if argv is None else argv)
+    _open_what_is_closed()
     _escape_unencodable()
+    status = _run(args)
+    try:
+        sys.stderr.flush()
+    except OSError:  # the terminal is gone; ending with what is left to write would be status 120
+        _drop(sys.stderr)
+    return status
+
+
+def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
     try:
         result = cli.main(args=args, prog_name="ptycassette", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort:
@@ -119,10 +136,22 @@ def main(argv: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one per o
         _report(failed)
         return failed.exit_status
     except (_PipeClosedError, BrokenPipeError):
-        _drop_stdout()
+        _drop(sys.stdout)
         return PIPE_STATUS
     except KeyboardInterrupt:
         return 130
+    except OSError as exc:
+        if exc.filename is not None or exc.errno not in _STDOUT_REFUSES:
+            _report_bug(exc)
+            return BUG_STATUS
+        _drop(sys.stdout)
+        refused = StorageError(
+            f"cannot be written: {exc.strerror}",
+            where="stdout",
+            hint="make room, or write elsewhere",
+        )
+        _report(refused)
+        return refused.exit_status
     except Exception as bug:  # noqa: BLE001 - the last net: say that it is our fault
         _report_bug(bug)
         return BUG_STATUS
@@ -138,6 +167,24 @@ def _escaped(message: str) -> str:
     return "\n".join(visible(line) for line in message.split("\n"))
 
 
+def _open_what_is_closed() -> None:
+    """Let a standard stream that was closed go nowhere.
+
+    Else the next file that is opened would take its number, and what is meant for the user be
+    written into it.
+    """
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(fd)
+            except OSError:
+                while os.open(os.devnull, os.O_RDWR) < fd:  # the lowest number that is free
+                    pass
+            mode = "r" if fd == 0 else "w"
+            stream = open(fd, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - to stay
+            setattr(sys, name, stream)
+
+
 def _escape_unencodable() -> None:
     """Print escapes where the locale lacks a character, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
@@ -145,10 +192,10 @@ def _escape_unencodable() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _drop_stdout() -> None:
+def _drop(stream: TextIO) -> None:
     """Let what is still buffered go nowhere, so that the interpreter ends in silence."""
     try:
-        fd = sys.stdout.fileno()
+        fd = stream.fileno()
     except (OSError, ValueError):
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -160,13 +207,15 @@ def _report(failed: CassetteError) -> None:
     """Print a handled error to stderr, with everything from outside made visible."""
     from ptycassette.cli.present import error_lines
 
-    for line in error_lines(failed):
-        click.echo(line, err=True)
+    with suppress(OSError):  # nobody is there to read it
+        for line in error_lines(failed):
+            click.echo(line, err=True)
 
 
 def _report_bug(bug: Exception) -> None:
     """Print an unexpected exception with its traceback and where to report it."""
     from ptycassette.cli.present import bug_lines
 
-    for line in bug_lines(bug):
-        click.echo(line, err=True)
+    with suppress(OSError):
+        for line in bug_lines(bug):
+            click.echo(line, err=True)

@@ -55,6 +55,7 @@ FORMATS = {".svg": "svg", ".cast": "asciicast", ".txt": "text"}
     help="text: instead of the frames the last screen, and above it up to so many rows that"
     " scrolled off.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace the file at OUT.")
 @allow_unscrubbed_option
 def command(
     cassette: str,
@@ -66,11 +67,12 @@ def command(
     still: bool,
     with_input: bool,
     scrollback: int | None,
+    overwrite: bool,
     allow_unscrubbed: bool,
 ) -> None:
     """Write CASSETTE as an animated SVG, an asciicast, or the text of its screens.
 
-    OUT appears whole or not at all; `-` is stdout.
+    OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.svg
 
@@ -90,7 +92,7 @@ def command(
                 idle_s=idle_limit,
                 with_input=with_input,
             )
-        _write(out, parts)
+        _write(out, parts, overwrite=overwrite)
 
 
 def _told_by(out: str) -> str:
@@ -104,14 +106,14 @@ def _told_by(out: str) -> str:
     )
 
 
-def _write(out: str, parts: Iterable[bytes]) -> None:
+def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:
     if out == "-":
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
         return
     from ptycassette.host.files.whole_file import write_whole
 
-    write_whole(out, parts)
+    write_whole(out, parts, overwrite=overwrite)
 
 
 def _screens(source: Cassette) -> Iterator[tuple[int, Screen]]:

@@ -11,11 +11,22 @@ import click
 
 from ptycassette.cli.options import TIME
 from ptycassette.cli.rec_emulator import emulator_options
-from ptycassette.cli.rec_plan import FinaliseBar, argv_of, plan_of, profile_of, steps_of
+from ptycassette.cli.rec_plan import (
+    argv_of,
+    plan_of,
+    profile_of,
+    secret_key_of,
+    steps_of,
+)
+from ptycassette.cli.saving_line import SavingLine
 
 if TYPE_CHECKING:
+    import socket
+
+    from ptycassette.host.recording.options import RecordPlan
     from ptycassette.host.recording.rec_session import Ended
     from ptycassette.host.recording.recorder import Recorder
+    from ptycassette.host.recording.saver import Saver
     from ptycassette.record.input_script import Step
 
 __all__ = ["command"]
@@ -90,6 +101,12 @@ class RecCommand(click.Command):
     is_flag=True,
     help="Pass SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and SIGUSR2 on to the program and record"
     " them; without it the first four end the recording.",
+)
+@click.option(
+    "--secret-key",
+    metavar="KEY",
+    help="A key (ctrl-], f12) that the program does not get: what you type after it, up to Enter,"
+    " is secret. In your terminal only.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @click.option("--id", "cassette_id", metavar="UUID", help="Id of the cassette; else a random one.")
@@ -185,8 +202,9 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     interactive = not given["headless"] and steps is None and _on_terminal()
     profile = profile_of(given["harness"])
     words = argv_of(argv, given["line"], profile)
+    secret_key_of(given["secret_key"])  # complain before anything happens
     plan = plan_of(given, interactive=interactive, profile=profile)
-    recorder = Recorder(words, cassette, plan)
+    recorder = Recorder(words, cassette, plan, saver=_saver(plan))
     return _run(recorder, steps, interactive=interactive, given=given)
 
 
@@ -208,22 +226,54 @@ def _run(
                 if not quiet:
                     _say(f"ptycassette: recording to {_shown(recorder)}; exit the program to stop")
                 ended = record_interactive(
-                    recorder, fixed_size=fixed, passes_signals=given["pass_signals"]
+                    recorder,
+                    fixed_size=fixed,
+                    passes_signals=given["pass_signals"],
+                    secret_key=secret_key_of(given["secret_key"]),
                 )
         else:
             in_fd = 0 if steps is None and not sys.stdin.isatty() else None
             ended = record_headless(
                 recorder, steps, in_fd=in_fd, passes_signals=given["pass_signals"]
             )
+    except KeyboardInterrupt:
+        if not recorder.saving or recorder.status is None:
+            raise
+        kept = f"the recording is kept: ptycassette recover {_journal(recorder)}"
+        _say(f"ptycassette: saving was stopped; {kept}")
+        return shell_status(recorder.status)
     except RunFailedError as exc:
         exc.hint = exc.hint or f"what was recorded: {_shown(recorder)}.diagnostic"
         raise
     finally:
-        if isinstance(recorder.plan.progress, FinaliseBar):
+        if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
     if not quiet:
         _say(_summary(recorder, ended))
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+
+
+def _saver(plan: RecordPlan) -> Saver | None:
+    """A fork of this process, made before it opens anything and has threads."""
+    import threading
+
+    from ptycassette.host.recording.saver import ForkedSaver, StartedSaver, savers_wanted
+
+    if not savers_wanted():
+        return None
+    if threading.active_count() > 1:  # somebody's process, and ``main`` a function in it
+        return StartedSaver()
+
+    def serve(control: socket.socket) -> None:
+        from ptycassette.host.recording.finalising import Finaliser
+        from ptycassette.host.recording.saver_process import serve
+
+        def finaliser(known: tuple[str, ...]) -> Finaliser:
+            return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)
+
+        serve(control, finaliser)
+
+    return ForkedSaver(serve)
 
 
 def _on_terminal() -> bool:
@@ -242,6 +292,12 @@ def _shown(recorder: Recorder) -> str:
     with suppress(ValueError):
         path = path.relative_to(path.cwd())
     return visible(str(path))
+
+
+def _journal(recorder: Recorder) -> str:
+    from ptycassette.model.visible import visible
+
+    return visible(str(recorder.journal.path))
 
 
 def _summary(recorder: Recorder, ended: Ended) -> str:

@@ -42,8 +42,10 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
         UsageError: there is no such emulator, or it cannot answer so.
         CassetteError: the profile cannot be read.
     """
-    from ptycassette.screen import answering, backend
+    from ptycassette.screen import answering, backend, default_emulator
 
+    if given["emulator"] is None and given["answers"] is None:
+        return default_emulator
     factory = backend(given["emulator"] or "pyte")
     return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
 

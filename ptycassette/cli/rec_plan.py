@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli.rec_emulator import chosen_emulator
+from ptycassette.cli.saving_line import SavingLine
 
 if TYPE_CHECKING:
     from ptycassette.harness import Profile
     from ptycassette.record.input_script import Step
 
 
-__all__ = ["FinaliseBar", "argv_of", "plan_of", "profile_of", "steps_of"]
+__all__ = ["argv_of", "plan_of", "profile_of", "secret_key_of", "steps_of"]
 
-BAR_FROM_BYTES = 256 << 10
 MAX_SCRIPT_BYTES = 4 << 20
 
 
 def profile_of(name: str | None) -> Profile | None:
     """What is known of the harness; None when it is only a name."""
+    if name is None:
+        return None
     from ptycassette.errors import NotFoundError
     from ptycassette.host.harnesses.files import load_profile
 
-    if name is None:
-        return None
     try:
         return load_profile(name)
     except NotFoundError:
@@ -53,6 +53,21 @@ def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) ->
     if not argv and profile is not None and profile.binaries:
         return (profile.binaries[0], *profile.interactive)
     return argv or (os.environ.get("SHELL") or "/bin/sh",)
+
+
+def secret_key_of(name: str | None) -> bytes:
+    """What the key of ``--secret-key`` sends; nothing without it."""
+    from ptycassette.model.keys import encode_key
+
+    if name is None:
+        return b""
+    try:
+        sent = encode_key(name)
+    except ValueError as exc:
+        raise click.UsageError(f"--secret-key: {exc}") from exc
+    if sent in {b"\r", b"\n", b"\x1b", b"\x7f"} or sent.isspace() or sent.decode().isprintable():
+        raise click.UsageError("--secret-key takes a key that types nothing, such as ctrl-] or f12")
+    return sent
 
 
 def steps_of(script: str | None) -> tuple[Step, ...] | None:
@@ -78,16 +93,22 @@ def steps_of(script: str | None) -> tuple[Step, ...] | None:
 def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None) -> Any:
     """The plan of the recorder, from the options as click gives them."""
     from ptycassette.host.clock import random_id
-    from ptycassette.host.harnesses.record import plain_environment, reader_for
     from ptycassette.host.recording.options import RecordPlan
 
+    environment: dict[str, str] = {}
+    at_end = None
+    if profile is not None:
+        from ptycassette.host.harnesses.record import plain_environment, reader_for
+
+        environment = plain_environment(profile)
+        at_end = reader_for(profile, given["cwd"])
     cassette_id = given["cassette_id"]
     show = None if interactive or given["quiet"] else _show
     return RecordPlan(
         size=_size(given, interactive=interactive),
         cwd=given["cwd"],
         env={
-            **({} if profile is None else plain_environment(profile)),
+            **environment,
             **dict(_pair(word, "--env") for word in given["env"]),
         },
         clean_env=given["clean_env"],
@@ -96,7 +117,7 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
         overwrite=given["overwrite"],
         title=given["title"],
         harness=given["harness"] if profile is None else profile.name,
-        at_end=None if profile is None else reader_for(profile, given["cwd"]),
+        at_end=at_end,
         account=given["account"],
         account_class=given["account_class"],
         freshness_window=given["freshness"],
@@ -113,7 +134,7 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
         scrub=not given["no_scrub"],
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
-        progress=None if given["quiet"] else FinaliseBar(),
+        progress=None if given["quiet"] else SavingLine(),
     )
 
 
@@ -177,30 +198,3 @@ def _show(data: bytes) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(1, rest) :]
-
-
-class FinaliseBar:
-    """A progress bar on stderr while a long recording is scrubbed and rendered."""
-
-    def __init__(self) -> None:
-        self._progress: Any = None
-        self._task: Any = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """``done`` of ``total`` bytes are through."""
-        if total < BAR_FROM_BYTES or not sys.stderr.isatty():
-            return
-        if self._progress is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._progress = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._progress.add_task("ptycassette: finalising", total=total)
-            self._progress.start()
-        self._progress.update(self._task, completed=done)
-
-    def close(self) -> None:
-        """Take it away. Idempotent."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None

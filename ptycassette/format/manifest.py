@@ -9,7 +9,8 @@ The rules, in the order in which they are checked; each has its own error:
 4. if the caller requires an emulator, one is named (``EmulatorMissingError``);
 5. ``id``, then ``content_digest.sha256``, then ``terminal.emulator``, then
    ``timing.resolution_ms`` are there and make sense (``ManifestError``);
-6. every other field that must be there is, and has its type (``ManifestError``);
+6. every other field that must be there is, and has its type; times are times
+   (``ManifestError``);
 7. ``required_features`` names nothing unknown (``RequiredFeatureError``);
 8. ``optional.artifacts`` is well formed (``ManifestError``);
 9. the caller's pins (see ``pins``).
@@ -31,6 +32,7 @@ from ptycassette.format.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
 from ptycassette.format.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
 from ptycassette.format.pins import check_pins, require_any_emulator
 from ptycassette.format.strict_json import check_keys, explain
+from ptycassette.format.times import is_time
 from ptycassette.model import EmulatorId, Manifest
 from ptycassette.model.visible import visible
 
@@ -81,6 +83,7 @@ def decode_manifest(
     except msgspec.ValidationError as exc:
         raise ManifestError(explain(exc), where=where) from exc
     _check_ranges(manifest, where)
+    _check_times(manifest, where)
     _check_features(manifest, where)
     artifacts = read_artifacts(manifest, where=where, limits=limits)
     check_pins(
@@ -155,6 +158,18 @@ def _check_ranges(manifest: Manifest, where: str) -> None:
         if not 0 <= value <= UINT16_MAX:
             raise ManifestError(
                 f"terminal.initial_{name} {value} does not fit 16 bits", where=where
+            )
+
+
+def _check_times(manifest: Manifest, where: str) -> None:
+    """RFC 3339, with a time zone: what something else was written over is no time."""
+    for name, value in (
+        ("harness.captured_at", manifest.harness.captured_at),
+        ("provenance.recorded_at", manifest.provenance.recorded_at),
+    ):
+        if value and not is_time(value):
+            raise ManifestError(
+                f"{name} is no time of RFC 3339: {visible(value, limit=80)}", where=where
             )
 
 

@@ -93,19 +93,23 @@ class RecordCodec(Generic[R]):
             RecordError: a field holds what the format does not allow.
             LimitError: a value nests too deep.
         """
-        where = f"{self.name} seq {record.seq}"
         fault = self._fault(record)
         if fault is not None:
-            raise RecordError(fault, where=where)
-        self._check_untyped(record, where, limits)
+            raise RecordError(fault, where=self._written(record))
+        if self._untyped is not None:
+            self._check_untyped(record, self._written(record), limits)
         if isinstance(record, InputRecord) and record.bytes == b"":
             record = msgspec.structs.replace(record, bytes=None)  # the reference leaves it out
         try:
             line = _ENCODER.encode(record) + b"\n"
         except (TypeError, UnicodeError) as exc:
-            raise RecordError(explain(exc), where=where) from exc
-        check_density(line, limits.max_line_values, where)
+            raise RecordError(explain(exc), where=self._written(record)) from exc
+        if len(line) >= limits.max_line_values:
+            check_density(line, limits.max_line_values, self._written(record))
         return line
+
+    def _written(self, record: R) -> str:
+        return f"{self.name} seq {record.seq}"
 
     def decode(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from datetime import UTC, datetime
@@ -36,6 +35,8 @@ class SystemAsyncSleeper:
 
     async def sleep(self, seconds: float) -> None:
         """Return after ``seconds``; yields to the loop once when it is 0 or less."""
+        import asyncio  # noqa: PLC0415 - slow to load, and most who want a clock have no loop
+
         await asyncio.sleep(max(0.0, seconds))
 
 

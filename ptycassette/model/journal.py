@@ -70,7 +70,12 @@ class Output(msgspec.Struct, frozen=True, tag="output"):
 
 
 class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
-    """Bytes sent to the program. See ``InputRecord`` for the fields."""
+    """Bytes sent to the program. See ``InputRecord`` for the fields.
+
+    ``masked`` says that they were typed unseen: at a prompt that does not echo, or the
+    sender said that they are secret. In a journal, which is private, they are the real ones;
+    whoever shows or publishes them takes ``hidden()``.
+    """
 
     t_us: int
     data: bytes
@@ -78,6 +83,14 @@ class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
     key: str | None = None
     paste: bool = False
     masked: bool = False
+
+    def hidden(self) -> Typed:
+        """This event as others may see it: masked bytes are asterisks, up to line ends."""
+        if not self.masked:
+            return self
+        data = bytes(byte if byte in b"\r\n" else 0x2A for byte in self.data)
+        key = self.key if data == self.data else None
+        return msgspec.structs.replace(self, data=data, key=key)
 
 
 class Resized(msgspec.Struct, frozen=True, tag="resize"):

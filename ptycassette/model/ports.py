@@ -6,9 +6,11 @@ makes an id, renders or scrubs is passed in through one of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
+
+import msgspec
 
 from ptycassette.model.events import TimedRecord
 from ptycassette.model.geometry import Size
@@ -26,8 +28,13 @@ __all__ = [
     "EventSource",
     "IdSource",
     "Scrubber",
+    "ScrubberFactory",
+    "Secret",
     "SessionTap",
     "Sleeper",
+    "Step",
+    "StepScrubber",
+    "Watch",
 ]
 
 
@@ -135,11 +142,93 @@ class Scrubber(Protocol):
         ...
 
 
+class Step(msgspec.Struct, frozen=True, gc=False):
+    """An event on its way into a cassette.
+
+    Attributes:
+        event: with its output masked; all else is masked in ``StepScrubber.rest``.
+        following: the one after it; None after the last.
+        screen: the default emulator right after the event, until the next step is asked for.
+            A ``StepScrubber`` always has one; None where a plain ``Scrubber`` gave the event.
+    """
+
+    event: JournalEvent
+    following: JournalEvent | None
+    screen: Emulator | None
+
+
+class Secret(Protocol):
+    """A value that somebody typed and that is secret.
+
+    ``whole``: so short that it goes as a word alone, never inside of others.
+    """
+
+    @property
+    def text(self) -> str:
+        """The value."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is removed only where no letter or digit touches it."""
+        ...
+
+
+class Watch(Protocol):
+    """Learns from a session, while it is read, what is secret in it."""
+
+    def begin(self) -> None:
+        """The session begins, or begins anew."""
+        ...
+
+    def saw(self, event: JournalEvent, screen: Emulator) -> Sequence[Secret]:
+        """What an event gives away; ``screen`` is the one right after it."""
+        ...
+
+    def ended(self) -> Sequence[Secret]:
+        """What the end of the session gives away."""
+        ...
+
+
+@runtime_checkable
+class StepScrubber(Scrubber, Protocol):
+    """A scrubber that keeps up with a session while it is recorded."""
+
+    def steps(
+        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
+    ) -> Iterator[Step | None]:
+        """The events, as soon as they are known to be clean or masked.
+
+        ``watch`` sees every event, with the screen right after it, and says what is secret.
+
+        ``None`` says that all steps before it are void: they come once more. When the
+        iterator ends, what it gave since then is verified, or ``left`` says what is not.
+        """
+        ...
+
+    def rest(self, source: EventSource) -> Iterator[JournalEvent]:
+        """All events but output once more, masked, after ``steps`` has ended."""
+        ...
+
+    def check(self, texts: Any) -> None:
+        """Look at the strings of a JSON value that will be published as well; see ``left``."""
+        ...
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What verification found: channel, t_ms and rule, no value. Empty for nothing."""
+        ...
+
+
 class CassetteSink(Protocol):
     """Takes the parts of a cassette in order and publishes it whole, or not at all."""
 
     def add(self, record: TimedRecord, data: bytes = b"") -> None:
         """Append a timed record; ``data`` are the bytes of an output record."""
+        ...
+
+    def reserve(self, seq: int, t_ms: int) -> None:
+        """Keep a number for a record that is added later; those come in their order."""
         ...
 
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
@@ -162,6 +251,10 @@ class SessionTap(Protocol):
     """Listens to a live session. What a recorder is, seen from the session.
 
     Called from whichever thread pumps the PTY, in order, never concurrently.
+
+    What was typed unseen reaches a tap as asterisks (``Typed.hidden``), unless the tap
+    has an attribute ``takes_secrets`` that is true. Only a journal has: it is private, and
+    must know what to scrub.
     """
 
     def on_output(self, t_us: int, data: bytes) -> None:
@@ -175,3 +268,7 @@ class SessionTap(Protocol):
     def on_idle(self) -> None:
         """The PTY has no more to say for now: a good moment to flush."""
         ...
+
+
+ScrubberFactory = Callable[[], Scrubber]
+"""Makes a scrubber for one session."""

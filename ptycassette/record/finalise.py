@@ -1,19 +1,20 @@
-"""The finaliser: what a journal holds becomes what a cassette holds.
+"""The saver's core: what a journal holds becomes what a cassette holds, while it is recorded.
 
-scrub -> number and floor -> frames from the scrubbed bytes -> verify that no
-secret is left -> manifest -> publish, as one stream in bounded memory. It reads
-no clock and makes no id: the same events, head and scrubber give the same
-calls of the sink, byte for byte.
+A scrubber hands out the events with their output masked; each is numbered, floored and written,
+with the frames between them. Where it finds that something written before must be masked, all
+of it is void and comes once more. What is not output is masked last, when everything is known
+that is secret: it keeps its numbers. Then the manifest, and the sink publishes.
 
-One pass does everything: the verification pulls the scrubbed events through,
-and each is written to the sink on its way. Nothing is visible before the sink
-publishes, and it publishes only when the verification came back empty.
+It reads no clock and makes no id: the same events, head and scrubber give the same calls of the
+sink, byte for byte. Nothing is visible before the sink publishes, and it publishes only when the
+verification found nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from array import array
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -42,40 +43,50 @@ from ptycassette.model import (
     ServiceEventRecord,
     SessionMeta,
     Signalled,
+    Step,
+    StepScrubber,
     Terminal,
     Timing,
     Typed,
 )
 from ptycassette.record.frames import FrameMaker
+from ptycassette.record.typed_watch import TypedWatch
+from ptycassette.screen import default_emulator
 from ptycassette.screen.policies import FramePolicy, frame_policy
 
 __all__ = ["Progress", "finalise", "finalise_failed"]
 
 FORMAT_VERSION = 1
+_SHAPED = ("binary_path_digest_sha256", "captured_at", "freshness_window")
 _FINDINGS_SHOWN = 5
 
 Progress = Callable[[int], None]
+_Sink = TypeVar("_Sink", bound=CassetteSink)
 
 
 def finalise(
     meta: SessionMeta,
     source: EventSource,
-    sink: CassetteSink,
+    open_sink: Callable[[], CassetteSink],
     *,
     emulator: EmulatorFactory,
     scrubber: Scrubber,
-    policy: FramePolicy | None = None,
+    typed: TypedWatch | None = None,
+    policy: Callable[[], FramePolicy] | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
 
     Args:
         meta: the head of the journal.
-        source: its events, in order, ending with ``Finished``.
-        sink: takes the parts; aborted when anything raises.
+        source: its events, in order, ending with ``Finished``. They may still be coming: its
+            iterators wait for them.
+        open_sink: makes what takes the parts, called again where everything written is void;
+            aborted when anything raises.
         emulator: makes the frames.
         scrubber: fresh, for this session alone.
-        policy: when to take frames, fresh; the one named in ``meta.options`` when None.
+        typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
+        policy: makes what says when to take frames; the one named in ``meta.options`` when None.
         progress: told the number of output bytes after each output.
 
     Returns:
@@ -86,38 +97,43 @@ def finalise(
         SecretLeftError: the verification found something after scrubbing.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
+    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
+    run.typed = typed
     try:
-        work = _Work(meta, source, sink, emulator=emulator, scrubber=scrubber, policy=policy)
-        work.progress = progress
-        _verify(scrubber.verify(meta, work.run), all_seen=work.done)
-        return sink.publish(work.manifest())
+        run.write(progress=progress)
+        _refuse(run.left())
+        return run.sink.publish(run.work.manifest())
     except BaseException:
-        sink.abort()
+        run.sink.abort()
         raise
 
 
 def finalise_failed(
     meta: SessionMeta,
     source: EventSource,
-    sink: CassetteSink,
+    open_sink: Callable[[], _Sink],
     *,
     emulator: EmulatorFactory,
     scrubber: Scrubber,
-) -> tuple[str, ...]:
-    """Hand the scrubbed records of a failed run to ``sink``, as far as they go; publish nothing.
+    typed: TypedWatch | None = None,
+) -> tuple[_Sink, tuple[str, ...]]:
+    """Hand the scrubbed records of a failed run to a sink, as far as they go; publish nothing.
 
     Returns:
-        What the verification found. Unless it is empty the sink must be aborted.
+        The sink, and what the verification found. Unless that is empty the sink must be aborted.
     """
-    work = _Work(meta, source, sink, emulator=emulator, scrubber=scrubber, policy=None)
-    work.failed = True
-    return scrubber.verify(meta, work.run)
+    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=None)
+    run.typed = typed
+    try:
+        run.write(failed=True)
+        return run.sink, run.left()
+    except BaseException:
+        run.sink.abort()
+        raise
 
 
-def _verify(findings: tuple[str, ...], *, all_seen: bool) -> None:
+def _refuse(findings: tuple[str, ...]) -> None:
     if not findings:
-        if not all_seen:
-            raise RuntimeError("the scrubber verified without looking at all events")
         return
     shown = "\n".join(findings[:_FINDINGS_SHOWN])
     more = len(findings) - _FINDINGS_SHOWN
@@ -128,47 +144,190 @@ def _verify(findings: tuple[str, ...], *, all_seen: bool) -> None:
     )
 
 
-class _Work:
-    """One session on its way into one sink."""
+class _Run(Generic[_Sink]):
+    """One session on its way into sinks, of which the last one counts."""
 
     def __init__(
         self,
         meta: SessionMeta,
         source: EventSource,
-        sink: CassetteSink,
+        open_sink: Callable[[], _Sink],
         *,
         emulator: EmulatorFactory,
         scrubber: Scrubber,
-        policy: FramePolicy | None,
+        policy: Callable[[], FramePolicy] | None,
     ) -> None:
-        self._meta, self._source, self._sink, self._scrubber = meta, source, sink, scrubber
-        screen = emulator(meta.size)
-        self._emulator_id: EmulatorId = screen.identity
-        if policy is None:
-            name = str(meta.options.get("frame_policy", "settled"))
-            policy = frame_policy(name, resolution_ms=meta.resolution_ms)
-        self._frames = FrameMaker(screen, policy)
-        self.failed = False
+        self._meta, self._source, self._open = meta, source, open_sink
+        self._scrubber, self._emulator = scrubber, emulator
+        self._policy = policy
+        self.typed: TypedWatch | None = None
+        self.sink = open_sink()
+        self.work = self._new_work()
+
+    def _new_work(self) -> _Work:
+        name = str(self._meta.options.get("frame_policy", "settled"))
+        policy = (
+            self._policy()
+            if self._policy is not None
+            else frame_policy(name, resolution_ms=self._meta.resolution_ms)
+        )
+        return _Work(self._meta, self.sink, self._emulator, self._scrubber, policy)
+
+    def write(self, *, failed: bool = False, progress: Progress | None = None) -> None:
+        """Write everything but the manifest."""
+        for step in self._steps():
+            if step is None:
+                self.sink.abort()
+                self.sink = self._open()
+                self.work = self._new_work()
+                continue
+            self.work.take(step)
+            if progress is not None and isinstance(step.event, Output):
+                progress(self.work.offset)
+        hidden = self.typed.hidden if self.typed is not None else ()
+        self.work.end(self._rest(), failed=failed, hidden=hidden)
+
+    def left(self) -> tuple[str, ...]:
+        """What the verification found."""
+        scrubber = self._scrubber
+        if isinstance(scrubber, StepScrubber):
+            scrubber.check(self.work.texts())
+            return scrubber.left
+        looked = False
+
+        def scrubbed() -> Iterator[JournalEvent]:
+            nonlocal looked
+            yield from scrubber.events(self._meta, self._source)
+            yield Noted(0, self.work.texts())
+            looked = True
+
+        findings = scrubber.verify(self._meta, scrubbed)
+        if not findings and not looked:
+            raise RuntimeError("the scrubber verified without looking at all events")
+        return findings
+
+    def _steps(self) -> Iterator[Step | None]:
+        if isinstance(self._scrubber, StepScrubber):
+            yield from self._scrubber.steps(self._meta, self._source, self.typed)
+            return
+        events = self._scrubber.events(self._meta, self._source)
+        held: JournalEvent | None = None
+        for event in events:
+            if held is not None:
+                yield Step(held, event, None)
+            held = event
+        if held is not None:
+            yield Step(held, None, None)
+
+    def _rest(self) -> Iterator[JournalEvent]:
+        if isinstance(self._scrubber, StepScrubber):
+            return self._scrubber.rest(self._source)
+        events = self._scrubber.events(self._meta, self._source)
+        return (event for event in events if not isinstance(event, Output))
+
+
+class _Work:
+    """One session on its way into one sink.
+
+    Attributes:
+        offset: how many bytes of output were written.
+    """
+
+    def __init__(
+        self,
+        meta: SessionMeta,
+        sink: CassetteSink,
+        emulator: EmulatorFactory,
+        scrubber: Scrubber,
+        policy: FramePolicy,
+    ) -> None:
+        self._meta, self._sink, self._scrubber = meta, sink, scrubber
+        own = emulator(meta.size)
+        self._emulator_id: EmulatorId = own.identity
+        shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
+        self._frames = FrameMaker(None if shared else own, policy)
+        self._reserved = array("Q")
+        self._times_us = array("Q")
+        self._numbers = array("Q")
+        self._taken = 0
         self._seq = 0
         self._t_us = 0
-        self._offset = 0
-        self._probes: list[Probed] = []
-        self._final: Finished | None = None
-        self._started = False
-        self.done = False
-        self.progress: Progress | None = None
+        self._ended = False
+        self.offset = 0
 
-    def run(self) -> Iterator[JournalEvent]:
-        """The scrubbed events, each written on its way; a second call only scrubs again."""
-        if self._started:
-            yield from self._scrubber.events(self._meta, self._source)
-            return
-        self._started = True
-        for event, following in _with_following(self._scrubber.events(self._meta, self._source)):
-            self._take(event, following)
-            yield event
-        yield from self._end()
-        self.done = True
+    def take(self, step: Step) -> None:
+        """Write one event, if it is output, and the frame after it; else keep its number."""
+        event = step.event
+        self._taken += 1
+        if self._ended:
+            raise RunFailedError("the journal goes on after its end", stage="final")
+        self._t_us = max(self._t_us, event.t_us)
+        match event:
+            case Finished():
+                self._ended = True
+                return
+            case Probed():
+                pass
+            case Output(_, data):
+                self._write_output(data)
+            case _:
+                self._seq += 1
+                self._reserved.append(self._seq)
+                self._times_us.append(self._t_us)
+                self._numbers.append(self._taken - 1)
+                self._sink.reserve(self._seq, self._t_ms)
+        frame = self._frames.after(
+            event, step.following, t_ms=self._t_ms, seq=self._seq + 1, screen=step.screen
+        )
+        if frame is not None:
+            self._seq += 1
+            self._sink.add(msgspec.structs.replace(frame, t_us=self._t_us))
+
+    def end(
+        self, rest: Iterator[JournalEvent], *, failed: bool, hidden: Collection[int] = ()
+    ) -> None:
+        """Write what is no output, masked, and the documents.
+
+        ``hidden`` are the numbers of events that were typed unseen without being marked so.
+
+        Raises:
+            RunFailedError: unless ``failed``, the run must not become a cassette.
+        """
+        final: Finished | None = None
+        number = 0
+        for event in rest:
+            match event:
+                case Finished():
+                    final = event
+                case Probed():
+                    for document in (event.quota, event.discovery):
+                        if document is not None:
+                            self._sink.put(document)
+                case Output():
+                    pass
+                case _:
+                    unseen = self._numbers[number] in hidden
+                    seq, t_us = self._reserved[number], self._times_us[number]
+                    record = self._record(event, seq, t_us, unseen=unseen)
+                    self._sink.add(record)
+                    number += 1
+        if not failed:
+            self._check(final)
+        if final is not None:
+            self._sink.add(self._final_record(final))
+        self._sink.put(self._report())
+
+    def texts(self) -> dict[str, Any]:
+        """The texts of the manifest, for verification."""
+        manifest = self.manifest()
+        harness = msgspec.to_builtins(manifest.harness)
+        for name in _SHAPED:  # a digest looks like a key to some rules
+            harness.pop(name, None)
+        return {
+            "command": msgspec.to_builtins(manifest.command),
+            "harness": harness,
+            "optional": manifest.optional,
+        }
 
     def manifest(self) -> Manifest:
         """The manifest; the sink fills in the digest."""
@@ -183,7 +342,7 @@ class _Work:
                 workdir_policy=meta.workdir_policy,
                 env_allowlist=meta.env_allowlist or None,
                 timeout_ms=meta.timeout_ms,
-                permission_mode=meta.permission_mode,
+                permission_mode=self._text(meta.permission_mode, "permission-mode"),
             ),
             terminal=Terminal(
                 initial_rows=meta.size.rows,
@@ -208,11 +367,15 @@ class _Work:
             optional=self._optional() or None,
         )
 
+    def _text(self, value: str | None, channel: str) -> str | None:
+        return None if value is None else self._scrubber.text(value, channel=channel)
+
     def _harness(self) -> Harness:
         told = msgspec.to_builtins(self._meta.harness)
-        digest = told.pop("binary_path_digest_sha256", None)
+        # What the format gives a shape is no text of anybody's, and keeps it.
+        shaped = {name: told.pop(name) for name in _SHAPED if name in told}
         scrubbed = self._scrubber.value(told, channel="harness")
-        return msgspec.convert({**scrubbed, "binary_path_digest_sha256": digest}, Harness)
+        return msgspec.convert({**scrubbed, **shaped}, Harness)
 
     def _optional(self) -> dict[str, Any]:
         options = self._meta.options
@@ -223,49 +386,27 @@ class _Work:
         value: dict[str, Any] = self._scrubber.value(found, channel="manifest")
         return value
 
-    def _take(self, event: JournalEvent, following: JournalEvent | None) -> None:
-        """Write one event, and the frame after it."""
-        if self._final is not None:
-            raise RunFailedError("the journal goes on after its end", stage="final")
-        self._t_us = max(self._t_us, event.t_us)
-        match event:
-            case Finished():
-                self._final = event
-                return
-            case Probed():
-                self._probes.append(event)
-            case Output(_, data):
-                self._write_output(data)
-            case Noted(_, payload):
-                self._sink.add(
-                    ServiceEventRecord(
-                        seq=self._next(), t_ms=self._t_ms, t_us=self._t_us, payload=payload
-                    )
-                )
-            case _:
-                self._sink.add(self._input(event))
-        frame = self._frames.after(event, following, t_ms=self._t_ms, seq=self._seq + 1)
-        if frame is not None:
-            self._seq += 1
-            self._sink.add(msgspec.structs.replace(frame, t_us=self._t_us))
-
     def _write_output(self, data: bytes) -> None:
+        self._seq += 1
         record = OutputRecord(
-            seq=self._next(),
+            seq=self._seq,
             t_ms=self._t_ms,
             t_us=self._t_us,
-            offset=self._offset,
+            offset=self.offset,
             length=len(data),
         )
-        self._offset += len(data)
+        self.offset += len(data)
         self._sink.add(record, data)
-        if self.progress is not None:
-            self.progress(self._offset)
 
-    def _input(self, event: Typed | Resized | Signalled) -> InputRecord:
-        seq, t_ms, t_us = self._next(), self._t_ms, self._t_us
+    def _record(
+        self, event: Typed | Resized | Signalled | Noted, seq: int, t_us: int, *, unseen: bool
+    ) -> InputRecord | ServiceEventRecord:
+        t_ms = self._floored(t_us)
         match event:
+            case Noted(_, payload):
+                return ServiceEventRecord(seq=seq, t_ms=t_ms, t_us=t_us, payload=payload)
             case Typed():
+                event = msgspec.structs.replace(event, masked=event.masked or unseen).hidden()
                 return InputRecord(
                     seq=seq,
                     t_ms=t_ms,
@@ -282,20 +423,6 @@ class _Work:
             case Signalled(_, signal):
                 return InputRecord(seq=seq, t_ms=t_ms, t_us=t_us, kind="signal", signal=signal)
 
-    def _end(self) -> Iterator[JournalEvent]:
-        """Write what stands at the end; yield the texts of the manifest for verification."""
-        final = self._final
-        if not self.failed:
-            self._check(final)
-        for probe in self._probes:
-            for document in (probe.quota, probe.discovery):
-                if document is not None:
-                    self._sink.put(document)
-        if final is not None:
-            self._sink.add(self._final_record(final))
-        self._sink.put(self._report())
-        yield Noted(self._t_us, self._texts())
-
     def _check(self, final: Finished | None) -> None:
         """Raise if the run must not become a cassette."""
         if final is None:
@@ -306,20 +433,14 @@ class _Work:
             )
         if final.failure is not None:
             raise RunFailedError(final.failure, stage="run")
-        if self._offset == 0 and final.exit is None:
+        if self.offset == 0 and final.exit is None:
             raise RunFailedError(
                 "it holds no output, and nobody saw the program end", stage="output"
             )
 
-    def _texts(self) -> dict[str, Any]:
-        manifest = self.manifest()
-        harness = msgspec.to_builtins(manifest.harness)
-        harness.pop("binary_path_digest_sha256", None)  # a digest looks like a key to some rules
-        return {"argv": manifest.command.argv, "harness": harness, "optional": manifest.optional}
-
     def _final_record(self, final: Finished) -> FinalRecord:
         return FinalRecord(
-            seq=self._next(),
+            seq=self._seq + 1,
             t_ms=self._t_ms,
             t_us=self._t_us,
             duration_ms=self._t_us // 1000,
@@ -338,24 +459,10 @@ class _Work:
             report = msgspec.structs.replace(report, env_allowlist=self._meta.env_allowlist)
         return report
 
-    def _next(self) -> int:
-        self._seq += 1
-        return self._seq
-
     @property
     def _t_ms(self) -> int:
-        t_ms = self._t_us // 1000
+        return self._floored(self._t_us)
+
+    def _floored(self, t_us: int) -> int:
+        t_ms = t_us // 1000
         return t_ms - t_ms % self._meta.resolution_ms
-
-
-def _with_following(
-    events: Iterator[JournalEvent],
-) -> Iterator[tuple[JournalEvent, JournalEvent | None]]:
-    """Each event with the one after it, None after the last."""
-    held: JournalEvent | None = None
-    for event in events:
-        if held is not None:
-            yield held, event
-        held = event
-    if held is not None:
-        yield held, None

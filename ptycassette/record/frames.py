@@ -1,7 +1,8 @@
 """Frames from the bytes of a session: when a policy says so, and never twice the same.
 
 The bytes are those that the cassette holds, scrubbed, so that anybody can
-derive the frames again from ``output.raw``.
+derive the frames again from ``output.raw``. The default scrubber paints them anyway:
+then its emulator is asked, and nothing is painted twice.
 """
 
 from __future__ import annotations
@@ -49,38 +50,49 @@ class FrameMaker:
     """Follows one session and hands out the frames that are due.
 
     Args:
-        emulator: fresh, of the session's initial size.
+        emulator: fresh, of the session's initial size; None when ``after`` is told the screen.
         policy: fresh.
     """
 
-    def __init__(self, emulator: Emulator, policy: FramePolicy) -> None:
+    def __init__(self, emulator: Emulator | None, policy: FramePolicy) -> None:
         self._emulator = emulator
         self._policy = policy
         self._raw_end = 0
         self._last: FrameRecord | None = None
 
     def after(
-        self, event: JournalEvent, following: JournalEvent | None, *, t_ms: int, seq: int
+        self,
+        event: JournalEvent,
+        following: JournalEvent | None,
+        *,
+        t_ms: int,
+        seq: int,
+        screen: Emulator | None = None,
     ) -> FrameRecord | None:
         """Apply ``event``; the frame that stands right after it, if one does.
 
         Args:
-            event: the event, scrubbed.
+            event: the event, with its output masked.
             following: the one after it, None after the last.
             t_ms: the moment that the frame is stamped with.
             seq: the number that the frame gets if there is one.
+            screen: an emulator that stands right after the event; used where there is no own.
         """
+        own = self._emulator
+        emulator = own or screen
+        assert emulator is not None  # noqa: S101 - one of the two is there
         if isinstance(event, Output):
-            self._emulator.feed(event.data)
             self._raw_end += len(event.data)
-        elif isinstance(event, Resized):
-            self._emulator.resize(event.size)
-        synchronized = bool(getattr(self._emulator, "synchronized", False))
+            if own is not None:
+                own.feed(event.data)
+        elif own is not None and isinstance(event, Resized):
+            own.resize(event.size)
+        synchronized = bool(getattr(emulator, "synchronized", False))
         if not self._policy.due(event, following, synchronized=synchronized):
             return None
         last = self._last
         start = 0 if last is None else last.raw_end
-        frame = frame_of(self._emulator, seq=seq, t_ms=t_ms, raw_start=start, raw_end=self._raw_end)
+        frame = frame_of(emulator, seq=seq, t_ms=t_ms, raw_start=start, raw_end=self._raw_end)
         if last is not None and all(getattr(frame, name) == getattr(last, name) for name in LOOKS):
             return None
         self._last = frame

@@ -13,7 +13,8 @@
 
 The first word is the step, the rest of the line is what it is about, as it
 stands; a rest that begins with ``"`` is a JSON string, for spaces at the ends,
-newlines and escapes. Empty lines and lines that begin with ``#`` are skipped.
+newlines and escapes. ``secret: TEXT`` may be written for ``secret TEXT``. Empty
+lines and lines that begin with ``#`` are skipped.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ StepKind = Literal[
     "key",
     "paste",
     "submit",
+    "secret",
+    "secret-env",
+    "secret-file",
     "wait-text",
     "wait-regex",
     "wait-stable",
@@ -50,6 +54,9 @@ STEPS = {
     "key": "press keys, by name: enter, ctrl-c, f5 ...",
     "paste": "paste the text, bracketed if the program asked for it",
     "submit": "type or paste the text, pause, press Enter, as agent CLIs need it",
+    "secret": "as submit, of text that is secret; better not written here: secret-env",
+    "secret-env": "as secret, of the value of this variable of rec's own environment",
+    "secret-file": "as secret, of the first line of this file",
     "wait-text": "wait until the screen shows the text",
     "wait-regex": "wait until the regular expression is found in the rows of the screen",
     "wait-stable": "wait until the screen has not changed for that long (200ms)",
@@ -96,6 +103,7 @@ def parse_script(text: str, *, name: str = "script") -> tuple[Step, ...]:
     timeout_s = DEFAULT_TIMEOUT_S
     for number, line in enumerate(text.splitlines(), start=1):
         word, _, rest = line.strip().partition(" ")
+        word = word.removesuffix(":") if word.startswith("secret") else word
         if not word or word.startswith("#"):
             continue
         try:

@@ -54,6 +54,7 @@ _MAX_BODY = 16 << 20  # a service event or a paste may be large; a length above 
 
 _HEAD = struct.Struct("<4sIIQB")
 _CRC = struct.Struct("<I")
+_WHOLE_HEAD = struct.Struct("<4sIIQBI")
 _COUNT = struct.Struct("<I")
 _READ = struct.Struct("<II")
 # What looks like a record behind damage is hashed before it is believed. A file made of nothing
@@ -208,25 +209,47 @@ class JournalDecoder:
         return True
 
     def _read_records(self) -> Iterator[JournalEvent]:
-        buffer, at = self._buffer, 0
+        """The events of the whole records at the start of the buffer, which are taken from it."""
+        at = 0
         try:
-            while len(buffer) - at >= _RECORD_OVERHEAD:
-                found = self._record_at(at, self._index, self._index)
-                if found is None:
-                    self._damaged = True
-                    break
-                length, whole = found
-                if not whole:
-                    break
-                start = at
-                at += _RECORD_OVERHEAD + length
-                self.good_bytes += _RECORD_OVERHEAD + length
-                self._index += 1
-                yield from self._events(start, length)
+            if self._first_is_whole():
+                # A copy, once a block, so that records are cut out of it without another one.
+                data = bytes(self._buffer)
+                view, size, salt = memoryview(data), len(data), self._salt or 0
+                while size - at >= _RECORD_OVERHEAD:
+                    mark, index, length, t_us, kind, crc = _WHOLE_HEAD.unpack_from(data, at)
+                    if mark != MARK or index != self._index or length > _MAX_BODY:
+                        self._damaged = True
+                        break
+                    body = at + _RECORD_OVERHEAD
+                    end = body + length
+                    if end > size:
+                        break
+                    head_crc = crc32(view[at : at + _HEAD.size], salt)
+                    if crc32(view[body:end], head_crc) != crc:
+                        self._hashed += length
+                        self._damaged = True
+                        break
+                    at = end
+                    self.good_bytes += _RECORD_OVERHEAD + length
+                    self._index = index + 1
+                    if kind == _KIND_READ and index:
+                        yield Output(t_us, data[body:end])
+                    else:
+                        yield from self._events(index, t_us, kind, data[body:end])
         finally:
-            del buffer[:at]
+            del self._buffer[:at]
         if self._damaged:
             self._look_for_later_record()
+
+    def _first_is_whole(self) -> bool:
+        """Whether it is worth looking: a record of 16 MiB comes in many blocks."""
+        if len(self._buffer) < _RECORD_OVERHEAD:
+            return False
+        mark, _, length, _, _ = _HEAD.unpack_from(self._buffer)
+        if mark != MARK or length > _MAX_BODY:
+            return True  # to find that out
+        return len(self._buffer) >= _RECORD_OVERHEAD + int(length)
 
     def _record_at(self, at: int, low: int, high: int) -> tuple[int, bool] | None:
         """Length and wholeness of a record at ``at``; None when there is none.
@@ -246,10 +269,7 @@ class JournalDecoder:
         self._hashed += 0 if fits else length
         return (length, True) if fits else None
 
-    def _events(self, at: int, length: int) -> Iterator[JournalEvent]:
-        _, index, _, t_us, kind = _HEAD.unpack_from(self._buffer, at)
-        body = at + _RECORD_OVERHEAD
-        content = bytes(self._buffer[body : body + length])
+    def _events(self, index: int, t_us: int, kind: int, content: bytes) -> Iterator[JournalEvent]:
         where = f"record {index}"
         try:
             if (kind == _KIND_META) != (index == 0):

@@ -1,4 +1,7 @@
-"""Items of a journal as events of a cassette, one for one, before anything is rendered."""
+"""Items of a journal as events of a cassette, one for one, before anything is rendered.
+
+What was typed unseen is hidden; nothing else is scrubbed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def event_of(  # noqa: PLR0911 - one per kind
         case Output(data=data):
             output = OutputRecord(**at, offset=offset, length=len(data))
             return Event(seq, t_us, "output", output, data)
-        case Typed(data=data):
+        case Typed():
+            item = item.hidden()
+            data = item.data
             typed = InputRecord(
                 **at,
                 kind="input",

@@ -65,7 +65,7 @@ class StandinEngine:
         matching = matching or Matching()
         self.entries = read_entries(inputs)
         self.driver = DriverInput(size)
-        self._findings = Findings(self.entries, screen)
+        self._findings = Findings(self.entries, screen, matching.conceal)
         self._state = RunState(self.options, matching, self.driver, self._findings)
         self._typed = InputComparison(self._state, self.entries)
         self._sizes = SizeComparison(self._state, inputs)

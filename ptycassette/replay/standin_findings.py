@@ -21,15 +21,20 @@ class Findings:
     Args:
         entries: all recorded entries, to name the nearest.
         screen: ``screen(seq)`` gives the rows shown after event ``seq``.
+        conceal: a text as a recording of it would hold it: what the driver sent may be secret.
     """
 
     def __init__(
-        self, entries: Sequence[Entry], screen: Callable[[int], tuple[str, ...]] | None
+        self,
+        entries: Sequence[Entry],
+        screen: Callable[[int], tuple[str, ...]] | None,
+        conceal: Callable[[str], str] | None = None,
     ) -> None:
         self.divergences: list[Divergence] = []
         self.last: Event | None = None
         self._entries = entries
         self._screen = screen
+        self._conceal = conceal
 
     def size(self, want: Size, got: Size) -> None:
         """The terminal started at another size."""
@@ -68,7 +73,7 @@ class Findings:
             f"input {entry.number} is not what was recorded (compared as '{matcher.strategy}')",
             place=entry,
             expected=_entry_said(entry),
-            got=Said(matcher.shown, matcher.raw),
+            got=self._sent(matcher.shown, matcher.raw),
             nearest=_nearest(nearest_entry(others, matcher.shown)),
         )
 
@@ -79,7 +84,7 @@ class Findings:
             "input-extra",
             "the driver sent input where the recording has none left",
             expected=Said("no more input"),
-            got=Said(text, b"".join(key.raw for key in keys)),
+            got=self._sent(text, b"".join(key.raw for key in keys)),
             nearest=_nearest(nearest_entry(self._entries, text)),
         )
 
@@ -101,6 +106,11 @@ class Findings:
             expected=_entry_said(entry) if entry else _event_said(event),
             got=Said("nothing"),
         )
+
+    def _sent(self, text: str, raw: bytes) -> Said:
+        """What the driver sent, without what is secret in it."""
+        shown = text if self._conceal is None else self._conceal(text)
+        return Said(shown, raw if shown == text else b"")
 
     def _add(
         self,

@@ -11,11 +11,13 @@ from ptycassette.errors import UsageError
 from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
+    Compare,
     InputBytes,
     InputText,
     Link,
     PasteBoundary,
     Scenario,
+    ServiceJson,
     TextQuery,
     Title,
 )
@@ -27,6 +29,8 @@ __all__ = ["parse_scenario", "scenario_schema"]
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
+_COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
+"""Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
 
 def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
@@ -109,12 +113,10 @@ def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: 
             return "an empty text is in every screen: it cannot fail"
         if predicate.regex is not None and (bad := _bad_regex(predicate.regex)) is not None:
             return bad
-    if isinstance(predicate, TextQuery):
-        unknown = [name for name in predicate.normalise if name not in known]
-        if unknown:
-            return f"no normaliser {unknown[0]!r}; there are {', '.join(sorted(known))}"
-        if predicate.row is not None and predicate.region is not None:
-            return "give row or region, one of them"
+    if isinstance(predicate, TextQuery) and (bad := _query_problem(predicate, known)) is not None:
+        return bad
+    if isinstance(predicate, Compare) and (bad := _comparison_problem(predicate)) is not None:
+        return bad
     if isinstance(predicate, InputBytes | PasteBoundary):
         if not predicate.bytes_hex and not predicate.key:
             return "give bytes_hex or key"
@@ -126,6 +128,36 @@ def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: 
         kind = getattr(predicate, field, "")
         if kind not in _KINDS:
             return f"{field} {kind!r} is none of {', '.join(sorted(_KINDS - {''}))}"
+    return None
+
+
+def _query_problem(predicate: TextQuery, known: set[str]) -> str | None:
+    unknown = [name for name in predicate.normalise if name not in known]
+    if unknown:
+        return f"no normaliser {unknown[0]!r}; there are {', '.join(sorted(known))}"
+    if predicate.row is not None and predicate.region is not None:
+        return "give row or region, one of them"
+    return None
+
+
+def _comparison_problem(predicate: Compare) -> str | None:
+    if predicate.matches is not None and (bad := _bad_regex(predicate.matches)) is not None:
+        return f"matches: {bad}"
+    return _bad_json_path(predicate.json_path) if isinstance(predicate, ServiceJson) else None
+
+
+def _bad_json_path(path: str) -> str | None:
+    """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
+    import jsonpath  # noqa: PLC0415 - most scenarios have none
+
+    try:
+        jsonpath.compile(path)
+    except jsonpath.JSONPathError as exc:
+        return f"json_path {path!r}: {str(exc).splitlines()[0]}"
+    if _COSTLY.search(path):
+        return f"json_path {path!r}: no regular expressions here; use matches"
+    if path.count("..") > 1:
+        return f"json_path {path!r}: at most one '..', or it may never end"
     return None
 
 

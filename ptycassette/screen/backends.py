@@ -9,14 +9,16 @@ Other packages offer an emulator through an entry point of the group
 from __future__ import annotations
 
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ptycassette.errors import UsageError
 from ptycassette.model import EmulatorFactory
 from ptycassette.screen.emulator import EMULATOR_NAME, default_emulator
 from ptycassette.screen.profiles import Profile
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["ENTRY_POINT_GROUP", "answering", "available_backends", "backend"]
 
@@ -24,6 +26,8 @@ ENTRY_POINT_GROUP: Final = "ptycassette.emulators"
 
 
 def _found() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, seldom needed
+
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
 
 

@@ -1,9 +1,9 @@
 """What is known to be secret before anything is searched: environment, home, declared values.
 
-Not every variable is a secret: replacing ``xterm`` and ``en_US`` everywhere
-would destroy the recording. A value is taken when the variable's name says
-so, when it looks generated, or when it is a URL with a password; JSON and PEM
-values are taken apart first.
+Not every variable is a secret: replacing ``xterm``, ``en_US`` or a date everywhere would destroy
+the recording. A value is taken when its name says so, or when it looks generated, and never when
+it is ordinary data (``is_plain_data``); of a URL its password is taken. JSON and PEM values are
+taken apart first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from ptycassette.model import SessionMeta
-from ptycassette.scrub.identity_rules import PUBLIC_USERS, is_ordinary
-from ptycassette.scrub.known import SHORTEST, KnownValue, is_random
-from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.rules import (
+    PUBLIC_FOLDERS,
+    PUBLIC_HOSTS,
+    PUBLIC_USERS,
+    Rule,
+    RuleSet,
+    declares_a_secret,
+    is_ordinary,
+    is_plain_data,
+    is_random,
+)
+from ptycassette.scrub.search import SHORTEST, KnownValue
 
 __all__ = [
     "declared_values",
@@ -26,48 +37,35 @@ __all__ = [
     "secret_name",
 ]
 
-_SECRET_NAME = re.compile(
-    r"(?:^|[_.-]|(?<=[a-z]))(?:key|apikey|token|tokens|secret|secrets|pass|passwd|password|passphrase|pwd|"
+# Compiled when they are first needed (``re`` keeps them).
+_NAMES_OF_SECRETS = (
+    r"(?i)(?:^|[_.-]|(?<=[a-z]))(?:key|apikey|token|tokens|secret|secrets|pass|passwd|password|passphrase|pwd|"
     r"auth|authorization|credential|credentials|cookie|session|pat|psk|dsn|bearer|jwt|salt|signature|"
-    r"private|refresh|access)(?=$|[_.\d-]|[A-Z])",
-    re.IGNORECASE,
+    r"private|refresh|access)(?=$|[_.\d-]|[A-Z])"
 )
-_PUBLIC_NAME = re.compile(
-    r"(?:PATH|_PID|_SOCK|_FILE|_DIR|_HOME|_BUS_ADDRESS|SESSION_(?:TYPE|CLASS|DESKTOP|MANAGER)|_ID_FILE|"
+_PUBLIC_NAMES = (
+    r"(?i)(?:PATH|_PID|_SOCK|_FILE|_DIR|_HOME|_BUS_ADDRESS|SESSION_(?:TYPE|CLASS|DESKTOP|MANAGER)|_ID_FILE|"
     r"KEYMAP|KEYBOARD.*|MONKEY|TERM_SESSION_ID|XDG_SESSION_ID|SSH_AUTH_SOCK|SECURITYSESSIONID|"
-    r"token_type|key_id|auth_mode|.*_type|.*_at|.*_expires(?:_in)?|scopes?)$",
-    re.IGNORECASE,
+    r"token_type|key_id|auth_mode|.*_type|.*_at|.*_expires(?:_in)?|scopes?)$"
 )
 _MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
-_PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_FIRST_FOLDER = re.compile(r"/?[a-z]{3,10}/")
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
-_IN_WORDS = 0.55
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")
+_SCHEME = re.compile(r"\A(?i:bearer|basic|token) +(?=\S+\Z)")  # RFC 9110 11.1
 _HOSTS = ("HOSTNAME", "HOST", "COMPUTERNAME", "NAME")
 _USERS = ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")
 _MAILS = ("EMAIL", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "DEBEMAIL")
-_PUBLIC_HOSTS = frozenset(
-    """
-    localhost localhost.localdomain ubuntu debian fedora macbook
-    """.split()  # noqa: SIM905 - a list of words reads better
-)
-_PUBLIC_FOLDERS = frozenset(
-    """
-    home users root tmp var usr opt etc app src code repo repos work workspace
-    workspaces project projects private mnt srv data build github folders volumes
-    documents desktop downloads dev git
-    """.split()  # noqa: SIM905 - a list of words reads better
-)
 _HOMES = frozenset({"/home", "/users", "/export/home", "/var/home", "/usr/home"})
 _LEAST_DEPTH = 2
 _LEAST = 6
+_GENERATED = 16
 
 
 def secret_name(name: str) -> bool:
     """Whether a variable or key of this name usually holds a secret."""
-    return bool(_SECRET_NAME.search(name)) and not _PUBLIC_NAME.search(name)
+    if re.search(_PUBLIC_NAMES, name):
+        return False
+    return declares_a_secret(name) or bool(re.search(_NAMES_OF_SECRETS, name))
 
 
 def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
@@ -85,7 +83,7 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
         if rule is not None and rule.public:
             yield KnownValue(value, "declared", rule.placeholder, rule.public, pieces=True)
         else:
-            yield from _lines(value, "declared", "<secret>")
+            yield from (KnownValue(line, "declared", "<secret>") for line in _lines(value))
 
 
 def environment_values(
@@ -94,47 +92,54 @@ def environment_values(
     """The secrets among the values of an environment. Values of allowlisted names stay."""
     allowed = set(allowlist)
     for name, value in environment.items():
-        if name in allowed or len(value) < _LEAST or _PUBLIC_NAME.search(name):
+        if name in allowed or len(value) < _LEAST or re.search(_PUBLIC_NAMES, name):
             continue
         yield from _value(name, value, rules)
 
 
 def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
     """What is secret about one named value."""
+    value = _SCHEME.sub("", value)
     match = _USER_INFO.match(value)
     if match:
-        yield KnownValue(
-            match["password"], "environment", "<password>", pieces=_random(match["password"])
-        )
+        if not is_plain_data(match["password"], name="password"):
+            pieces = is_random(match["password"])
+            yield KnownValue(match["password"], "environment", "<password>", pieces=pieces)
         return
     if value[:1] in "{[" and len(value) > _LEAST:
         try:
             document = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             document = None
         if document is not None:
             yield from document_values(document, rules=rules)
             return
     rule = _shape(value, rules)
     if rule is not None:
-        pieces = True if rule.public else None
-        yield KnownValue(value, rule.name, rule.placeholder, rule.public, pieces=pieces)
-    elif secret_name(name) and not _is_path(value) and not value.isdigit():
-        yield from _lines(value, "environment", "<secret>")
+        known = KnownValue(value, rule.name, rule.placeholder, rule.public)
+        yield msgspec.structs.replace(known, pieces=True) if rule.public else known
+    elif _URL.match(value):
+        yield from _in_url(value, rules)
     elif _MODEL_NAME.search(name):
-        return  # claude-sonnet-4-5 looks random, and is on every screen of the CLI that it names
-    elif is_random(value) and not _is_path(value) and " " not in value and len(value) >= 16:
+        return  # whatever it looks like, it is on every screen of the CLI that it names
+    elif secret_name(name):
+        lines = [line for line in _lines(value) if not is_plain_data(line, name=name)]
+        yield from (KnownValue(line, "environment", "<secret>") for line in lines)
+    elif (
+        len(value) >= _GENERATED
+        and is_random(value)
+        and " " not in value
+        and not is_plain_data(value, name=name)
+    ):
         yield KnownValue(value, "environment", "<secret>")
 
 
-def _is_path(value: str) -> bool:
-    """Whether ``value`` names a place. Base64 has slashes too, and no words between them."""
-    if not _PATHLIKE.match(value):
-        return False
-    if not _BASE64.fullmatch(value):
-        return True
-    words = sum(len(word) for word in _WORD.findall(value))
-    return words >= _IN_WORDS * len(value) or bool(_FIRST_FOLDER.match(value))
+def _in_url(value: str, rules: RuleSet) -> Iterator[KnownValue]:
+    """The secrets in a URL, as of its query; all else of it is ordinary."""
+    for found in rules.find(value):
+        if found.rule.kind == "secret":
+            text = value[found.start : found.end]
+            yield KnownValue(text, found.rule.name, found.rule.placeholder, found.rule.public)
 
 
 def _shape(value: str, rules: RuleSet) -> Rule | None:
@@ -145,16 +150,11 @@ def _shape(value: str, rules: RuleSet) -> Rule | None:
     return None
 
 
-def _random(value: str) -> bool:
-    return is_random(value)
-
-
-def _lines(value: str, rule: str, placeholder: str) -> Iterator[KnownValue]:
+def _lines(value: str) -> list[str]:
     """A value, or the lines of a value of several lines."""
     lines = [line.strip() for line in value.splitlines() if len(line.strip()) >= SHORTEST]
-    for line in lines if len(lines) > 1 else [value.strip()]:
-        if not line.startswith("-----"):
-            yield KnownValue(line, rule, placeholder)
+    lines = lines if len(lines) > 1 else [value.strip()]
+    return [line for line in lines if not line.startswith("-----")]
 
 
 def document_values(document: Any, *, name: str = "", rules: RuleSet) -> Iterator[KnownValue]:
@@ -187,7 +187,7 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
             yield KnownValue(environment[name], "email", "<email>", pieces=False)
     for name in _HOSTS:
         host = environment.get(name, "")
-        if len(host) > SHORTEST and host.lower() not in _PUBLIC_HOSTS:
+        if len(host) > SHORTEST and host.lower() not in PUBLIC_HOSTS:
             named = is_ordinary(host) or host.lower() in PUBLIC_USERS
             yield KnownValue(host, "host-name", "<host>", pieces=False, word=True, named=named)
     if home.count("/") >= _LEAST_DEPTH and last.lower() not in PUBLIC_USERS:
@@ -198,6 +198,6 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
 def _folders(cwd: str, home: str) -> Iterator[KnownValue]:
     """The folder of the session: what of it is nobody's business."""
     inside = cwd.removeprefix(f"{home}/") if home else cwd
-    private = [part for part in inside.split("/") if part and part.lower() not in _PUBLIC_FOLDERS]
+    private = [part for part in inside.split("/") if part and part.lower() not in PUBLIC_FOLDERS]
     if cwd.count("/") >= 2 and private:
         yield KnownValue(cwd, "worktree-path", "$PWD", pieces=False)

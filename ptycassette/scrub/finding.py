@@ -1,249 +1,248 @@
-"""What a pass over a session finds: patches for each channel of bytes.
+"""One pass over the events of a session: what is secret in them becomes patches.
 
-The first pass searches all channels by rules and known values, and learns what rules find.
-The second sweeps what came before a value was learnt, as far as that value may be there.
+Output is cut into blocks at fixed offsets, never where reads happened to end, so that the same
+bytes give the same result however they were chunked. A block gives texts: the print stream, the
+strings of control functions, the messages that JSON in it says, and what the screen showed that
+none of these says. Each is searched by rules and for what is known; what rules find is known from
+there on, and looked for in the texts of the same block again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ptycassette.model import (
-    EventSource,
     Finished,
     JournalEvent,
     Noted,
     Output,
     Probed,
     Resized,
+    Secret,
     SessionMeta,
     Typed,
 )
-from ptycassette.scrub.canonical import canonical
-from ptycassette.scrub.cells import OutputCells
-from ptycassette.scrub.channels import InputChannel, OutputText
-from ptycassette.scrub.known import KnownValue
-from ptycassette.scrub.messages import Messages
+from ptycassette.scrub.discover import declared_values
+from ptycassette.scrub.match import canonical
 from ptycassette.scrub.patches import Patches
-from ptycassette.scrub.rows import ScreenView
-from ptycassette.scrub.search import Match, Searcher
-from ptycassette.scrub.structured import Joined, strings_of
+from ptycassette.scrub.search import KnownValue, Lesson, Match, Past, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.trail import Searched, Trail
-from ptycassette.scrub.views import View
+from ptycassette.scrub.views import (
+    BLOCK,
+    InputChannel,
+    Joined,
+    Messages,
+    OutputText,
+    ScreenReader,
+    Seen,
+    View,
+    joined_lines,
+    strings_of,
+)
 
-__all__ = ["Finder"]
+__all__ = ["SETTLED", "Finder", "Found"]
 
-_MOST_PRINTED = 16 << 20
+SETTLED = BLOCK // 2
+"""So many bytes before the end of the last block are not read again, but for what is learnt."""
 
 
-class Channels(NamedTuple):
-    """The channels of one pass."""
+class Found(NamedTuple):
+    """Something secret: in which channel, by which rule. Never what."""
 
-    text: OutputText
-    cells: OutputCells
-    typed: InputChannel
-    service: Joined
-    messages: Messages
-
-    @classmethod
-    def of(cls, meta: SessionMeta) -> Channels:
-        """Those of a session."""
-        cells = OutputCells(meta.size)
-        return cls(OutputText(), cells, InputChannel(), Joined(), Messages())
+    channel: str
+    rule: str
 
 
 class Finder:
-    """What a pass over a session finds: patches for each channel of bytes."""
+    """Reads events, one after the other.
 
-    def __init__(self, searcher: Searcher, tally: Tally) -> None:
+    Args:
+        searcher: rules and known values; of this reader alone.
+        meta: the head of the session.
+        masks: where patches go, by channel; None to only look.
+        tally: counts what is found.
+        block: output is cut at multiples of so many bytes.
+        seen: texts of the screen that need not be searched.
+        traced: whether what is found on the screen leads back to its bytes.
+        again: whether the output was read before, as it was recorded: only what is masked of it
+            shows anything new.
+
+    Attributes:
+        screen: the emulator, right after the last event.
+        found: what was found that was not masked yet, and when first, in microseconds.
+        in_strings: the same of strings that are masked each by itself, when they are written.
+        late: whether something was learnt that was in texts that were read before.
+        settled: how many bytes of output were read to their end.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        meta: SessionMeta,
+        *,
+        masks: Mapping[str, Patches],
+        tally: Tally,
+        block: int = BLOCK,
+        seen: Seen | None = None,
+        traced: bool = True,
+        again: bool = False,
+    ) -> None:
         self._searcher = searcher
-        self.tally = tally
-        self.output = Patches()
-        self.input = Patches()
-        self.service = Patches()
-        self._printed = Trail(fast=searcher.fast, most_bytes=_MOST_PRINTED)
-        self._trail = Trail(fast=searcher.fast)
-        self._begun: list[Trail] = []
-        self._late: list[KnownValue] = []
-        self._cells: OutputCells | None = None
-        self._number = 0
+        self._masks = masks
+        self._tally = tally
+        self._touched = masks["output"].touch if again else None
+        self._text = OutputText(block, self._touched)
+        self._reader = ScreenReader(meta.size, seen, traced=traced)
+        self._messages = Messages()
+        self._typed = InputChannel()
+        self._service = Joined()
+        self._cols = meta.size.cols
+        self._block = block
+        self._fed = 0
+        self._t_us = 0
+        self._past = Past()
+        searcher.past = self._past
+        self.screen = self._reader.emulator
+        self.found: dict[Found, int] = {}
+        self.in_strings: dict[Found, int] = {}
+        self._times: dict[Found, int] = {}
+        self.late = False
+        self.settled = 0
 
-    def look(self, meta: SessionMeta, source: EventSource) -> None:
-        """The first pass. What rules find is looked for from there on."""
-        channels = Channels.of(meta)
-        self._cells = channels.cells
-        for number, event in enumerate(source()):
-            self._number = number
-            self._event(event, channels, by_rules=True)
-            self._adopt()
-        self._rest(channels, by_rules=True)
-        self._trail.repeats = channels.cells.repeats
+    @property
+    def blind(self) -> bool:
+        """Whether a reader that is ``traced`` has to read the screen once more."""
+        return self._reader.blind
 
-    def look_again(self, meta: SessionMeta, source: EventSource) -> None:
-        """Sweep what came before a value was learnt, where that value may be.
-
-        What was known by then was found. Most of the time goes into the screen: it is left
-        out when only the print stream has anything to tell.
-        """
-        printed, rest = self._printed.again(), self._trail.again()
-        until = max(-1 if at is None else at for at in (printed, rest))
-        if until < 0:
-            return
-        with self._searcher.knowing_only(self._late):
-            self._sweep(Channels.of(meta), source, until, rest)
-
-    def _sweep(self, channels: Channels, source: EventSource, until: int, rest: int | None) -> None:
-        """Look again up to event ``until``; at more than the print stream up to ``rest``."""
-        for number, event in enumerate(source()):
-            if number > until:
-                return
-            if rest is not None and number <= rest:
-                self._event(event, channels, by_rules=False)
-            elif isinstance(event, Output):
-                self._output(channels.text.feed(event.data), by_rules=False)
-        self._rest(channels, by_rules=False, printed_only=rest is None)
-
-    def _rest(self, channels: Channels, *, by_rules: bool, printed_only: bool = False) -> None:
-        self._output(channels.text.rest(), by_rules=by_rules)
-        if printed_only:
-            return
-        for name, patches, views in (
-            ("output", self.output, channels.cells.rest()),
-            ("output", self.output, channels.messages.rest()),
-            ("input", self.input, channels.typed.rest()),
-            ("service-events", self.service, channels.service.rest()),
-        ):
-            self.search(name, patches, views, by_rules=by_rules)
-
-    def _output(self, views: Iterable[View], *, by_rules: bool) -> None:
-        """Search the print stream."""
-        self.search("output", self.output, views, by_rules=by_rules, trail=self._printed)
-
-    def _adopt(self) -> list[KnownValue]:
-        """Make known what was learnt; what of it the last view was not searched for."""
-        lesson, late = self._searcher.adopt()
-        if lesson is None:
-            return []
-        before = [trail.learn(self._number, lesson) for trail in self._begun]
-        if any(before):
-            self._late += lesson.values
-        if self._cells is not None:
-            self._cells.forget()
-        return late
-
-    def _event(self, event: JournalEvent, channels: Channels, *, by_rules: bool) -> None:
-        """Search what one event completes."""
+    def take(self, event: JournalEvent) -> None:
+        """Read one event."""
+        self._t_us = max(self._t_us, event.t_us)
         match event:
             case Output():
-                self._output(channels.text.feed(event.data), by_rules=by_rules)
-                self.search(
-                    "output", self.output, channels.cells.feed(event.data), by_rules=by_rules
-                )
-                messages = channels.messages.feed(event.data)
-                self.search("output", self.output, messages, by_rules=by_rules)
+                self._output(event.data)
             case Resized():
-                self.search(
-                    "output", self.output, channels.cells.resize(event.size), by_rules=by_rules
-                )
+                self._reader.resize(event.size)
+                self._cols = event.size.cols
             case Typed():
-                self.search("input", self.input, channels.typed.feed(event.data), by_rules=by_rules)
+                self._search("input", self._typed.feed(event.data))
             case Noted():
-                self._payload(event.payload, by_rules=by_rules)
-                views = channels.service.add(event.payload)
-                self.search("service-events", self.service, views, by_rules=by_rules)
-            case Probed() | Finished() if by_rules:
-                self._learn_from(event)
+                self._payload("service-events", event.payload)
+                self._search("service-events", self._service.add(event.payload))
+            case Probed() | Finished():
+                self._payload("final", msgspec.to_builtins(event))
             case _:
                 pass
 
-    def _payload(self, payload: Any, *, by_rules: bool) -> None:
-        """Learn from the strings of one payload; what is in one string is replaced later."""
-        if by_rules:
-            for _, text in strings_of(payload):
-                for _ in self._searcher.search(canonical(text)):
-                    pass
+    def know(self, secrets: Sequence[Secret]) -> None:
+        """Look for values from here on, and for long ones also in what was read."""
+        if not secrets:
+            return
+        short = [KnownValue(one.text, "declared", word=True) for one in secrets if one.whole]
+        long = [one.text for one in secrets if not one.whole]
+        lesson = self._searcher.known.learn(declared_values(long, rules=self._searcher.rules))
+        self._searcher.known.learn(short)
+        self._reader.seen.forget()
+        self.late = self.late or self._past.may_hold(lesson)
 
-    def _learn_from(self, event: Probed | Finished) -> None:
-        """Learn from the strings of a document."""
-        self._payload(msgspec.to_builtins(event), by_rules=True)
+    def rest(self) -> None:
+        """Read what is left at the end."""
+        self._reader.rest()
+        self._search("output", chain(self._text.rest(), self._reader.take(), self._messages.rest()))
+        self._search("input", self._typed.rest())
+        self._search("service-events", self._service.rest())
+        self.settled = self._fed
 
-    def search(
-        self,
-        channel: str,
-        patches: Patches,
-        views: Iterable[View],
-        *,
-        by_rules: bool,
-        trail: Trail | None = None,
-    ) -> None:
-        """Search views of a channel; what is found becomes patches.
+    def _output(self, data: bytes) -> None:
+        while data:
+            part = data[: self._block - self._fed % self._block]
+            data = data[len(part) :]
+            self._fed += len(part)
+            self._reader.feed(part)
+            printed = list(self._text.feed(part))
+            messages = list(self._messages.feed(part))
+            if self._touched is not None and not self._touched(self._fed - len(part), self._fed):
+                messages.clear()
+            if printed or messages or self._reader.full:
+                self._search("output", chain(printed, self._reader.take(), messages))
+                self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
 
-        What was searched for by rules is kept in ``trail``, or in the one of all channels.
+    def _payload(self, channel: str, payload: Any) -> None:
+        """Search the strings of one payload, each alone: it is masked when it is written."""
+        for _, text in strings_of(payload):
+            for match in self._searcher.search(canonical(text)):
+                self._note(self.in_strings, channel, match)
+        self._adopt(())
+
+    def _search(self, channel: str, views: Iterable[View]) -> None:
+        """Search texts; those that belong together come together.
+
+        One is asked for when the one before was searched: the screen goes by what was found.
         """
-        trail = self._trail if trail is None else trail
+        before = self._past.count
+        searched: list[View] = []
         for view in views:
-            searched: list[Searched] = []
-            self._searcher.searched = searched if by_rules else None
-            self._searcher.follows_pages = by_rules and isinstance(view, ScreenView)
-            done: set[tuple[tuple[tuple[int, int], ...], str]] = set()
-            self._search_view(channel, patches, view, done, by_rules=by_rules)
-            self._searcher.searched = None
-            self._searcher.follows_pages = False
-            late = self._adopt() if by_rules else []
-            if late:
-                with self._searcher.knowing_only(late):
-                    self._search_view(channel, patches, view, done, by_rules=False)
-            trail.add(self._number, searched)
-            if trail not in self._begun and any(one.text for one in searched):
-                self._begun.append(trail)
+            searched.append(view)
+            for match in self._searcher.search(view.text, source=(channel, type(view))):
+                self._take(channel, view, match)
+            joined = joined_lines(view, self._cols) if channel == "output" else None
+            if joined is not None:
+                for match in self._searcher.search_joined(joined):
+                    self._take(channel, joined, match)
+        lesson = self._adopt(searched)
+        while lesson is not None:
+            self.late = self.late or self._past.may_hold(lesson, but_last=self._past.count - before)
+            with self._searcher.knowing_only(lesson.values):
+                for view in searched:
+                    for match in self._searcher.search(view.text, by_rules=False):
+                        self._take(channel, view, match)
+            lesson = self._adopt(searched)
 
-    def _search_view(
-        self,
-        channel: str,
-        patches: Patches,
-        view: View,
-        done: set[tuple[tuple[tuple[int, int], ...], str]],
-        *,
-        by_rules: bool,
-    ) -> None:
-        """Search one view. ``done`` is what was found in it before, in which form."""
-        source = channel, type(view)
-        for match in self._searcher.search(view.text, by_rules=by_rules, source=source):
-            view.found = True
-            what = match.stretches, match.form
-            if what in done:
-                continue
-            done.add(what)
-            if not self._take(view, match, patches, channel):
-                continue
-            if not self.tally.explains:
-                self.tally.count(channel, match.rule)
-            else:
-                start, end = match.stretches[0]
-                self.tally.count(
-                    channel,
-                    match.rule,
-                    form=match.form,
-                    offset=view.offset(start, end),
-                    length=sum(end - start for start, end in match.stretches),
-                )
+    def _adopt(self, searched: Iterable[View]) -> Lesson | None:
+        """Know what was learnt; None for nothing."""
+        lesson = self._searcher.adopt()
+        if lesson is not None:
+            self._reader.seen.forget()
+            if not searched:
+                self.late = self.late or self._past.may_hold(lesson)
+        return lesson
 
-    def _take(self, view: View, match: Match, patches: Patches, channel: str) -> bool:
-        """Turn a match into patches; True when it is new."""
-        if channel == "service-events" and self._in_one_string(view, match):
-            return False
-        news = [
-            patches.add(offset, data)
-            for start, end in match.stretches
-            for offset, data in view.patches(start, end, match.form)
-        ]
-        return news[:1] == [True]
+    def _take(self, channel: str, view: View, match: Match) -> None:
+        """Turn a match into patches."""
+        if channel == "service-events" and _in_one_string(view, match):
+            return  # it gets a placeholder when it is written
+        patches = self._masks[channel]
+        new = False
+        for start, end in match.stretches:
+            for offset, data in view.patches(start, end, match.form):
+                new = patches.add(offset, data) or new
+        if not new:
+            return
+        self._note(self.found, channel, match)
+        start, end = match.stretches[0]
+        length = sum(end - start for start, end in match.stretches)
+        where = view.offset(start, end) if self._tally.explains else None
+        self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
 
-    def _in_one_string(self, view: View, match: Match) -> bool:
-        """Whether a match lies in one string of one event, where it gets a placeholder."""
-        runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
-        return runs <= len(match.stretches) == 1
+    def _note(self, where: dict[Found, int], channel: str, match: Match) -> None:
+        found = Found(channel, match.rule)
+        where.setdefault(found, self._t_us)
+        self._times[found] = self._times.get(found, 0) + 1
+
+    def lines(self) -> tuple[str, ...]:
+        """What was found, for people: channel, time, rule; never what."""
+        lines = []
+        for found, t_us in sorted({**self.in_strings, **self.found}.items()):
+            number = self._times[found]
+            times = "once" if number == 1 else f"{number} times"
+            lines.append(f"{found.channel}: {t_us // 1000} ms: rule {found.rule} matches ({times})")
+        return tuple(lines)
+
+
+def _in_one_string(view: View, match: Match) -> bool:
+    """Whether a match lies in one string of one event."""
+    runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
+    return runs <= len(match.stretches) == 1

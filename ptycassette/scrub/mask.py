@@ -1,19 +1,20 @@
 r"""What is put in the place of secret characters: as many bytes, as many cells, the same form.
 
-Plain text becomes ``x``; a character of several bytes becomes one of as many
-bytes and cells. Escapes stay escapes (``%41`` -> ``%78``, ``\u0041`` ->
-``\u0078``, ``&#65;`` -> ``&#88;``), hexadecimal digits, base64 and numbers become
-those of ``x`` (of ``X`` where a number has two digits). Controls, blanks and
-characters without a cell stay. What a variation selector makes as wide as an emoji becomes
-what is one, too: of ASCII a zero.
+Plain text becomes ``x``; a character of several bytes becomes one of as many bytes and cells
+that joins its neighbours in the same way, so that flags, emoji sequences and syllables take as
+much room as before, whatever is painted between their parts. Escapes stay escapes (``%41`` ->
+``%78``, ``\u0041`` -> ``\u0078``, ``&#65;`` -> ``&#88;``), hexadecimal digits, base64 and numbers
+become those of ``x`` (of ``X`` where a number has two digits). Controls, blanks and borders stay.
+A digit that a variation selector makes as wide as an emoji becomes a zero, which it widens too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache, lru_cache
 
-from wcwidth import wcswidth, wcwidth
+from ptycassette.screen.widths import width_mode
 
 __all__ = [
     "BASE64",
@@ -40,17 +41,17 @@ SELECTOR = "\xef\xb8\x8f"
 """U+FE0F, which asks for an emoji, as the bytes of canonical text."""
 
 _SELECTED = "\ufe0f"
-_KEYCAPS = frozenset("#*0123456789")
-_PICTOGRAPH = "\u2600"  # of three bytes; a cell, and two before a selector
-_SOFT_HYPHEN = "\u00ad"
-# A character for each (bytes in UTF-8, cells): of as many bytes, of as many cells.
-_SAME = {
-    (2, 1): "\u00b7",
-    (3, 1): "\u2022",
-    (4, 1): "\U0001d7d9",
-    (3, 2): "\uff38",
-    (4, 2): "\U0001f512",
-}
+# What it makes as wide as an emoji, whatever marks stand between them (UTS #51, keycaps).
+_KEYCAP = re.compile(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
+# One character for each class (see ``_class``), by the number of its bytes. Marks are such as
+# show nothing, where there are any.
+_STAND_INS = (
+    "\u00b7\u00a9\u034f\u00ad\u0600"
+    "\u2022\uff38\u2600\u231a\ufe00\u200b\u200d\u0890\u0903\u0e33"
+    "\u1100\u1160\u11a8\uac00\uac01"
+    "\U0001d7d9\U00020000\U0001f321\U0001f512\U000e0100\U000e0001\U000110bd\U00011000"
+    "\U00016d63\U0001f1fd\U0001f3fd"
+)
 _ESCAPES = re.compile(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}"
     r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\U[0-9A-Fa-f]{8}"
@@ -182,33 +183,33 @@ def _characters(text: str) -> str:
     if text.isascii():
         return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
-    following = chars[1:] + "\n"
-    masked = "".join(
-        [
-            _selected(char) if other == _SELECTED else _character(char)
-            for char, other in zip(chars, following, strict=True)
-        ]
-    )
-    return masked.encode("utf-8", "surrogateescape").decode("latin-1")
+    masked = list(map(_stand_in, chars))
+    if _SELECTED in chars:
+        for keycap in _KEYCAP.finditer(chars):
+            masked[keycap.start()] = "0"
+    return "".join(masked).encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def _selected(char: str) -> str:
-    """One character before a variation selector."""
-    if char in _KEYCAPS:
-        return "0"
-    masked = _character(char)
-    wider = len(char.encode("utf-8", "replace")) == 3 and wcwidth(char) == 1
-    if wider and masked != char and wcswidth(char + _SELECTED) == 2:
-        return _PICTOGRAPH
-    return masked
+@lru_cache(maxsize=4096)
+def _stand_in(char: str) -> str:
+    """The character that is put in the place of ``char``; controls and borders stay.
 
-
-def _character(char: str) -> str:
-    """One character of one or more bytes; what has no cell stays as it is."""
+    A byte that is not text stays, too: nothing is painted for it alone.
+    """
     if char <= "~":
         return "x" if char >= "!" else char
-    if "\ud800" <= char <= "\udfff":
-        return char  # a byte that is no text: nothing is painted for it alone
-    if char == _SOFT_HYPHEN or "\u2500" <= char <= "\u257f":
-        return char  # a cell for wcwidth, and none for terminals; a border, which says nothing
-    return _SAME.get((len(char.encode()), wcwidth(char)), char)
+    if char < "\u00a0" or "\u2500" <= char <= "\u257f" or "\ud800" <= char <= "\udfff":
+        return char
+    return char if char == _SELECTED else _stand_ins()[_class(char)]
+
+
+def _class(char: str) -> tuple[int, int, int]:
+    """What the emulator goes by: bytes in UTF-8, how a character joins others, its cells."""
+    kind, width = width_mode("cluster").classify(char)
+    return len(char.encode()), kind, width
+
+
+@cache
+def _stand_ins() -> dict[tuple[int, int, int], str]:
+    """A character for each class that there is."""
+    return {_class(char): char for char in _STAND_INS}

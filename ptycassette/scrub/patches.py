@@ -3,69 +3,103 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from collections.abc import Iterator
 
 __all__ = ["Patches"]
 
-_LONGEST = 1024
-_CONTROLS = frozenset([*range(0x20), 0x7F])
+_PAGE = 1 << 12
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 
-class Patches:
-    """What to put at which offsets of one channel. Lengths never change."""
+class _Page:
+    """What to put over some bytes that follow each other: those that are ``set``."""
+
+    __slots__ = ("data", "set")
 
     def __init__(self) -> None:
-        self._at: dict[int, bytes] = {}
-        self._order: list[int] | None = None
+        self.data = bytearray(_PAGE)
+        self.set = bytearray(_PAGE)
+
+
+class Patches:
+    """What to put at which offsets of one channel. Lengths never change, nor do controls.
+
+    Attributes:
+        lowest: the lowest offset that was added since somebody set this to None.
+    """
+
+    def __init__(self) -> None:
+        self._pages: dict[int, _Page] = {}
+        self.lowest: int | None = None
 
     def __len__(self) -> int:
-        return len(self._at)
+        return len(self._pages)
 
     def add(self, offset: int, data: bytes) -> bool:
-        """Remember to write ``data`` at ``offset``; False when something begins there already."""
-        new = offset not in self._at
-        if new and len(data) <= _LONGEST:
-            self._at[offset] = data
-            self._order = None
-            return True
-        for start in range(0, len(data), _LONGEST):
-            part = data[start : start + _LONGEST]
-            there = self._at.get(offset + start, b"")
-            # The order in which views were searched must not show.
-            if (len(there), there) < (len(part), part):
-                self._at[offset + start] = part
-                self._order = None
+        """Write ``data`` at ``offset``, where nothing was written yet; False when all of it was."""
+        new = False
+        for page, at, part in _parts(offset, data):
+            there = self._pages.get(page)
+            if there is None:
+                there = self._pages[page] = _Page()
+            end = at + len(part)
+            left = there.set.count(0, at, end)
+            if not left:
+                continue
+            new = True
+            if left == len(part):
+                there.data[at:end] = part
+            else:
+                for number, byte in enumerate(part, at):
+                    if not there.set[number]:
+                        there.data[number] = byte
+            there.set[at:end] = b"\1" * len(part)
+        if new and (self.lowest is None or offset < self.lowest):
+            self.lowest = offset
         return new
+
+    def touch(self, start: int, end: int) -> bool:
+        """Whether anything is to be written between two offsets."""
+        first, last = start // _PAGE, end // _PAGE
+        return bool(self._pages) and any(page in self._pages for page in range(first, last + 1))
 
     def apply(self, data: bytes, offset: int) -> bytes:
         """``data``, which stands at ``offset`` of the channel, with everything written over it."""
-        if not self._at:
+        if not self._pages:
             return data
-        if self._order is None:
-            self._order = sorted(self._at)
-        order = self._order
-        end = offset + len(data)
-        at = bisect_left(order, offset - _LONGEST + 1)
-        if at == len(order) or order[at] >= end:
-            return data
-        out = bytearray(data)
-        while at < len(order) and order[at] < end:
-            start = order[at]
-            patch = self._at[start]
-            lo, hi = max(start, offset), min(start + len(patch), end)
-            if lo < hi:
-                over = slice(lo - offset, hi - offset)
-                out[over] = _over(bytes(out[over]), patch[lo - start : hi - start])
-            at += 1
-        return bytes(out)
+        out: list[bytes] = []
+        for page, at, part in _parts(offset, data):
+            there = self._pages.get(page)
+            end = at + len(part)
+            if there is None or not there.set.count(1, at, end):
+                out.append(part)
+            else:
+                out.append(_over(part, there.data[at:end], there.set[at:end]))
+        return b"".join(out)
 
 
-def _over(before: bytes, patch: bytes) -> bytes:
-    """``patch``, but for what a view shows as a control and what is one: no such byte changes."""
-    if not (_CONTROL.search(patch) or _CONTROL.search(before)):
-        return patch
-    return bytes(
-        old if old in _CONTROLS or new in _CONTROLS else new
-        for old, new in zip(before, patch, strict=True)
-    )
+def _parts(offset: int, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """(page, where in the page, bytes) of what stands at an offset."""
+    done = 0
+    while done < len(data):
+        page, at = divmod(offset + done, _PAGE)
+        part = data[done : done + _PAGE - at]
+        yield page, at, part
+        done += len(part)
+
+
+def _over(before: bytes, patch: bytearray, where: bytearray) -> bytes:
+    """``patch`` over ``before``; what is a control, or would become one, stays as it is."""
+    out = bytearray(before)
+    at = where.find(1)
+    while at >= 0:
+        end = where.find(0, at)
+        end = len(where) if end < 0 else end
+        if _CONTROL.search(patch, at, end) or _CONTROL.search(before, at, end):
+            for number in range(at, end):
+                if not (_CONTROL.match(patch, number) or _CONTROL.match(before, number)):
+                    out[number] = patch[number]
+        else:
+            out[at:end] = patch[at:end]
+        at = where.find(1, end)
+    return bytes(out)

@@ -1,51 +1,53 @@
-"""The scrubber of one session: passes over its events, learns, then replaces.
+"""The scrubber of one session: reads its events, learns, masks, and reads what it masked.
 
-The first pass searches all channels by rules and known values. When rules
-found values, a second pass sweeps all channels for them and their pieces. The
-last pass writes the patches over the bytes as they stream by. Memory holds
-one block of each channel, the values and the patches, never the session.
+Two readers go over the events. The first one reads them as they were recorded and finds what is
+secret. As long as it finds nothing, what it read is what is written, and its screens are the
+frames. As soon as it finds something, a second one follows it over the masked bytes: it makes the
+frames, and finding nothing more is the verification. What it still finds is masked too, and
+everything is read once more. Where a value was learnt late, and was in what had been read before,
+the first reader starts anew, knowing it. Both keep up with a session that is still being recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from ptycassette.model import (
-    DiscoveryRecord,
-    EmulatorFactory,
     EventSource,
     Finished,
     JournalEvent,
     Noted,
     Output,
     Probed,
-    QuotaRecord,
     ScrubReport,
     SessionMeta,
+    Step,
     Typed,
+    Watch,
 )
-from ptycassette.screen import default_emulator
-from ptycassette.scrub.canonical import canonical, plain
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
 from ptycassette.scrub.finding import Finder
 from ptycassette.scrub.frames import scrubbed_rows
-from ptycassette.scrub.garbage import collecting_seldom
-from ptycassette.scrub.known import KnownValue, KnownValues
+from ptycassette.scrub.match import canonical
+from ptycassette.scrub.passes import Passes
 from ptycassette.scrub.patches import Patches
+from ptycassette.scrub.placeholders import Placeholders
 from ptycassette.scrub.rules import RuleSet
-from ptycassette.scrub.search import Searcher
-from ptycassette.scrub.splicing import spliced
-from ptycassette.scrub.structured import rewrite, strings_of
+from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
-from ptycassette.scrub.traffic import TrafficChannel
-from ptycassette.scrub.verify import Verification
-from ptycassette.scrub.whole_json import whole_json
+from ptycassette.scrub.traffic import scrubbed_traffic
+from ptycassette.scrub.views import BLOCK, Seen, strings_of
 
 __all__ = ["SessionScrubber"]
+
+_CHANNELS = ("output", "input", "service-events", "final")
+_VERIFIED = BLOCK - (BLOCK >> 2)
+"""The second reader cuts output elsewhere than the first one: nothing hides on the cuts of both."""
+_MOST_TRIES = 4
 
 
 class SessionScrubber:
@@ -56,8 +58,6 @@ class SessionScrubber:
         known: values declared secret by the caller.
         values: further known values, found in files of the harness.
         preserved: values that stay, on purpose.
-        emulator: makes the screens that ``verify`` looks at.
-        fast: as for ``literal_finder``.
     """
 
     def __init__(
@@ -67,20 +67,17 @@ class SessionScrubber:
         known: Iterable[str] = (),
         values: Iterable[KnownValue] = (),
         preserved: Iterable[str] = (),
-        emulator: EmulatorFactory = default_emulator,
-        fast: bool | None = None,
     ) -> None:
         self._rules = rules
         self._preserved = tuple(preserved)
         self._searcher = Searcher(
-            rules=self._rules,
-            known=KnownValues(fast=fast),
-            preserved=self._preserved,
-            fast=fast,
+            rules=rules, known=KnownValues(), learner=Learner(preserved=self._preserved)
         )
-        self._emulator = emulator
         self._tally = Tally()
         self._env_allowlist: tuple[str, ...] = ()
+        self._masks = {name: Patches() for name in _CHANNELS}
+        self._left: tuple[str, ...] = ()
+        self._placeholders = Placeholders(self._searcher, self._tally)
         self._know([*declared_values(known, rules=rules), *values])
 
     def _know(self, values: Iterable[KnownValue]) -> None:
@@ -107,14 +104,126 @@ class SessionScrubber:
                 pass
         self._searcher.adopt()
 
-    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
-        """See ``model.Scrubber.events``."""
+    # -- the events -----------------------------------------------------------------------
+
+    def steps(
+        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
+    ) -> Iterator[Step | None]:
+        """See ``model.StepScrubber.steps``."""
         self._know_session(meta)
-        found = Finder(self._searcher, self._tally)
-        with collecting_seldom():
-            found.look(meta, source)
-            found.look_again(meta, source)
-        yield from self._replace(source, found)
+        seen = Seen()
+        passes = Passes(
+            source,
+            first=lambda traced: self._reader(meta, seen=seen, traced=traced),
+            second=lambda traced: self._reader(
+                meta, block=_VERIFIED, seen=seen, traced=traced, again=True
+            ),
+            patches=self._masks["output"],
+            watch=watch,
+        )
+        yield from passes.run()
+        if passes.left is not None:
+            self._left += passes.left.lines()
+        self._settle(meta, source)
+
+    def _settle(self, meta: SessionMeta, source: EventSource) -> None:
+        """Read everything but the output as it is masked, until nothing is left in it."""
+        self._placeholders.counts = False
+        for _ in range(_MOST_TRIES):
+            reader = self._reader(meta)
+            for event in self.rest(source):
+                reader.take(event)
+            reader.rest()
+            if not (reader.found or reader.in_strings):
+                break
+        else:
+            self._left += reader.lines()
+        self._placeholders.counts = True
+
+    def _reader(
+        self,
+        meta: SessionMeta,
+        *,
+        block: int = BLOCK,
+        masks: Mapping[str, Patches] | None = None,
+        seen: Seen | None = None,
+        traced: bool = True,
+        again: bool = False,
+    ) -> Finder:
+        return Finder(
+            self._searcher.another(),
+            meta,
+            masks=self._masks if masks is None else masks,
+            tally=self._tally if masks is None else Tally(),
+            block=block,
+            seen=seen,
+            traced=traced,
+            again=again,
+        )
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """See ``model.StepScrubber.left``."""
+        return self._left
+
+    def check(self, texts: Any, *, channel: str = "manifest", t_us: int = 0) -> None:
+        """See ``model.StepScrubber.check``."""
+        for _, text in strings_of(texts):
+            for rule in self.look(text):
+                self._left += (f"{channel}: {t_us // 1000} ms: rule {rule} matches",)
+
+    def rest(self, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.StepScrubber.rest``."""
+        typed = service = 0
+        for event in source():
+            match event:
+                case Output():
+                    continue
+                case Typed():
+                    data = self._masks["input"].apply(event.data, typed)
+                    typed += len(event.data)
+                    key = event.key if data == event.data else None
+                    if key is not None:
+                        key = self.text(key, channel="input")
+                    yield msgspec.structs.replace(event, data=data, key=key)
+                case Noted():
+                    noted, service = self._placeholders.noted(
+                        event, self._masks["service-events"], service
+                    )
+                    yield noted
+                case Probed():
+                    yield self._placeholders.probed(event)
+                case Finished():
+                    yield self._placeholders.finished(event)
+                case _:
+                    yield event
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.Scrubber.events``. Nothing is given before everything was read."""
+        for _ in self.steps(meta, source):
+            pass
+        yield from self.masked(source)
+
+    def masked(self, source: EventSource) -> Iterator[JournalEvent]:
+        """All events, masked, after ``steps`` has ended."""
+        rest = self.rest(source)
+        offset = 0
+        for event in source():
+            if not isinstance(event, Output):
+                yield next(rest)
+                continue
+            data = self._masks["output"].apply(event.data, offset)
+            offset += len(data)
+            yield msgspec.structs.replace(event, data=data)
+
+    def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
+        """See ``model.Scrubber.verify``."""
+        self._know_session(meta)
+        reader = self._reader(meta, block=_VERIFIED, masks={name: Patches() for name in _CHANNELS})
+        for event in source():
+            reader.take(event)
+        reader.rest()
+        return reader.lines()
 
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
         """Provider traffic, scrubbed: as many chunks, each as long as it was; JSON stays JSON.
@@ -122,99 +231,13 @@ class SessionScrubber:
         What is learnt here is removed from the events of the session too, and the other
         way round, when ``events`` comes after.
         """
-        patches = Patches()
-        found = Finder(self._searcher, self._tally)
-        for by_rules in (True, False):
-            channel = TrafficChannel()
-            views = chain.from_iterable([*map(channel.feed, chunks), channel.rest()])
-            found.search("provider", patches, views, by_rules=by_rules)
-        if not len(patches):
-            return list(chunks)
-        whole = b"".join(chunks)
-        masked = patches.apply(whole, 0).decode("latin-1")
-        scrubbed = whole_json(whole.decode("latin-1"), masked).encode("latin-1")
-        ends = [*accumulate(map(len, chunks), initial=0)]
-        return [scrubbed[start:end] for start, end in pairwise(ends)]
+        return scrubbed_traffic(self._searcher, self._tally, chunks)
 
-    def _replace(self, source: EventSource, found: Finder) -> Iterator[JournalEvent]:
-        """The last pass."""
-        output = typed = service = 0
-        for event in source():
-            match event:
-                case Output():
-                    yield msgspec.structs.replace(
-                        event, data=found.output.apply(event.data, output)
-                    )
-                    output += len(event.data)
-                case Typed():
-                    data = found.input.apply(event.data, typed)
-                    key = event.key if data == event.data else None
-                    if key is not None:
-                        key = self.text(key, channel="input")
-                    yield msgspec.structs.replace(event, data=data, key=key)
-                    typed += len(event.data)
-                case Noted():
-                    length = sum(len(canonical(text)) for _, text in strings_of(event.payload))
-                    yield Noted(event.t_us, self._payload(event.payload, found, service))
-                    service += length
-                case Probed():
-                    yield self._probed(event)
-                case Finished():
-                    yield self._finished(event)
-                case _:
-                    yield event
-
-    def _payload(self, payload: Any, found: Finder, offset: int) -> Any:
-        """A service event: what spans several events is masked, the rest gets placeholders."""
-        at = offset
-
-        def change(text: str) -> str:
-            nonlocal at
-            raw = canonical(text)
-            patched = found.service.apply(raw.encode("latin-1"), at).decode("latin-1")
-            at += len(raw)
-            return self.text(plain(patched) if patched != raw else text, channel="service-events")
-
-        return rewrite(payload, change)
-
-    def _probed(self, event: Probed) -> Probed:
-        quota = discovery = None
-        if event.quota is not None:
-            quota = msgspec.convert(
-                self.value(msgspec.to_builtins(event.quota), channel="quota"), QuotaRecord
-            )
-        if event.discovery is not None:
-            discovery = msgspec.convert(
-                self.value(msgspec.to_builtins(event.discovery), channel="discovery"),
-                DiscoveryRecord,
-            )
-        return Probed(event.t_us, quota, discovery)
-
-    def _finished(self, event: Finished) -> Finished:
-        changes = {
-            name: self.value(getattr(event, name), channel="final")
-            for name in (
-                "metadata",
-                "usage",
-                "routing_actual",
-                "session_log_path",
-                "final_text",
-                "failure",
-            )
-            if getattr(event, name) is not None
-        }
-        return msgspec.structs.replace(event, **changes)
+    # -- single texts ---------------------------------------------------------------------
 
     def text(self, value: str, *, channel: str) -> str:
         """See ``model.Scrubber.text``."""
-        text = canonical(value)
-        matches = list(self._searcher.search(text))
-        if not matches:
-            return value
-        masked, rules = spliced(text, matches)
-        for rule in rules:
-            self._tally.count(channel, rule)
-        return plain(masked)
+        return self._placeholders.text(value, channel=channel)
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
@@ -227,20 +250,14 @@ class SessionScrubber:
         """Names of the rules that find something in ``text``."""
         return tuple(sorted({match.rule for match in self._searcher.search(canonical(text))}))
 
+    def value(self, value: Any, *, channel: str) -> Any:
+        """See ``model.Scrubber.value``."""
+        return self._placeholders.value(value, channel=channel)
+
     @property
     def replacements(self) -> tuple[Replacement, ...]:
         """What was replaced, for people: places and rules, no values. Cut at some thousands."""
         return tuple(self._tally.replacements)
-
-    def value(self, value: Any, *, channel: str) -> Any:
-        """See ``model.Scrubber.value``."""
-        return rewrite(value, lambda text: self.text(text, channel=channel))
-
-    def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
-        """See ``model.Scrubber.verify``."""
-        self._know_session(meta)
-        with collecting_seldom():
-            return Verification(self._searcher, self._emulator).run(meta, source)
 
     def report(self) -> ScrubReport:
         """See ``model.Scrubber.report``."""

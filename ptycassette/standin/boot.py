@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         cassette = quick_path(args)
         if cassette is not None:
             first_bytes(cassette, handover)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, StopIteration, RecursionError):
         pass  # the real stand-in says what is wrong, with all it takes
     find_packages()
     return load_rest()(args, handover)

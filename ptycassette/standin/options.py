@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.host.scrubbing.conceal import concealed
 from ptycassette.replay.standin_decisions import StandinOptions
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
@@ -81,7 +82,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 else:
                     strategy = word
             return Matching(
-                strategy, per_entry=per_entry, threshold=self.threshold, order=self.order
+                strategy,
+                per_entry=per_entry,
+                threshold=self.threshold,
+                order=self.order,
+                conceal=concealed,
             )
         except ValueError as exc:
             raise UsageError(

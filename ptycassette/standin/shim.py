@@ -21,6 +21,7 @@ from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of, resolve_m
 from ptycassette.host.replaying.shims import ShimConfig, find_real, read_shim_config
 from ptycassette.host.replaying.standin_io import end_process
 from ptycassette.host.replaying.standin_report_file import write_report
+from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.replay.drift import Side, drift, drift_lines
@@ -95,7 +96,9 @@ def _record(
     exit_status = None
     try:
         status = run_recorder(place, program, args, signals=signals)
-        told = StandinReport(result="recorded", cassette=str(wanted), argv=argv, pid=os.getpid())
+        told = StandinReport(
+            result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
+        )
         try:
             if (place / "manifest.json").exists():
                 exit_status = _exit_of(place)
@@ -142,7 +145,7 @@ def _rerecord(
     write_report(
         report,
         StandinReport(
-            result="drifted" if found else "passed", cassette=str(old), argv=argv,
+            result="drifted" if found else "passed", cassette=str(old), argv=concealed_words(argv),
             pid=os.getpid(), divergences=found.divergences, notes=notes,
         ),
     )  # fmt: skip
@@ -172,7 +175,11 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     write_report(
         report,
         StandinReport(
-            result="failed", cassette=program, argv=(program, *args), pid=os.getpid(), error=text
+            result="failed",
+            cassette=program,
+            argv=concealed_words((program, *args)),
+            pid=os.getpid(),
+            error=text,
         ),
     )
     return failed.exit_status if failed.exit_status in {126, 127} else FAILED

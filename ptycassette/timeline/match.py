@@ -11,11 +11,16 @@ A matcher takes keys one by one and says how far the recording may go on:
 ``satisfied`` steps of the entry were sent, or sent in effect. So echo that was
 recorded between keys plays as the keys come, also when the typing differs
 (``hel``, typed for ``hex<backspace>l``, satisfies all five steps at once).
+
+A recording holds masks where a secret was typed. Where a recorded text has any, what the
+driver sends is compared as a recording of it would hold it: ``conceal`` says how. Until the
+line is whole nobody knows what of it is secret; up to there a mask stands for any character.
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
@@ -43,6 +48,10 @@ __all__ = [
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any"]
 Order = Literal["strict", "loose"]
 State = Literal["open", "matched", "mismatch"]
+
+_MASKED = re.compile("x{3,}|[^\\x00-\\x7f]{3,}")
+"""What masks look like; where none is, nothing is concealed, which costs time."""
+_MASK = ord("x")
 
 STALL_US = 2_000_000
 """How long a driver may leave a line that no correction was made to. People correct typos
@@ -89,6 +98,10 @@ class Matching:
             come before others that were recorded earlier; each comes once.
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
+        conceal: a text as a recording of it would hold it.
+
+    Attributes:
+        conceal: the same; None compares as it is.
 
     Raises:
         ValueError: an unknown strategy or order, or a threshold out of range.
@@ -103,6 +116,7 @@ class Matching:
         scorer: Scorer | None = None,
         threshold: float = DEFAULT_THRESHOLD,
         order: str = "strict",
+        conceal: Callable[[str], str] | None = None,
     ) -> None:
         self.strategy = strategy_named(strategy)
         self.order = order_named(order)
@@ -112,6 +126,7 @@ class Matching:
         self._normalise = normalise or _fold_space
         self._scorer = scorer
         self._threshold = threshold
+        self.conceal = conceal
         semantic_match("a", "a", threshold)  # complain now, not in the middle of a run
 
     def strategy_for(self, entry: Entry) -> Strategy:
@@ -123,7 +138,8 @@ class Matching:
     def matcher(self, entry: Entry) -> EntryMatcher:
         """A fresh matcher for ``entry``."""
         strategy = self.strategy_for(entry)
-        return EntryMatcher(entry, strategy, self._sameness(strategy))
+        conceal = self.conceal if _MASKED.search(entry.text) else None
+        return EntryMatcher(entry, strategy, self._sameness(strategy), conceal)
 
     def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
         match strategy:
@@ -142,7 +158,13 @@ class Matching:
 class EntryMatcher:
     """Compares the driver's keys with one entry. ``state`` is ``open`` until it is decided."""
 
-    def __init__(self, entry: Entry, strategy: Strategy, same: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        strategy: Strategy,
+        same: Callable[[str, str], bool],
+        conceal: Callable[[str], str] | None = None,
+    ) -> None:
         self.entry = entry
         self.strategy = strategy
         self.state: State = "open"
@@ -150,7 +172,8 @@ class EntryMatcher:
         self.raw = b""
         self.action = ""
         self.line_feed_for_return = False
-        self._same = same
+        self._plainly = same
+        self._conceal = conceal
         self._line = Line()
         self._lines = [step.line for step in entry.steps]
         if entry.action:
@@ -183,8 +206,22 @@ class EntryMatcher:
             return None if self.entry.masked else STALL_US
         if self.strategy != "prompt":
             return None if self.entry.action else QUIET_US
-        on_the_way = any(line.startswith(self.text) for line in self._lines[self.satisfied :])
+        text = self.text
+        lines = self._lines[self.satisfied :]
+        on_the_way = any(self._may_be(line[: len(text)], text) for line in lines)
         return None if on_the_way else STALL_US
+
+    def _same(self, got: str, want: str) -> bool:
+        """Whether a whole text is the recorded one, as it is or as it would be recorded."""
+        if self._plainly(got, want):
+            return True
+        return self._conceal is not None and self._plainly(self._conceal(got), want)
+
+    def _may_be(self, want: str, got: str) -> bool:
+        """Whether the beginning of a text may be that of the recorded one."""
+        if want == got or self._conceal is None or len(want) != len(got):
+            return want == got
+        return all(a in {b, "x"} or min(a, b) > "~" for a, b in zip(want, got, strict=True))
 
     def feed(self, key: Key) -> None:
         """Take one key of the driver. Call while ``state`` is ``open``."""
@@ -212,7 +249,8 @@ class EntryMatcher:
         raw = key.raw
         if key.cooked and raw == b"\n" and want[sent : sent + 1] == b"\r":
             raw = b"\r"  # the line discipline turned it
-        if not want.startswith(raw, sent):
+        there = want[sent : sent + len(raw)]
+        if there != raw and not self._may_be_bytes(there, raw):
             self.state = "mismatch"
             return
         sent += len(raw)
@@ -221,9 +259,15 @@ class EntryMatcher:
         while self._reached <= sent:
             self.satisfied += 1
             if self.satisfied == len(steps):
-                self.state = "matched"
+                whole = self._conceal is None or self._same(self.text, self.entry.text)
+                self.state = "matched" if whole else "mismatch"
                 return
             self._reached += len(steps[self.satisfied].key.raw)
+
+    def _may_be_bytes(self, want: bytes, got: bytes) -> bool:
+        if self._conceal is None or len(want) != len(got):
+            return False
+        return all(a in {b, _MASK} or min(a, b) > 0x7F for a, b in zip(want, got, strict=True))
 
     def _feed_line(self, key: Key) -> None:
         want = self.entry
@@ -237,10 +281,10 @@ class EntryMatcher:
             return
         text = self.text
         for number in range(self.satisfied, len(self._lines)):
-            if self._lines[number] == text:
+            if self._may_be(self._lines[number], text):
                 self.satisfied = number + 1
                 break
-        if not want.action and text == want.text:
+        if not want.action and self._same(text, want.text):
             self.state = "matched"
 
 

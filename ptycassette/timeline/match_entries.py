@@ -17,7 +17,7 @@ from ptycassette.model import InputRecord
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
-__all__ = ["Entry", "Step", "read_entries", "shown_keys"]
+__all__ = ["MOST_STEPS", "Entry", "Step", "read_entries", "shown_keys"]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -26,6 +26,10 @@ class Step(msgspec.Struct, frozen=True):
     key: Key
     seq: int
     line: str
+
+
+MOST_STEPS = 1024
+"""An entry without a key that ends it is cut there: each step keeps the line up to it."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +125,8 @@ class _Cutter:
             self._last = record
             edits = self._line.apply(key)
             self._steps.append(Step(key, record.seq, self._line.text))
-            if not edits:
-                self._finish(key.name)
+            if not edits or len(self._steps) >= MOST_STEPS:
+                self._finish("" if edits else key.name)
 
     def _finish(self, action: str) -> None:
         if self._steps and self._first is not None and self._last is not None:

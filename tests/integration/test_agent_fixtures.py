@@ -90,6 +90,7 @@ def test_only_what_may_be_shown_is_committed(path: Path) -> None:
     assert load_profile(drive_of(path).harness, env={}).shareable
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", CASSETTES, ids=NAMES)
 def test_the_stand_in_follows_the_drive_of_the_real_one(path: Path, tmp_path: Path) -> None:
     """The steps that drove the real CLI drive its recording, to the same end."""

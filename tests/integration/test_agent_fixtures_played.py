@@ -20,6 +20,7 @@ PLACE = Path(__file__).parents[2] / "fixtures" / "agents"
 SESSIONS = sorted(path.parent for path in PLACE.glob("*/manifest.json"))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.name)
 @pytest.mark.parametrize("strategy", ["prompt", "exact"])
 def test_an_agent_cli_is_played_byte_for_byte(path: Path, strategy: str, tmp_path: Path) -> None:
@@ -30,7 +31,7 @@ def test_an_agent_cli_is_played_byte_for_byte(path: Path, strategy: str, tmp_pat
         terminal, status = cassette.manifest.terminal, cassette.final.exit
     words = ["-I", "-S", str(boot.__file__), "--match", strategy, str(path)]
     child = pexpect.spawn(
-        sys.executable, words, timeout=30,
+        sys.executable, words, timeout=90,
         dimensions=(terminal.initial_rows, terminal.initial_cols),
         env={**os.environ, "PTYCASSETTE_REPORT": str(report)},
     )  # fmt: skip
@@ -43,7 +44,7 @@ def test_an_agent_cli_is_played_byte_for_byte(path: Path, strategy: str, tmp_pat
                 wanted += event.data
             elif isinstance(record, InputRecord) and record.source != "terminal":
                 while len(seen) < len(wanted):
-                    seen += child.read_nonblocking(65536, timeout=30)
+                    seen += child.read_nonblocking(65536, timeout=90)
                 if record.size is not None:
                     child.setwinsize(record.size.rows, record.size.cols)
                 elif record.kind == "signal":

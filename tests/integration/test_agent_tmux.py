@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 AGENTS = Path(__file__).resolve().parent.parent.parent / "fixtures" / "agents"
 CASSETTES = sorted(path.parent for path in AGENTS.glob("*/manifest.json"))
-PATIENCE_S = 10.0
+PATIENCE_S = 90.0
 Shown = tuple[list[str], tuple[int, int]]
 
 
@@ -53,7 +53,7 @@ class Pane:
 
     def _ask(self, *words: str) -> str:
         done = subprocess.run(
-            [*self._tmux, *words], capture_output=True, text=True, timeout=20, check=True
+            [*self._tmux, *words], capture_output=True, text=True, timeout=90, check=True
         )
         return done.stdout
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,49 +76,54 @@ EVENT = b'{"seq":5,"t_ms":400,"payload":%s}\n'
 MANIFEST = (UNPINNED / "manifest.json").read_bytes().rstrip(b"}\n")
 MIB = 1 << 20
 
-HOSTILE = {
-    "manifest-of-lists": ("manifest.json", MANIFEST + b',"x":[' + b"[]," * MIB + b"0]}"),
+# Made when they are wanted: together they are half a gigabyte.
+HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "manifest-of-lists": ("manifest.json", lambda: MANIFEST + b',"x":[' + b"[]," * MIB + b"0]}"),
     "manifest-of-keys": (
         "manifest.json",
-        MANIFEST + b',"x":{' + b",".join(b'"%x":0' % n for n in range(400_000)) + b"}}",
+        lambda: MANIFEST + b',"x":{' + b",".join(b'"%x":0' % n for n in range(400_000)) + b"}}",
     ),
-    "manifest-deep": ("manifest.json", MANIFEST + b',"x":' + b"[" * 99_000),
-    "manifest-deep-objects": ("manifest.json", MANIFEST + b',"x":' + b'{"":' * 99_000),
-    "manifest-of-digits": ("manifest.json", MANIFEST + b',"x":' + b"9" * 4_000_000 + b"}"),
-    "manifest-huge": ("manifest.json", MANIFEST + b',"x":"' + b"x" * (64 * MIB) + b'"}'),
-    "line-of-lists": ("service-events.jsonl", EVENT % (b"[" + b"[]," * (5 * MIB) + b"0]")),
-    "lines-of-lists": ("service-events.jsonl", EVENT % (b"[" + b"[]," * 300_000 + b"0]") * 50),
-    "line-deep": ("service-events.jsonl", EVENT % (b"[" * 400_000 + b"]" * 400_000)),
-    "line-of-digits": ("input.jsonl", b'{"seq":' + b"9" * (15 * MIB) + b"}\n"),
-    "line-endless": ("input.jsonl", b"a" * (40 * MIB)),
-    "newlines": ("input.jsonl", b"\n" * (40 * MIB)),
-    "empty-objects": ("input.jsonl", b"{}\n" * (10 * MIB)),
-    "nulls": ("frames.jsonl", bytes(40 * MIB)),
+    "manifest-deep": ("manifest.json", lambda: MANIFEST + b',"x":' + b"[" * 99_000),
+    "manifest-deep-objects": ("manifest.json", lambda: MANIFEST + b',"x":' + b'{"":' * 99_000),
+    "manifest-of-digits": ("manifest.json", lambda: MANIFEST + b',"x":' + b"9" * 4_000_000 + b"}"),
+    "manifest-huge": ("manifest.json", lambda: MANIFEST + b',"x":"' + b"x" * (64 * MIB) + b'"}'),
+    "line-of-lists": ("service-events.jsonl", lambda: EVENT % (b"[" + b"[]," * (5 * MIB) + b"0]")),
+    "lines-of-lists": (
+        "service-events.jsonl",
+        lambda: EVENT % (b"[" + b"[]," * 300_000 + b"0]") * 50,
+    ),
+    "line-deep": ("service-events.jsonl", lambda: EVENT % (b"[" * 400_000 + b"]" * 400_000)),
+    "line-of-digits": ("input.jsonl", lambda: b'{"seq":' + b"9" * (15 * MIB) + b"}\n"),
+    "line-endless": ("input.jsonl", lambda: b"a" * (40 * MIB)),
+    "newlines": ("input.jsonl", lambda: b"\n" * (40 * MIB)),
+    "empty-objects": ("input.jsonl", lambda: b"{}\n" * (10 * MIB)),
+    "nulls": ("frames.jsonl", lambda: bytes(40 * MIB)),
     "seq-twice-far-away": (
         "output.jsonl",
-        b"".join(
+        lambda: b"".join(
             b'{"seq":%d, "t_ms":0,"offset":0,"length":0}\n' % seq for seq in range(1, 500_000)
         ),
     ),
     "chunk-of-everything": (
         "output.jsonl",
-        b'{"seq":1,"t_ms":0,"offset":0,"length":9223372036854775807}\n',
+        lambda: b'{"seq":1,"t_ms":0,"offset":0,"length":9223372036854775807}\n',
     ),
     "offset-overflow": (
         "output.jsonl",
-        b'{"seq":1,"t_ms":0,"offset":9223372036854775807,"length":9223372036854775807}\n',
+        lambda: b'{"seq":1,"t_ms":0,"offset":9223372036854775807,"length":9223372036854775807}\n',
     ),
-    "final-of-lists": ("final.json", b'{"metadata":{"x":[' + b"[]," * MIB + b"0]}}"),
+    "final-of-lists": ("final.json", lambda: b'{"metadata":{"x":[' + b"[]," * MIB + b"0]}}"),
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_cassette_is_refused_quickly(tmp_path: Path, name: str) -> None:
     """Under a second of CPU and 256 MB of memory."""
     file, data = HOSTILE[name]
     for path in UNPINNED.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / file).write_bytes(data)
+    (tmp_path / file).write_bytes(data())
 
     error, _, cpu_s, peak = _open_elsewhere(tmp_path)
     assert error is not None

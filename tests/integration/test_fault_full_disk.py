@@ -89,9 +89,11 @@ def ptycassette(
     return done.returncode, done.stderr
 
 
-def rec(target: Path, *, state: Path, before: list[str] | None = None) -> tuple[int, str]:
-    """Record more than fits."""
-    words = ["rec", "-q", "--headless", str(target), "--", "sh", "-c", PRINT]
+def rec(
+    target: Path, *, state: Path, before: list[str] | None = None, end: str = ""
+) -> tuple[int, str]:
+    """Record more than fits; ``end`` is what the program does in the end."""
+    words = ["rec", "-q", "--headless", str(target), "--", "sh", "-c", PRINT + end]
     return ptycassette(*words, state=state, before=before)
 
 
@@ -109,6 +111,20 @@ def test_a_full_disk_under_the_target_costs_nothing(disk: Disk, tmp_path: Path) 
 
     assert (status, left) == (125, [])
     assert "the disk is full" in said
+    assert ptycassette("recover", "--all", state=tmp_path / "state")[0] == 0
+    assert recorded(disk.place / "c") == PRINTED
+
+
+def test_a_place_that_becomes_read_only_costs_nothing(disk: Disk, tmp_path: Path) -> None:
+    """It is said, and the journal has it all once the place can be written to."""
+    disk.grow()
+    remount = f"mount -o remount,{{}} {disk.place}"
+    end = f"; {remount.format('ro')}"
+    status, said = rec(disk.place / "c", state=tmp_path / "state", end=end)
+    subprocess.run(remount.format("rw").split(), check=True, capture_output=True)
+
+    assert status == 125
+    assert "read-only" in said
     assert ptycassette("recover", "--all", state=tmp_path / "state")[0] == 0
     assert recorded(disk.place / "c") == PRINTED
 

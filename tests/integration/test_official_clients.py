@@ -416,7 +416,7 @@ class TestResponses(OpenAi):
             talk.send(json.dumps(message))
             events = []
             while not events or events[-1].type != "response.completed":
-                events.append(known.validate_json(talk.recv(timeout=10)))
+                events.append(known.validate_json(talk.recv(timeout=90)))
             call = events[-1].response.output[-1]
             more = {
                 "previous_response_id": events[-1].response.id,
@@ -426,7 +426,7 @@ class TestResponses(OpenAi):
             }
             talk.send(json.dumps({**message, **more}))
             while events[-1].response.output_text != "It is blue.":
-                event = known.validate_json(talk.recv(timeout=10))
+                event = known.validate_json(talk.recv(timeout=90))
                 if event.type == "response.completed":
                     events.append(event)
 

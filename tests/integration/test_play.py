@@ -53,7 +53,7 @@ class Child:
             sys.executable,
             [*PLAY, *(str(arg) for arg in args)],
             dimensions=(rows, cols),
-            timeout=20,
+            timeout=90,
         )
         self.before: list[Any] = termios.tcgetattr(self.process.child_fd)
         self.said = b""
@@ -67,7 +67,7 @@ class Child:
         """Wait for the end; the status, 128 and more for a signal."""
         while True:
             try:
-                self.said += self.process.read_nonblocking(65536, timeout=20)
+                self.said += self.process.read_nonblocking(65536, timeout=90)
             except pexpect.EOF:
                 break
         self.after = termios.tcgetattr(self.process.child_fd)
@@ -160,7 +160,7 @@ def test_late_answers_of_the_terminal_are_not_typed_into_the_shell(
 ) -> None:
     """They arrive after the end, and are taken by the player."""
     shell = pexpect.spawn(
-        "/bin/sh", env={"PS1": "READY> ", "PATH": os.environ["PATH"]}, timeout=20, echo=False
+        "/bin/sh", env={"PS1": "READY> ", "PATH": os.environ["PATH"]}, timeout=90, echo=False
     )
     try:
         shell.expect_exact("READY> ")
@@ -181,7 +181,7 @@ def test_a_stop_gives_the_terminal_back_and_goes_on(
 ) -> None:
     """ctrl-z and fg, as with any program."""
     shell = pexpect.spawn(
-        program("bash"), ["--norc", "--noprofile"], env={**os.environ, "PS1": "READY> "}, timeout=20
+        program("bash"), ["--norc", "--noprofile"], env={**os.environ, "PS1": "READY> "}, timeout=90
     )
     try:
         shell.expect_exact("READY> ")
@@ -219,7 +219,7 @@ def test_without_a_keyboard_it_plays_to_the_end(
 ) -> None:
     """Stdin is no terminal: no keys, the picture is the same."""
     line = f"{sys.executable} {' '.join(PLAY)} --speed 50 {cassette} </dev/null"
-    text, status = pexpect.run(program("bash") + f" -c '{line}'", withexitstatus=True, timeout=20)
+    text, status = pexpect.run(program("bash") + f" -c '{line}'", withexitstatus=True, timeout=90)
 
     assert status == 0
     assert b"tick 19" in text

@@ -37,7 +37,7 @@ def test_the_scenarios_of_the_reference_hold_on_our_recordings(reference: Path, 
 def pager(words: list[str], cwd: Path, report: Path) -> list[bytes]:
     """What a driver of ``less`` sees, step by step, by whatever it is started."""
     child = pexpect.spawn(
-        words[0], words[1:], cwd=str(cwd), timeout=30, dimensions=(20, 72),
+        words[0], words[1:], cwd=str(cwd), timeout=90, dimensions=(20, 72),
         env={**os.environ, "TERM": "xterm-256color", "LESS": "", "HOME": str(cwd),
              "PTYCASSETTE_REPORT": str(report)},
     )  # fmt: skip

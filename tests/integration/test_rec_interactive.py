@@ -15,7 +15,8 @@ import pexpect
 import psutil
 import pytest
 
-from ptycassette import open_cassette
+from ptycassette import JournalFollower, open_cassette
+from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.compiled_relay import PURE_PYTHON
 
 pytestmark = pytest.mark.integration
@@ -41,7 +42,7 @@ class Terminal(pexpect.spawn):  # type: ignore[misc]
             ["-c", code, "rec", *words],
             cwd=str(folder),
             dimensions=(30, 90),
-            timeout=20,
+            timeout=90,
             preexec_fn=None,
         )
         self.delaybeforesend = None
@@ -119,11 +120,11 @@ def test_every_byte_of_input_reaches_the_program_raw(
 def test_a_resize_reaches_the_program_and_the_record(
     tmp_path: Path, terminals: list[Terminal]
 ) -> None:
-    """The program starts in the user's size and follows it."""
+    """The program starts in the user's size and follows it; what is typed at once comes after."""
     terminal = rec(terminals, tmp_path, "c", "--", "bash", "--norc")
     terminal.expect(PROMPT)
     terminal.send("stty size\r")
-    terminal.expect("30 90")
+    terminal.expect("30 90.*" + PROMPT)
     terminal.setwinsize(40, 100)
     terminal.send("stty size\r")
     terminal.expect("40 100")
@@ -242,7 +243,7 @@ def test_a_hangup_saves_the_recording(tmp_path: Path, terminals: list[Terminal])
     terminal.ptyproc.fileobj.close()
     terminal.closed = terminal.ptyproc.closed = True
     terminal.terminated = terminal.ptyproc.terminated = True
-    gone, alive = psutil.wait_procs([process], timeout=20)
+    gone, alive = psutil.wait_procs([process], timeout=90)
 
     with open_cassette(tmp_path / "c") as cassette:
         assert b"bash" in b"".join(cassette.raw())
@@ -371,13 +372,35 @@ def test_a_program_that_cannot_start_leaves_the_terminal_alone(
     assert (tmp_path / "c.diagnostic" / "diagnostic.json").exists()
 
 
-def test_a_long_recording_shows_its_progress(tmp_path: Path, terminals: list[Terminal]) -> None:
-    """Finalising takes a while, and the user sees how far it is."""
-    code = "yes 'a line of some length, many times over' | head -c 500000"
-    terminal = rec(terminals, tmp_path, "--no-scrub", "c", "--", "bash", "-c", code)
-    terminal.expect("finalising")
+def test_a_terminal_that_is_closed_right_after_the_end_loses_nothing(
+    tmp_path: Path, terminals: list[Terminal]
+) -> None:
+    """The hang-up comes while the recording is saved, and the status is the program's own."""
+    terminal = rec(terminals, tmp_path, "c", "--", "bash", "-c", "echo up; read line; exit 3")
+    terminal.expect("up")
+    process = psutil.Process(terminal.pid)
+    (saver,) = [child for child in process.children() if "rec" in child.cmdline()]
+    saver.suspend()
+    terminal.send("x\r")
+    (journal,) = journal_dir().glob("*.journal")
+    until_s = time.monotonic() + 90
+    while not ended(journal):
+        assert time.monotonic() < until_s
+    terminal.ptyproc.fileobj.close()
+    saver.resume()
+    _, status = os.waitpid(terminal.pid, 0)
+    terminal.closed = terminal.ptyproc.closed = True
+    terminal.terminated = terminal.ptyproc.terminated = True
 
-    assert finish(terminal) == 0
+    with open_cassette(tmp_path / "c") as cassette:
+        assert b"".join(cassette.raw()).startswith(b"up\r\n")
+    assert os.waitstatus_to_exitcode(status) == 3
+
+
+def ended(journal: Path) -> bool:
+    """Whether the journal is complete."""
+    with JournalFollower(journal) as follower:
+        return any(event.kind == "final" for event in follower.poll())
 
 
 def test_several_side_events_arrive_while_the_program_runs(
@@ -431,7 +454,7 @@ def test_a_terminal_that_goes_away_while_output_waits_ends_the_recording_well(
     terminal.ptyproc.fileobj.close()
     terminal.closed = terminal.ptyproc.closed = True
     terminal.terminated = terminal.ptyproc.terminated = True
-    gone, alive = psutil.wait_procs([process], timeout=30)
+    gone, alive = psutil.wait_procs([process], timeout=90)
 
     with open_cassette(tmp_path / "c", allow_unscrubbed=True) as cassette:
         assert b"".join(cassette.raw()).startswith(b"up\r\n")

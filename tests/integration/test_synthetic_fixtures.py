@@ -46,6 +46,7 @@ def test_every_family_passes_its_scenario_and_verifies() -> None:
     assert main(["verify", "--rederive", *map(str, FAMILIES)]) == 0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("strategy", ["prompt", "exact"])
 def test_a_driver_that_does_what_was_recorded_sees_what_was_recorded(
@@ -60,7 +61,7 @@ def test_a_driver_that_does_what_was_recorded_sees_what_was_recorded(
         status = cassette.final.exit
     words = ["-I", "-S", str(boot.__file__), "--match", strategy, str(path)]
     child = pexpect.spawn(
-        sys.executable, words, timeout=30, dimensions=(size.initial_rows, size.initial_cols),
+        sys.executable, words, timeout=90, dimensions=(size.initial_rows, size.initial_cols),
         env={**os.environ, "PTYCASSETTE_REPORT": str(report)},
     )  # fmt: skip
     child.delaybeforesend = None
@@ -69,7 +70,7 @@ def test_a_driver_that_does_what_was_recorded_sees_what_was_recorded(
         if inputs:  # what was recorded before any input
             first = len(before(path, inputs[0].seq))
             while len(seen) < first:
-                seen += child.read_nonblocking(65536, timeout=30)
+                seen += child.read_nonblocking(65536, timeout=90)
         for record in inputs:
             act(child, record, report)
         child.expect(pexpect.EOF)

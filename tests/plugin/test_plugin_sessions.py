@@ -305,10 +305,45 @@ def test_traces_hold_no_secret_and_are_not_committed_by_accident(
     place = pytester.path / ".ptycassette-traces"
     texts = [path.read_text() for path in sorted((place / "test_one.py_test_it").iterdir())]
 
-    result.stdout.fnmatch_lines([f"*got: *{value}*"])
+    result.stdout.fnmatch_lines(["*got: *use xxxx*"])
+    result.stdout.no_fnmatch_line(f"*got: *{value}*")
     assert [text.count(value) for text in texts] == [0, 0, 0]
-    assert "- got: `use <" in texts[2]
+    assert "- got: `use xxxx" in texts[2]
     assert (place / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("mode", ["record", "live", "auto"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_typed_unseen_is_left_nowhere(
+    pytester: pytest.Pytester, mode: str, *, fails: bool
+) -> None:
+    """Neither in the cassette, nor, when the test fails, in the diagnostic or the trace."""
+    source = f"""
+        import sys
+        import pytest
+        CODE = "import getpass; p = getpass.getpass('Answer? '); print('you typed', p); input()"
+        @pytest.mark.ptycassette(argv=[sys.executable, "-c", CODE])
+        def test_it(ptycassette_session):
+            session = ptycassette_session
+            session.wait_for_text("Answer? ", timeout_s=60)
+            session.type("horse-" + "Zx4RkB9s" + "\\n")
+            session.wait_for_text("you typed", timeout_s=60)
+            if {fails}:
+                session.wait_for_text("never", timeout_s=0.1)
+    """
+    result = run(pytester, source, f"--ptycassette-mode={mode}", "--ptycassette-trace=always")
+    result.assert_outcomes(passed=not fails, failed=fails)
+    kept = [
+        path
+        for path in pytester.path.rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc"}
+    ]
+    texts = {path.name: path.read_text(errors="replace") for path in kept}
+
+    assert [name for name, text in texts.items() if "horse-Zx4RkB9s" in text] == []
+    assert {"trace.md", "trace.json", "trace.html"} <= texts.keys()
+    assert ("output.raw" in texts) == (mode != "live")
 
 
 def test_a_directory_of_others_keeps_what_it_has(pytester: pytest.Pytester, recorded: Path) -> None:

@@ -129,6 +129,7 @@ def test_help_lists_every_option_and_the_marker(pytester: pytest.Pytester) -> No
     assert "@pytest.mark.ptycassette(path=None" in markers
 
 
+@pytest.mark.slow
 def test_recording_with_two_workers_records_a_shared_cassette_once(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -330,16 +330,17 @@ def _each_file(path: Path) -> Iterator[tuple[Path, bytes]]:
         yield file, file.read_bytes()
 
 
-def test_every_flipped_byte_is_noticed(pinned: Path, tmp_path: Path) -> None:
-    """Each bit of each byte of each file, the manifest included."""
+@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_every_flipped_byte_is_noticed(pinned: Path, tmp_path: Path, bits: int) -> None:
+    """Each bit of each byte of each file, or one of each byte, the manifest included."""
     copy = Path(shutil.copytree(pinned, tmp_path / "copy"))
     unnoticed = []
     for file, data in _each_file(copy):
         with file.open("r+b", buffering=0) as stream:
             for position, byte in enumerate(data):
-                for bit in range(8):
+                for bit in range(position % 8, position % 8 + bits):
                     stream.seek(position)
-                    stream.write(bytes([byte ^ (1 << bit)]))
+                    stream.write(bytes([byte ^ (1 << bit % 8)]))
                     if not _broken(copy):
                         unnoticed.append((file.name, position, bit))
                 stream.seek(position)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ptycassette.cli import main, view, watch
+from ptycassette.errors import UsageError
 from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, Output, SessionMeta, Size
@@ -148,3 +149,15 @@ def test_nonsense_is_no_moment(text: str) -> None:
     """An error in words."""
     with pytest.raises(ValueError, match="no time"):
         moment(text)
+
+
+@pytest.mark.parametrize("name", ["view", "watch"])
+def test_without_a_terminal_nothing_is_drawn(
+    name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe or a log would get sequences for ever."""
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    with pytest.raises(UsageError, match="needs a terminal"):
+        view.viewer(name)("somewhere")
+
+    assert capfd.readouterr() == ("", "")

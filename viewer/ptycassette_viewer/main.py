@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ptycassette import CassetteError
+from ptycassette.errors import UsageError
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.cache import user_cache
 
@@ -37,7 +38,11 @@ def view(
 
     Returns:
         The exit status.
+
+    Raises:
+        UsageError: there is no terminal to show it in.
     """
+    _need_terminal("use `ptycassette info`, `frames` or `export` where there is none")
     app = ViewerApp(
         Path(path),
         other=None if other is None else Path(other),
@@ -57,10 +62,23 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
     Args:
         path: the journal.
         memory_mb: megabytes that the process may take.
+
+    Raises:
+        UsageError: there is no terminal to show it in.
     """
+    _need_terminal("wait for the cassette where there is none")
     app = ViewerApp(Path(path), live=True, memory=memory_mb * 1_000_000)
     status = app.run()
     return status or app.return_code or 0
+
+
+def _need_terminal(hint: str) -> None:
+    """Textual reads keys from stdin and draws on stderr, unless another driver is asked for."""
+    if os.environ.get("TEXTUAL_DRIVER"):
+        return
+    for name, stream in (("stdin", sys.__stdin__), ("stderr", sys.__stderr__)):
+        if stream is None or not stream.isatty():
+            raise UsageError(f"the viewer needs a terminal, and {name} is none", hint=hint)
 
 
 def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> int:

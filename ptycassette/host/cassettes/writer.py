@@ -8,6 +8,7 @@ publishes the directory (``docs/decisions/0010-publishing.md``).
 from __future__ import annotations
 
 import os
+from collections import deque
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -101,6 +102,7 @@ class CassetteWriter:
         self._seq = 0
         self._t_ms = 0
         self._done = False
+        self._reserved: deque[tuple[int, int]] = deque()
         self._documents: dict[str, msgspec.Struct] = {}
         self._files: dict[str, StagedFile] = {}
         self._staging = Staging(self._target)
@@ -128,23 +130,47 @@ class CassetteWriter:
             LimitError: longer or deeper than readers accept.
             StorageError: the disk refused.
         """
+        if self._done or FINAL in self._documents:
+            raise ValueError("the cassette is complete or aborted: nothing can be added")
+        if self._reserved and record.seq == self._reserved[0][0]:
+            if not isinstance(record, InputRecord | ServiceEventRecord) or (
+                record.t_ms != self._reserved[0][1]
+            ):
+                raise ValueError(f"seq {record.seq} is kept for something else")
+            self._append(record)
+            self._reserved.popleft()
+            return
         if record.seq != self._seq + 1 or record.t_ms < self._t_ms:
             raise ValueError(
                 f"seq {record.seq}, t_ms {record.t_ms} after seq {self._seq}, t_ms {self._t_ms}"
             )
-        if self._done or FINAL in self._documents:
-            raise ValueError("the cassette is complete or aborted: nothing can be added")
-        if type(record) is OutputRecord:
+        if isinstance(record, OutputRecord):
             self._add_output(record, data)
         elif isinstance(record, FinalRecord):
             encode_document(record, where=FINAL)
             self._documents[FINAL] = record
         else:
-            codec = _CODECS[type(record)]
-            line = codec.encode(record, limits=self._limits)
-            self._check_line(len(line), codec.name, record.seq)
-            self._files[codec.name].append(line)
+            self._append(record)
         self._seq, self._t_ms = record.seq, record.t_ms
+
+    def reserve(self, seq: int, t_ms: int) -> None:
+        """Keep a number and its time for input or a service event that is added later.
+
+        Such records are added in the order in which their numbers were kept.
+
+        Raises:
+            ValueError: as for ``add``.
+        """
+        if seq != self._seq + 1 or t_ms < self._t_ms or self._done or FINAL in self._documents:
+            raise ValueError(f"seq {seq}, t_ms {t_ms} after seq {self._seq}, t_ms {self._t_ms}")
+        self._reserved.append((seq, t_ms))
+        self._seq, self._t_ms = seq, t_ms
+
+    def _append(self, record: TimedRecord) -> None:
+        codec = _CODECS[type(record)]
+        line = codec.encode(record, limits=self._limits)
+        self._check_line(len(line), codec.name, record.seq)
+        self._files[codec.name].append(line)
 
     def _add_output(self, record: OutputRecord, data: bytes) -> None:
         if record.offset != self._raw.size or record.length != len(data):
@@ -203,6 +229,8 @@ class CassetteWriter:
         """
         if self._done:
             raise ValueError("the cassette is published or aborted")
+        if self._reserved:
+            raise ValueError(f"seq {self._reserved[0][0]} was reserved, and nothing was added")
         for name in (FINAL, SCRUB_REPORT):
             if name not in self._documents:
                 raise ValueError(f"a cassette needs {name} before it can be published")

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ptycassette.errors import StorageError
+from ptycassette.errors import ExistsError, StorageError
 
 __all__ = ["write_whole"]
 
 
-def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes], *, mode: int = 0o644) -> None:
+def write_whole(
+    path: str | os.PathLike[str],
+    parts: Iterable[bytes],
+    *,
+    mode: int = 0o644,
+    overwrite: bool = True,
+) -> None:
     """Write ``parts`` to ``path``: a temporary file beside it, fsync, one rename.
 
-    Nobody ever sees half of it; what was there stays until the new file is whole.
+    Nobody ever sees half of it; what was there stays until the new file is whole. What is no
+    regular file (a device, a pipe, a link) is never replaced.
 
     Raises:
+        ExistsError: something is there that may not be replaced; nothing was changed.
         StorageError: the disk or the directory refuses; nothing was changed.
     """
     target = Path(path)
+    _check(target, overwrite=overwrite)
     try:
         fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as exc:
@@ -33,6 +43,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes], *, mode: i
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
+        _check(target, overwrite=overwrite)  # what came there meanwhile
         Path(name).replace(target)
     except OSError as exc:
         _remove(name)
@@ -40,6 +51,24 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes], *, mode: i
     except BaseException:
         _remove(name)
         raise
+
+
+def _check(target: Path, *, overwrite: bool) -> None:
+    """Whether something else stands there."""
+    try:
+        found = target.lstat()
+    except OSError:
+        return  # nothing is there, or writing will say what is wrong
+    if not stat.S_ISREG(found.st_mode):
+        raise ExistsError(
+            "is there already, and is no regular file",
+            where=str(target),
+            hint="name another place; links, pipes and devices are never replaced",
+        )
+    if not overwrite:
+        raise ExistsError(
+            "is there already", where=str(target), hint="name another place, or say --overwrite"
+        )
 
 
 def _remove(name: str) -> None:

@@ -32,8 +32,6 @@ PROGRAMS = ("bash", "vim", "less", "tmux", "git")
 EXTRAS = (
     ("provider", "aiohttp", "aiohttp: the fake provider"),
     ("provider", "trustme", "trustme: the fake provider over TLS"),
-    ("scrub", "re2", "google-re2: fast scrub rules"),
-    ("scrub", "ahocorasick", "pyahocorasick: fast search for known secrets"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
 )
 PTY_TIMEOUT_S = 5.0

@@ -119,9 +119,10 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
         candidates = [base / (entry or ".") / command for entry in path.split(os.pathsep)]
     refused = None
     for candidate in candidates:
-        if candidate.is_file() and os.access(candidate, os.X_OK):
+        # In this order, and not as paths: a directory on the PATH may be closed to us.
+        if os.access(candidate, os.X_OK) and candidate.is_file():
             return str(candidate)
-        if refused is None and candidate.exists():
+        if refused is None and os.path.exists(candidate):  # noqa: PTH110
             refused = candidate
     name = visible(command)
     if refused is None:

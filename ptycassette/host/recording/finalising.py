@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -11,18 +10,24 @@ from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.host.cassettes.diagnostic_writer import DiagnosticWriter
 from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.host.scrubbing.setup import session_scrubber
-from ptycassette.model import EmulatorFactory, EventSource, Manifest, Scrubber, SessionMeta
+from ptycassette.host.sessions.process_secrets import remember
+from ptycassette.model import (
+    EmulatorFactory,
+    EventSource,
+    Manifest,
+    Scrubber,
+    ScrubberFactory,
+    SessionMeta,
+    StepScrubber,
+)
 from ptycassette.record.diagnostic import diagnostic_of
 from ptycassette.record.finalise import Progress, finalise, finalise_failed
+from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.record.unscrubbed import Unscrubbed
 from ptycassette.screen import default_emulator
-from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.search import SHORTEST
 
-__all__ = ["Finaliser", "ScrubberFactory", "passwords_of"]
-
-ScrubberFactory = Callable[[], Scrubber]
-
-_SHORTEST_PASSWORD = 6
+__all__ = ["Finaliser"]
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +36,8 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         emulator: makes the frames.
         scrubber: makes a scrubber for one session; None for the default one.
-        known: secrets that only this process knows, such as typed passwords.
+        known: secrets that the caller declares. Those that were typed are learnt from the
+            events.
         progress: told the number of output bytes that are done.
     """
 
@@ -52,27 +58,30 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             StorageError, ExistsError, NewerCassetteError: the place refuses.
             JournalError: the journal is damaged.
         """
+        typed = TypedWatch()
         try:
-            with CassetteWriter(target, overwrite=overwrite) as sink:
-                return finalise(
-                    meta,
-                    source,
-                    sink,
-                    emulator=self.emulator,
-                    scrubber=self._scrubber(meta),
-                    progress=self.progress,
-                )
+            return finalise(
+                meta,
+                source,
+                lambda: CassetteWriter(target, overwrite=overwrite),
+                emulator=self.emulator,
+                scrubber=self._scrubber(meta),
+                typed=typed,
+                progress=self.progress,
+            )
         except RunFailedError as exc:
             self.diagnose(meta, source, target, reason=exc.message, stage=exc.stage)
             raise
         except SecretLeftError as exc:
-            self.diagnose(meta, None, target, reason=exc.message, stage="scrub")
+            self._diagnose_without_streams(meta, source, target, reason=exc.message, stage="scrub")
             raise
+        finally:
+            remember(typed.values)
 
     def diagnose(
         self,
         meta: SessionMeta,
-        source: EventSource | None,
+        source: EventSource,
         target: Path,
         *,
         reason: str,
@@ -82,25 +91,46 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
 
         Args:
             meta: the head.
-            source: the events, as far as they go; None to keep no streams.
+            source: the events, as far as they go.
             target: where the cassette would have been.
             reason: what failed.
             stage: see ``Diagnostic``.
         """
+        typed = TypedWatch()
         scrubber = self._scrubber(meta)
-        findings: tuple[str, ...] = ()
-        if source is not None:
-            with DiagnosticWriter(target) as sink:
-                findings = finalise_failed(
-                    meta, source, sink, emulator=self.emulator, scrubber=scrubber
+        sink, findings = finalise_failed(
+            meta,
+            source,
+            lambda: DiagnosticWriter(target),
+            emulator=self.emulator,
+            scrubber=scrubber,
+            typed=typed,
+        )
+        remember(typed.values)
+        with sink:
+            if not findings:
+                return sink.publish_failure(
+                    diagnostic_of(meta, scrubber, reason=reason, stage=stage)
                 )
-                if not findings:
-                    return sink.publish_failure(
-                        diagnostic_of(meta, scrubber, reason=reason, stage=stage)
-                    )
-        else:
-            for _ in scrubber.events(meta, lambda: iter(())):
-                pass  # so that it knows the environment
+        return self._diagnose_without_streams(
+            meta, source, target, reason=reason, stage=stage, findings=findings
+        )
+
+    def _diagnose_without_streams(
+        self,
+        meta: SessionMeta,
+        source: EventSource,
+        target: Path,
+        *,
+        reason: str,
+        stage: str,
+        findings: tuple[str, ...] = (),
+    ) -> Path:
+        """As ``diagnose``, where no stream may be kept."""
+        scrubber = self._scrubber(meta)
+        if isinstance(scrubber, StepScrubber):  # it learns the environment, and what was typed
+            for _ in scrubber.steps(meta, source, TypedWatch()):
+                pass
         with DiagnosticWriter(target) as sink:
             return sink.publish_failure(
                 diagnostic_of(meta, scrubber, reason=reason, stage=stage, findings=findings)
@@ -112,27 +142,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         if self.scrubber is not None:
             return self.scrubber()
         return session_scrubber(
-            known=_usable(self.known),
+            known=[text for text in self.known if len(text.strip()) >= SHORTEST],
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )
-
-
-def passwords_of(typed: Iterable[bytes]) -> tuple[str, ...]:
-    """What was typed at prompts that do not echo, line by line, as secrets for the scrubber."""
-    lines = b"".join(typed).replace(b"\r", b"\n").split(b"\n")
-    return _usable(line.decode("utf-8", "replace") for line in lines)
-
-
-def _usable(values: Iterable[str]) -> tuple[str, ...]:
-    """Those that can be told apart from ordinary text."""
-    usable = []
-    for value in dict.fromkeys(values):
-        if len(value) < _SHORTEST_PASSWORD:
-            continue
-        try:
-            default_scrubber(known=[value])
-        except ValueError:
-            continue
-        usable.append(value)
-    return tuple(usable)

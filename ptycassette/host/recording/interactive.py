@@ -69,6 +69,8 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
         out_fd: where output goes; -1 for nowhere.
         terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
         channel: the side channel.
+        secret_key: what the key sends with which the user says that a secret follows, up to
+            Enter; empty for none.
         fixed_size: the program's terminal keeps its size, whatever the user's does.
         passes_signals: who records is driven by a program that takes the recorder for
             the recorded one: signals go to that, and on the record, as they came.
@@ -77,6 +79,7 @@ class Streams(msgspec.Struct, frozen=True, kw_only=True):
     in_fd: int = 0
     out_fd: int = 1
     terminal: UserTerminal | None = None
+    secret_key: bytes = b""
     fixed_size: bool = False
     passes_signals: bool = False
     channel: SideChannel | None = None
@@ -121,11 +124,14 @@ class PassThrough:
         self._follows_size = streams.terminal is not None and not streams.fixed_size
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
         self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
-        self._input = TypedInput(child.fd, journal)
         self._poll = new_poll()
         self._screen = UserScreen(streams.out_fd, self._poll, on_lost=self._lose_terminal)
-        # The compiled loop looks at the system's clock itself.
-        self._library = CompiledRelay.load() if isinstance(clock, MonotonicClock) else None
+        self._input = TypedInput(
+            child.fd, journal, secret_key=streams.secret_key, on_secret=self._screen.mark_secret
+        )
+        # The compiled loop looks at the system's clock itself, and knows no secret key.
+        compilable = isinstance(clock, MonotonicClock) and not streams.secret_key
+        self._library = CompiledRelay.load() if compilable else None
         self._over = False
         self._hung_up = False
         self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
@@ -133,11 +139,6 @@ class PassThrough:
         self.failure: str | None = None
         self.ended_us = 0
         self.ended_by: int | None = None
-
-    @property
-    def passwords(self) -> list[bytes]:
-        """What was typed while the terminal did not echo; in memory only."""
-        return self._input.passwords
 
     @property
     def elapsed_us(self) -> int:
@@ -165,6 +166,7 @@ class PassThrough:
             while not self._over or self._screen.waiting:
                 if compiled is None or not self._run_compiled(compiled):
                     self._turn(self._wait(), signals)
+        self._screen.mark_secret(False)
         self._child.release_slave()
         status = self._child.wait()
         self.ended_us = self.elapsed_us
@@ -249,10 +251,10 @@ class PassThrough:
                 self._screen.show_rest()
                 self._watch_master()
             elif fd == self._in_fd:
+                self._take_signals(signals)  # what is typed after a resize meets the new size
                 self._take_input()
             elif fd == signals.fd:
-                for number in signals.take():
-                    self._obey(number)
+                self._take_signals(signals)
             elif self._channel is not None and fd == self._channel.fd:
                 self._note(self._channel.read())
             else:
@@ -330,6 +332,10 @@ class PassThrough:
         self._input.type(self._moment_us(), data)
         if self._input.waiting:
             self._watch_master()
+
+    def _take_signals(self, signals: SignalPipe) -> None:
+        for number in signals.take():
+            self._obey(number)
 
     def _obey(self, number: int) -> None:
         if number == signal.SIGWINCH:

@@ -62,7 +62,7 @@ def _fdatasync(fd: int) -> None:
 
 
 class JournalFile:
-    """A journal being written. A ``SessionTap``.
+    """A journal being written. A ``SessionTap`` that takes secrets as they were typed.
 
     Args:
         meta: the head.
@@ -76,6 +76,9 @@ class JournalFile:
         StorageError: from here and from every method: the disk refused. The
             file is then cut back to its last whole record, and stays.
     """
+
+    takes_secrets = True
+    """It is private, and what makes a cassette of it must know what to scrub."""
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class JournalFile:
         Args:
             t_us: its moment.
             data: the bytes; at most ``MAX_BATCH_BYTES``.
-            masked: the bytes are not the real ones.
+            masked: it was typed unseen; the bytes are the real ones all the same.
         """
         self._held += self._encoder.key(t_us, data, masked=masked)
 

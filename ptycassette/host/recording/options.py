@@ -19,7 +19,6 @@ from ptycassette.host.recording.binary_probe import (
     system,
     timestamp,
 )
-from ptycassette.host.recording.finalising import ScrubberFactory
 from ptycassette.host.recording.journal_file import Durability
 from ptycassette.host.sessions.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
 from ptycassette.host.sessions.pump import Scripted
@@ -28,6 +27,7 @@ from ptycassette.model import (
     EmulatorFactory,
     Harness,
     IdSource,
+    ScrubberFactory,
     SessionMeta,
     Size,
     Sleeper,

@@ -38,12 +38,12 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         on_path = shutil.which(name, path=path)
         found = base / on_path if on_path else Path()
         there = next(
-            (base / entry / name for entry in path.split(":") if (base / entry / name).exists()),
+            (base / entry / name for entry in path.split(":") if _is_there(base / entry / name)),
             Path("/nonexistent"),
         )
-    if found.is_file() and os.access(found, os.X_OK):
+    if os.access(found, os.X_OK) and found.is_file():
         return found
-    if there.exists():
+    if _is_there(there):
         raise SpawnError("not executable", exit_status=126, where=str(there), hint="chmod +x it")
     raise SpawnError(
         "no such program",
@@ -51,6 +51,11 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         where=name,
         hint="check the name, and the PATH that the program gets (--env PATH=...)",
     )
+
+
+def _is_there(path: Path) -> bool:
+    """As far as we may look: others' directories on the PATH are passed over, as a shell does."""
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises PermissionError
 
 
 def check_place(target: Path, *, overwrite: bool) -> None:

@@ -7,24 +7,31 @@ import signal
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
+from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
+from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.pty.process import exit_status
 from ptycassette.host.pty.terminal import UserTerminal
-from ptycassette.host.recording.finalising import passwords_of
-from ptycassette.host.recording.interactive import PassThrough, Streams
-from ptycassette.host.recording.record import Recording, record
+from ptycassette.host.recording.record import Recording, recording_with
 from ptycassette.host.recording.recorder import Recorder
+from ptycassette.host.recording.saver_seclusion import core_dumps, no_core_dumps
+from ptycassette.host.recording.saving_signals import SavingSignals
 from ptycassette.model import ExitStatus, Manifest
+from ptycassette.model.visible import visible
 from ptycassette.record.input_script import Step
+
+if TYPE_CHECKING:
+    from ptycassette.host.recording.interactive import PassThrough
 
 __all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_MAX_SECRET_BYTES = 64 << 10
 _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
@@ -49,7 +56,7 @@ def shell_status(status: ExitStatus) -> int:
 
 
 def record_interactive(
-    recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False
+    recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False, secret_key: bytes = b""
 ) -> Ended:
     """Record in the user's terminal, which is on stdin and stdout.
 
@@ -57,41 +64,61 @@ def record_interactive(
         recorder: entered.
         fixed_size: the program's terminal keeps its size.
         passes_signals: signals go on to the program instead of ending it.
+        secret_key: what the key sends that says that a secret follows; empty for none.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
     """
+    with SavingSignals(recorder) as signals:
+        relay, status = _relayed(
+            recorder,
+            signals,
+            fixed_size=fixed_size,
+            passes_signals=passes_signals,
+            secret_key=secret_key,
+        )
+        t_us = relay.ended_us
+        manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
+    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+
+
+def _relayed(
+    recorder: Recorder,
+    signals: SavingSignals,
+    *,
+    fixed_size: bool,
+    passes_signals: bool,
+    secret_key: bytes,
+) -> tuple[PassThrough, ExitStatus]:
+    """Run the program in the user's terminal, to its end."""
+    from ptycassette.host.recording.interactive import PassThrough, Streams
+
     plan = recorder.plan
     terminal = UserTerminal()
     out_fd = _own_description(1)
     try:
         with recorder.start() as child:
+            signals.hold()  # the relay has handlers of its own, and gives these back
             relay = PassThrough(
                 child,
                 recorder.journal,
                 clock=plan.clock,
-                start_us=plan.clock.now_us(),
+                start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
                 size=plan.size,
                 streams=Streams(
                     out_fd=out_fd,
                     terminal=terminal,
                     channel=recorder.channel,
+                    secret_key=secret_key,
                     fixed_size=fixed_size,
                     passes_signals=passes_signals,
                 ),
                 timeout_s=plan.timeout_s,
             )
-            status = relay.run()
+            return relay, relay.run()
     finally:
         if out_fd != 1:
             os.close(out_fd)
-    if relay.ended_by == signal.SIGHUP:
-        # The shell may pass on another one, and what is recorded is worth saving.
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    recorder.known += passwords_of(relay.passwords)
-    t_us = relay.ended_us
-    manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
-    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
 
 
 def _own_description(fd: int) -> int:
@@ -116,16 +143,20 @@ def record_headless(
         steps: what to do; None to wait for the end.
         in_fd: whose bytes the program gets as input, up to their end.
         passes_signals: signals go on to the program instead of ending it.
+
+    Raises:
+        UsageError: the secret of a step is not where the step says.
     """
+    steps = [_with_secret(step) for step in steps or ()]
     with (
-        _EndingSignals(passes=passes_signals) as ending,
-        record(recorder.argv, recorder.target, **msgspec.structs.asdict(recorder.plan)) as session,
+        _EndingSignals(recorder, passes=passes_signals) as ending,
+        recording_with(recorder) as session,
     ):
         ending.watch(session)
         if in_fd is not None:
             threading.Thread(target=_feed, args=(session, in_fd), daemon=True).start()
         try:
-            for step in steps or ():
+            for step in steps:
                 perform(session, step)
         except CassetteError:
             if ending.number is None:
@@ -150,15 +181,18 @@ class _EndingSignals:
     there is a session to ``watch``.
     """
 
-    def __init__(self, *, passes: bool = False) -> None:
+    def __init__(self, recorder: Recorder, *, passes: bool = False) -> None:
+        self._recorder = recorder
         self._session: Recording | None = None
         self._before: dict[int, Any] = {}
         self._passes = passes
+        self._limits: tuple[int, int] | None = None
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
-        """End this one; at once, if a signal came already."""
+        """End this one; at once, if a signal came already. From now on nothing is dumped."""
         self._session = session
+        self._limits = no_core_dumps()
         if self.number is not None:
             session.request_end()
 
@@ -170,8 +204,15 @@ class _EndingSignals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._limits is not None:
+            core_dumps(self._limits)
 
     def _end(self, number: int, _: object) -> None:
+        if self._session is not None and self._session.finished:
+            # As in ``SavingSignals``.
+            if number == signal.SIGINT and self._recorder.saving:
+                raise KeyboardInterrupt
+            return
         if self._passes and self._session is not None:
             # In a thread of its own: what a signal interrupts may be in the middle of anything.
             threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
@@ -218,6 +259,8 @@ def _perform(session: Recording, step: Step) -> None:
             session.paste(step.text)
         case "submit":
             session.submit(step.text)
+        case "secret":
+            session.submit_secret(step.text)
         case "resize":
             assert step.size is not None  # noqa: S101 - the parser sees to it
             session.resize(step.size)
@@ -227,6 +270,29 @@ def _perform(session: Recording, step: Step) -> None:
             session.note(step.payload)
         case _:
             _wait(session, step)
+
+
+def _with_secret(step: Step) -> Step:
+    """A step that names where its secret is, with the secret; any other as it is."""
+    try:
+        match step.kind:
+            case "secret-env":
+                text = os.environ.get(step.text, "")
+            case "secret-file":
+                path = Path(step.text).expanduser()
+                # More than a line is nothing that one types.
+                text = read_plain(path, max_bytes=_MAX_SECRET_BYTES).decode().partition("\n")[0]
+            case _:
+                return step
+    except (CassetteError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{step.kind}: {exc}", where=f"script line {step.line}") from exc
+    text = text.removesuffix("\r")
+    if not text:
+        raise UsageError(
+            f"{step.kind}: there is nothing in {visible(step.text)}",
+            where=f"script line {step.line}",
+        )
+    return msgspec.structs.replace(step, kind="secret", text=text)
 
 
 def _wait(session: Recording, step: Step) -> None:

@@ -1,19 +1,18 @@
-"""``record`` and ``arecord``: a program recorded while a block of Python drives it."""
+"""``record``: a program recorded while a block of Python drives it."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Unpack
 
 from ptycassette.errors import CassetteError
+from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.pty.process import PtyChild
-from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.options import RecordOptions, RecordPlan
 from ptycassette.host.recording.recorder import Recorder, checked_payload
-from ptycassette.host.sessions.async_session import AsyncSession
+from ptycassette.host.recording.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.host.sessions.face import SessionFace
 from ptycassette.host.sessions.pump import Scripted
 from ptycassette.host.sessions.session import Session
@@ -24,26 +23,41 @@ from ptycassette.model import (
     Probed,
     QuotaRecord,
 )
+from ptycassette.screen import default_emulator
 
-__all__ = ["AsyncRecording", "Recording", "arecord", "record"]
+__all__ = [
+    "Recording",
+    "RecordingFace",
+    "give_up",
+    "pty_of",
+    "record",
+    "recording_with",
+    "saver_for",
+    "wiring_of",
+]
 
 
-class _Shown:
-    """A tap that also shows the output to somebody, after the journal has it."""
+class _Tap:
+    """What the pump tells of the session: the journal first, then whoever else wants it."""
 
-    def __init__(self, journal: JournalFile, show: Callable[[bytes], None]) -> None:
-        self._journal = journal
-        self._show = show
-        self.on_event = journal.on_event
-        self.on_idle = journal.on_idle
+    takes_secrets = True  # for the journal; of what was typed nothing is shown
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._journal, self._saver = recorder.journal, recorder.saver
+        self._show = recorder.plan.show
+        self.on_event = self._journal.on_event
+        self.on_idle = self._journal.on_idle
 
     def on_output(self, t_us: int, data: bytes) -> None:
         """Journal first."""
         self._journal.on_output(t_us, data)
-        self._show(data)
+        if self._show is not None:
+            self._show(data)
+        if self._saver is not None:
+            self._saver.grown(self._journal.size)
 
 
-class _RecordingFace(SessionFace):
+class RecordingFace(SessionFace):
     """What a recorded session can do besides being driven."""
 
     _recorder: Recorder
@@ -85,7 +99,7 @@ class _RecordingFace(SessionFace):
         # Checked now, because a journal with it could never become a cassette.
         return super()._noted(checked_payload(payload))
 
-    def _listen(self) -> None:
+    def listen(self) -> None:
         """Take the events of the side channel as they arrive; over a script, at the end."""
         if self._recorder.plan.pty is not None:
             return
@@ -95,7 +109,7 @@ class _RecordingFace(SessionFace):
 
         self._recorder.channel.start_thread(take)
 
-    def _complete(self) -> Manifest:
+    def complete(self) -> Manifest:
         """The session is over: publish."""
         recorder = self._recorder
         recorder.channel.stop_thread()
@@ -106,12 +120,8 @@ class _RecordingFace(SessionFace):
         return recorder.finish(t_us=self.elapsed_us, status=self.exit_status, failure=failure)
 
 
-class Recording(_RecordingFace, Session):
+class Recording(RecordingFace, Session):
     """A session that is being recorded."""
-
-
-class AsyncRecording(_RecordingFace, AsyncSession):
-    """A session that is being recorded, driven from an event loop."""
 
 
 @contextmanager
@@ -136,60 +146,62 @@ def record(
         SecretLeftError: scrubbing left something; nothing was published.
         StorageError: the disk refused; the journal is kept for ``recover``.
     """
-    with Recorder(argv, target, RecordPlan(**options)) as recorder:
-        session = Recording.over(_pty(recorder), **_wiring(recorder))
+    plan = RecordPlan(**options)
+    with recording_with(Recorder(argv, target, plan, saver=saver_for(plan))) as session:
+        yield session
+
+
+@contextmanager
+def recording_with(recorder: Recorder) -> Iterator[Recording]:
+    """As ``record``, with a recorder that was made already and is not entered yet."""
+    with recorder:
+        session = Recording.over(pty_of(recorder), **wiring_of(recorder))
         try:
             session._recorder = recorder  # noqa: SLF001 - made here
-            session._listen()  # noqa: SLF001
+            session.listen()
             yield session
             session.close()
         except BaseException as exc:
-            _give_up(recorder, exc, session)
+            give_up(recorder, exc, session)
             raise
-        session._complete()  # noqa: SLF001
+        session.complete()
 
 
-@asynccontextmanager
-async def arecord(
-    argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
-) -> AsyncIterator[AsyncRecording]:
-    """As ``record``, for asyncio. Preflight and finalising run in a thread."""
-    recorder = Recorder(argv, target, RecordPlan(**options))
-    await asyncio.to_thread(recorder.__enter__)
-    try:
-        session = AsyncRecording.over(_pty(recorder), **_wiring(recorder))
-        try:
-            session._recorder = recorder  # noqa: SLF001 - made here
-            session._listen()  # noqa: SLF001
-            yield session
-            await session.close()
-        except BaseException as exc:
-            with suppress(CassetteError):
-                await session.close()
-            await asyncio.to_thread(_give_up, recorder, exc, None)
-            raise
-        await asyncio.to_thread(session._complete)  # noqa: SLF001
-    finally:
-        recorder.__exit__()
+def saver_for(plan: RecordPlan) -> Saver | None:
+    """A saver that may be started later; None where only this process can do its work.
+
+    An emulator, a scrubber or a clock of the caller's cannot be handed to another process.
+    """
+    ours = (
+        savers_wanted()
+        and plan.emulator is default_emulator
+        and plan.scrubber is None
+        and plan.pty is None
+        and isinstance(plan.clock, MonotonicClock)
+    )
+    return StartedSaver() if ours else None
 
 
-def _pty(recorder: Recorder) -> PtyChild | Scripted:
+def pty_of(recorder: Recorder) -> PtyChild | Scripted:
+    """The program, started; or the script that stands for it."""
     return recorder.start() if recorder.plan.pty is None else recorder.plan.pty
 
 
-def _wiring(recorder: Recorder) -> Any:
+def wiring_of(recorder: Recorder) -> Any:
+    """What a recorded session is made with, besides its program."""
     plan = recorder.plan
     return {
         "size": plan.size,
         "timeout_s": plan.timeout_s,
-        "tap": recorder.journal if plan.show is None else _Shown(recorder.journal, plan.show),
+        "tap": _Tap(recorder),
         "clock": plan.clock,
+        "start_us": recorder.started_us,
         "sleeper": plan.sleeper,
         "emulator": plan.emulator,
     }
 
 
-def _give_up(recorder: Recorder, exc: BaseException, session: Recording | None) -> None:
+def give_up(recorder: Recorder, exc: BaseException, session: Recording | None) -> None:
     """End the session and write the diagnostic; ``exc`` goes on, and says where that is."""
     if session is not None:
         with suppress(CassetteError):

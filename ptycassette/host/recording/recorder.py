@@ -19,22 +19,25 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from ptycassette.errors import CassetteError, LimitError, RecordError, RunFailedError, SpawnError
 from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
+from ptycassette.host.cassettes.published import published_manifest
+from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, remove_abandoned
 from ptycassette.host.files.locks import Holder, account_lock, target_lock
 from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
 from ptycassette.host.pty.process import PtyChild, spawn
 from ptycassette.host.recording.binary_probe import timestamp
-from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
 from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
+from ptycassette.host.recording.saver import Saver
+from ptycassette.host.recording.saver_messages import Begin, Published
 from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.model import (
     ExitStatus,
@@ -43,6 +46,9 @@ from ptycassette.model import (
     Noted,
     SessionMeta,
 )
+
+if TYPE_CHECKING:
+    from ptycassette.host.recording.finalising import Finaliser
 
 __all__ = ["Recorder", "checked_payload"]
 
@@ -57,6 +63,12 @@ class Recorder:
         argv: the program and its arguments; no shell is involved.
         target: the directory to publish.
         plan: the options.
+        saver: follows the journal and saves it; None to save here, at the end.
+
+    Attributes:
+        saving: the program is over, its journal complete, and its cassette is being made.
+        status: how the program ended.
+        saved: what the saver told, if it did the work.
 
     Raises:
         RefusedError: on entering: a check failed, a lock is held, the target is
@@ -66,7 +78,12 @@ class Recorder:
     """
 
     def __init__(
-        self, argv: Sequence[str], target: str | os.PathLike[str], plan: RecordPlan
+        self,
+        argv: Sequence[str],
+        target: str | os.PathLike[str],
+        plan: RecordPlan,
+        *,
+        saver: Saver | None = None,
     ) -> None:
         if not argv:
             raise ValueError("argv is empty")
@@ -74,6 +91,11 @@ class Recorder:
         self.target = Path(target).absolute()
         self.plan = plan
         self.manifest: Manifest | None = None
+        self.saving = False
+        self.status: ExitStatus | None = None
+        self.saved: Published | None = None
+        self.saver = saver
+        self.started_us: int | None = None
         self.known: tuple[str, ...] = tuple(plan.known)
         self._stack = ExitStack()
         self._final: dict[str, Any] = {}
@@ -86,12 +108,25 @@ class Recorder:
         try:
             self._begin()
         except BaseException:
-            self._stack.close()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._abandon_saver()
         self._stack.close()
+
+    def _abandon_saver(self) -> None:
+        if self.saver is not None:
+            self.saver.abandon()
+
+    def _beginning(self) -> Begin:
+        return Begin(
+            journal=str(self.journal.path),
+            target=str(self.target),
+            overwrite=self.plan.overwrite,
+            known=self.known,
+        )
 
     def _begin(self) -> None:
         plan = self.plan
@@ -112,6 +147,8 @@ class Recorder:
             self.meta, directory=journal_dir(where), durability=plan.durability
         )
         self._stack.callback(self._let_go)
+        if self.saver is not None:
+            self.saver.begin(self._beginning())
         for payload in plan.notes:
             self.journal.on_event(Noted(0, checked_payload(payload)))
 
@@ -137,6 +174,7 @@ class Recorder:
             SpawnError: it could not be started; there is a diagnostic.
         """
         plan = self.plan
+        self.started_us = plan.clock.now_us()  # before the program: it begins while we return
         try:
             return spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
         except SpawnError as exc:
@@ -172,10 +210,9 @@ class Recorder:
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
+        self.status, self.saving = status, True
         try:
-            self.manifest = self._finaliser().publish(
-                self.meta, self._source(), self.target, overwrite=self.plan.overwrite
-            )
+            self.manifest = self._save()
         except RunFailedError:
             self.journal.discard()
             raise
@@ -185,27 +222,48 @@ class Recorder:
         self.journal.discard()
         return self.manifest
 
+    def _save(self) -> Manifest:
+        """Take what the saver has; where there is none, or it fell over, do its work here."""
+        progress = self._progress()
+        if self.saver is not None:
+            self.saved = self.saver.finish(progress)
+            if self.saved is not None:
+                return self.saved.manifest
+            # It may have been killed when it had published, and before it could tell.
+            published = published_manifest(self.target, self.meta.id)
+            if published is not None:
+                with disk_errors("publishing the cassette", self.target):
+                    fsync_directory(self.target.parent)
+                remove_abandoned(self.target)
+                return published
+        return self._finaliser(progress).publish(
+            self.meta, self._source(), self.target, overwrite=self.plan.overwrite
+        )
+
     def fail(self, reason: str, *, stage: str) -> Path:
         """Write the diagnostic of a failed run instead of a cassette; returns where."""
-        path = self._finaliser().diagnose(
+        self._abandon_saver()
+        path = self._finaliser(self._progress()).diagnose(
             self.meta, self._source(), self.target, reason=reason, stage=stage
         )
         self.journal.discard()
         return path
 
-    def _finaliser(self) -> Finaliser:
+    def _finaliser(self, progress: Callable[[int], None] | None) -> Finaliser:
+        from ptycassette.host.recording.finalising import Finaliser
+
         return Finaliser(
             emulator=self.plan.emulator,
             scrubber=self.plan.scrubber,
             known=self.known,
-            progress=self._progress(),
+            progress=progress,
         )
 
     def _progress(self) -> Callable[[int], None] | None:
         tell, total = self.plan.progress, self.journal.size
         if tell is None:
             return None
-        tell(0, total)  # scrubbing looks at everything before the first byte is done
+        tell(0, total)
         return lambda done: tell(done, total)
 
     def _source(self) -> JournalSource:

@@ -19,16 +19,15 @@ import msgspec
 
 from ptycassette.errors import (
     CassetteError,
+    ExistsError,
     JournalError,
     LockedError,
     RefusedError,
     RunFailedError,
 )
-from ptycassette.format.layout import MANIFEST
-from ptycassette.format.manifest import decode_manifest
 from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
+from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors
-from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
@@ -157,12 +156,18 @@ def recover(
             return Recovered(path=str(path), outcome="empty")
         _check_head(source)
         told = _told(source, output or Path(source.meta.target))
-        if told.target and _has_id(Path(told.target), source.meta.id):
+        if told.target and published_manifest(Path(told.target), source.meta.id):
             delete_journal(path)
             return msgspec.structs.replace(told, outcome="already")
-        outcome = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
+        try:
+            told = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
+        except ExistsError:
+            # The saver of a recorder that was killed may have lived on, and been faster.
+            if not published_manifest(Path(told.target), source.meta.id):
+                raise
+            told = msgspec.structs.replace(told, outcome="already")
         delete_journal(path)
-        return outcome
+        return told
 
 
 def _check_ours(path: Path) -> None:
@@ -241,16 +246,6 @@ def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
         if isinstance(event, Finished):
             return
     yield Finished(t_us=t_us, metadata={"recovered": True})
-
-
-def _has_id(target: Path, cassette_id: str) -> bool:
-    """Whether the cassette of that id stands there already."""
-    try:
-        with DirectoryHandle(target) as directory, directory.open(MANIFEST) as file:
-            page = decode_manifest(file.read_document())
-    except CassetteError:
-        return False
-    return page.manifest.id == cassette_id
 
 
 @contextmanager

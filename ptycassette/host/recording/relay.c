@@ -273,7 +273,11 @@ int relay_run(struct relay *relay) {
             status = pass_output(relay, woke_us);
             if (watched[IN].revents) woke_us = moment_us(relay);
         }
-        if (status == 1 && watched[IN].revents) status = pass_key(relay, woke_us);
+        if (status == 1 && watched[IN].revents) {
+            /* A signal comes first: what is typed after a resize is typed into the new size. */
+            if (poll(watched + OTHERS, MOST_OTHERS, 0) > 0) status = 0;
+            else status = pass_key(relay, woke_us);
+        }
     }
     if (status == 2) return KEY;
     if (status >= 0 && relay->key_count && !flush(relay)) status = -1;

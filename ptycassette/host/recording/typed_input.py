@@ -1,10 +1,15 @@
-"""What the user types, on its way to the program and into the journal."""
+"""What the user types, on its way to the program and into the journal.
+
+The journal gets the real bytes, and whether they were typed unseen: at a prompt that does
+not echo, or after the user pressed the key that says that a secret follows.
+"""
 
 from __future__ import annotations
 
 import os
 import termios
 from collections import deque
+from collections.abc import Callable
 
 from ptycassette.host.pty.terminal import local_modes
 from ptycassette.host.recording.compiled_relay import Key
@@ -13,6 +18,7 @@ from ptycassette.host.recording.journal_file import JournalFile
 __all__ = ["TypedInput"]
 
 _SPACE = 0x20
+_ENTER = b"\r\n"
 
 
 class TypedInput:
@@ -23,19 +29,54 @@ class TypedInput:
     Args:
         master: the program's terminal; non-blocking.
         journal: where it is logged.
+        secret_key: what the key sends that says that a secret follows; empty for none. The
+            program does not get it.
+        on_secret: told when what follows is secret, and when it no longer is.
 
     Attributes:
         waiting: what the program has not taken yet.
-        passwords: what was typed while the terminal did not echo; in memory only.
     """
 
-    def __init__(self, master: int, journal: JournalFile) -> None:
+    def __init__(
+        self,
+        master: int,
+        journal: JournalFile,
+        *,
+        secret_key: bytes = b"",
+        on_secret: Callable[[bool], None] = lambda _on: None,
+    ) -> None:
         self._master, self._journal = master, journal
+        self._secret_key, self._on_secret = secret_key, on_secret
+        self._secret = False
         self.waiting: deque[bytes] = deque()
-        self.passwords: list[bytes] = []
 
     def type(self, t_us: int, data: bytes) -> None:
         """Hand ``data`` to the program, and log it."""
+        if not self._secret_key:
+            self._type(t_us, data)
+            return
+        first, *rest = data.split(self._secret_key)
+        self._type_told(t_us, first)
+        for part in rest:
+            self._tell(not self._secret)
+            self._type_told(t_us, part)
+
+    def _type_told(self, t_us: int, data: bytes) -> None:
+        """``data`` without the key; Enter ends the secret."""
+        if self._secret:
+            end = next((at for at, byte in enumerate(data, 1) if byte in _ENTER), 0)
+            if end:
+                self._type(t_us, data[:end])
+                self._tell(False)
+                data = data[end:]
+        if data:
+            self._type(t_us, data)
+
+    def _tell(self, on: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        self._secret = on
+        self._on_secret(on)
+
+    def _type(self, t_us: int, data: bytes) -> None:
         # Asking for the modes would delay the echo by a tenth. What ends no line leaves a program
         # that reads lines where it is, so for that the answer is the same afterwards.
         ends_line = min(data) < _SPACE
@@ -61,10 +102,7 @@ class TypedInput:
                 return
 
     def _log(self, t_us: int, data: bytes, *, secret: bool) -> None:
-        if secret:
-            self.passwords.append(data)
-            data = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
-        self._journal.hold_key(t_us, data, masked=secret)
+        self._journal.hold_key(t_us, data, masked=secret or self._secret)
 
     def _is_secret(self) -> bool:
         """Whether the program reads a line and does not show it: a password prompt."""

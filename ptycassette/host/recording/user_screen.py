@@ -9,7 +9,12 @@ from collections.abc import Callable
 
 from ptycassette.host.pty.polling import Poll
 
-__all__ = ["UserScreen"]
+__all__ = ["SECRET_OFF", "SECRET_ON", "UserScreen"]
+
+SECRET_ON = b"\x1b[22;2t\x1b]2;typing a secret, up to Enter (ptycassette)\x07\x1b]12;red\x07\x07"
+"""Keep the title, put another one in its place; a red cursor; the bell (xterm ctlseqs)."""
+SECRET_OFF = b"\x1b]112\x07\x1b[23;2t"
+"""The cursor and the title as they were."""
 
 _MOST_BYTES = 64 << 10
 
@@ -30,6 +35,7 @@ class UserScreen:
     def __init__(self, fd: int, poll: Poll, *, on_lost: Callable[[], None]) -> None:
         self.fd = fd
         self.waiting = bytearray()
+        self._marked = False
         self._poll, self._on_lost = poll, on_lost
 
     @property
@@ -44,6 +50,15 @@ class UserScreen:
         done = 0 if self.waiting else self._write(data)
         if done < len(data):
             self.keep(data[done:])
+
+    def mark_secret(self, on: bool) -> None:  # noqa: FBT001 - the one thing that it says
+        """Let the user see that what is typed counts as secret, or no longer does. Idempotent.
+
+        By the title and the cursor's colour: these cover nothing that the program painted.
+        """
+        if on != self._marked:
+            self._marked = on
+            self.show(SECRET_ON if on else SECRET_OFF)
 
     def keep(self, data: bytes | memoryview) -> None:
         """Show ``data`` as soon as there is room."""

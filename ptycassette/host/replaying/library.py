@@ -39,6 +39,7 @@ import msgspec
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import order_named, strategy_named
@@ -76,6 +77,11 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...]
     cwd: str
     env: Mapping[str, str]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """``args`` without what is secret in them, as a manifest holds them."""
+        return concealed_words((self.program, *self.args))[1:]
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,7 +220,8 @@ class Library:
             except CassetteError as exc:
                 others.append(f"{path.name}: cannot be opened: {exc.message}")
                 continue
-            if argv and Path(argv[0]).name == start.program and argv[1:] == start.args:
+            named = bool(argv) and Path(argv[0]).name == start.program
+            if named and (argv[1:] == start.args or argv[1:] == start.shown):
                 meant.append(path)
             else:
                 others.append(
@@ -246,7 +253,7 @@ class Library:
 
     def _new_path(self, start: Start) -> Path:
         """A name for a recording to come, made from what is started."""
-        words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.args])).strip("-.")
+        words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.shown])).strip("-.")
         stem = words[:60].strip("-.") or "session"
         path = self._current(self.place / f"{stem}.cassette")
         number = 2
@@ -300,9 +307,9 @@ def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per
     if rule.program is not None and rule.program != start.program:
         return f"program is {start.program!r}, not {rule.program!r}"
     if rule.argv is not None and rule.argv != start.args:
-        return f"arguments are {list(start.args)}, not {list(rule.argv)}"
+        return f"arguments are {list(start.shown)}, not {list(rule.argv)}"
     if rule.argv_regex is not None and not re.search(rule.argv_regex, " ".join(start.args)):
-        return f"/{rule.argv_regex}/ is not in {' '.join(start.args)!r}"
+        return f"/{rule.argv_regex}/ is not in {' '.join(start.shown)!r}"
     if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
         return f"working directory {start.cwd!r} does not match {rule.cwd!r}"
     for name, pattern in rule.env.items():
@@ -318,4 +325,4 @@ def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per
 
 
 def _shown(start: Start) -> str:
-    return " ".join([start.program, *start.args])
+    return " ".join([start.program, *start.shown])

@@ -69,7 +69,10 @@ class ReplayPty:
 
     Attributes:
         engine: decides; holds the divergences.
+        replayed: true: what a driver says is secret comes as asterisks, as it was recorded.
     """
+
+    replayed = True
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ from ptycassette.host.replaying.use_session import (
     begin,
     session_of,
 )
+from ptycassette.host.scrubbing.conceal import concealed
 from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
@@ -202,6 +203,8 @@ def use(
     if isinstance(match, Matching) and order is not None:
         raise ValueError("the order is the Matching's own: Matching(..., order='loose')")
     matching = match if isinstance(match, Matching) else Matching(match, order=order or "strict")
+    if matching.conceal is None:
+        matching.conceal = concealed
     return Use(
         Plan(
             path=Path(path),

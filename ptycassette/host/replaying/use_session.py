@@ -23,7 +23,8 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.host.cassettes.reader import Cassette, open_cassette
-from ptycassette.host.recording.record import arecord, record
+from ptycassette.host.recording.async_record import arecord
+from ptycassette.host.recording.record import record
 from ptycassette.host.replaying.modes import Action, action_of, resolve_mode
 from ptycassette.host.replaying.replay_pty import LogicalClock, LogicalSleeper, ReplayPty
 from ptycassette.host.sessions.async_session import AsyncSession

@@ -44,7 +44,6 @@ from ptycassette.model.visible import visible
 from ptycassette.record.frames import frame_of
 from ptycassette.screen import PyteEmulator, default_emulator
 from ptycassette.scrub.session import SessionScrubber
-from ptycassette.scrub.verify import Texts
 
 __all__ = ["cassette_session", "find_left", "scrub_cassette"]
 
@@ -142,11 +141,13 @@ def scrub_cassette(
         meta, source = cassette_session(cassette, environment=environment)
         work = _Rewrite(cassette, scrubber)
         before = cassette.scrub_report.status
+        for _ in scrubber.steps(meta, source):
+            pass
         with CassetteWriter(target or path, overwrite=target is None) as writer:
-            findings = scrubber.verify(meta, lambda: work.run(meta, source, writer))
-            if findings:
-                raise _left(findings, path)
+            work.write(source, writer)
             manifest = work.manifest
+            if scrubber.left:
+                raise _left(scrubber.left, path)
             report = scrubber.report()
             if target is None and report.status == "clean" and before != "unscrubbed":
                 writer.abort()
@@ -209,29 +210,25 @@ class _Rewrite:
         self._renders = terminal.emulator == self._screen.identity
         self._fed = 0
 
-    def run(
-        self, meta: SessionMeta, source: EventSource, writer: CassetteWriter
-    ) -> Iterator[JournalEvent]:
-        """The scrubbed events, each written on its way."""
-        scrubbed = self._scrubber.events(meta, source)
+    def write(self, source: EventSource, writer: CassetteWriter) -> None:
+        """Write all records, scrubbed; look at the texts that are in no event."""
+        scrubbed = self._scrubber.masked(source)
         for event in self._cassette.events():
             if isinstance(event.record, FrameRecord):
                 frame = self._frame(event.record)
                 writer.add(frame)
-                yield Texts(event.t_us, {"title": frame.title, "rows": "\n".join(frame.text)})
+                self._scrubber.check(frame.title, channel="frames", t_us=event.t_us)
                 continue
             journal = next(scrubbed)
             while isinstance(journal, Probed):
                 for document in (journal.quota, journal.discovery):
                     if document is not None:
                         writer.put(document)
-                yield journal
                 journal = next(scrubbed)
-            yield journal
-            record, data = self._record(event, journal)
-            writer.add(record, data)
-        manifest = self.manifest
-        yield Texts(0, msgspec.to_builtins([manifest.command.argv, manifest.harness]))
+            writer.add(*self._record(event, journal))
+        harness = msgspec.to_builtins(self.manifest.harness)
+        harness.pop("binary_path_digest_sha256", None)
+        self._scrubber.check([self.manifest.command.argv, harness])
 
     def _record(self, event: Event, journal: JournalEvent) -> tuple[Any, bytes]:
         """The record of one scrubbed event."""
@@ -322,49 +319,31 @@ def find_left(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """What is left in a cassette: channel, time and rule, never the value.
-
-    Also looks whether scrubbing it again would change anything.
-    """
+    """What is left in a cassette: channel, time and rule, never the value."""
     with open_cassette(path, allow_unscrubbed=True) as cassette:
         meta, source = cassette_session(cassette, environment=environment)
-        findings = list(scrubber.verify(meta, lambda: _everything(cassette, source)))
+        findings = list(scrubber.verify(meta, source))
         if cassette.scrub_report.status == "unscrubbed":
             findings.insert(0, "the cassette says that it was recorded without scrubbing")
-        changed: dict[str, int] = {}
-        for before, after in zip(source(), scrubber.events(meta, source), strict=True):
-            if before != after:
-                changed.setdefault(_channel(before), before.t_us)
-        findings += [
-            f"{channel}: {t_us // 1000} ms: scrubbing again would change it"
-            for channel, t_us in changed.items()
-        ]
-        return tuple(findings)
+        _check_texts(cassette, scrubber)
+        return (*findings, *dict.fromkeys(scrubber.left))
 
 
-def _everything(cassette: Cassette, source: EventSource) -> Iterator[JournalEvent]:
-    """The events, and as notes all other texts of the cassette."""
-    yield from source()
+def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
+    """Look at the texts of a cassette that are in no event: names, manifest, frames."""
     manifest = msgspec.to_builtins(cassette.manifest)
     for digest in ("content_digest", "id"):
         manifest.pop(digest, None)
     manifest["harness"].pop("binary_path_digest_sha256", None)
     (manifest.get("optional") or {}).pop("artifacts", None)
-    yield Texts(0, {"manifest": manifest, "path": cassette.path.name})
+    scrubber.check({"manifest": manifest, "path": cassette.path.name})
+    seen: set[tuple[str, ...]] = set()
     for frame in cassette.frames():
-        yield Texts(
-            frame.t_us if frame.t_us is not None else frame.t_ms * 1000,
-            {"title": frame.title, "rows": "\n".join(frame.text), "cells": frame.cells},
-        )
-
-
-def _channel(event: JournalEvent) -> str:
-    match event:
-        case Output():
-            return "output"
-        case Typed():
-            return "input"
-        case Noted():
-            return "service-events"
-        case _:
-            return "final"
+        if frame.text in seen:
+            continue
+        seen.add(frame.text)
+        t_us = frame.t_us if frame.t_us is not None else frame.t_ms * 1000
+        texts = [frame.title, frame.cells]
+        if scrubber.rows(frame.text) != frame.text:
+            texts.append("\n".join(frame.text))
+        scrubber.check(texts, channel="frames", t_us=t_us)

@@ -17,12 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ptycassette.scrub.context_rules import CONTEXT_RULES
 from ptycassette.scrub.discover import document_values, environment_values, secret_name
-from ptycassette.scrub.key_rules import KEY_RULES
-from ptycassette.scrub.known import SHORTEST, KnownValue
-from ptycassette.scrub.provider_rules import PROVIDER_RULES
-from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
+from ptycassette.scrub.search import SHORTEST, KnownValue
 
 __all__ = ["CREDENTIAL_FILES", "credential_values", "file_lines"]
 
@@ -69,7 +66,7 @@ _PAIR = re.compile(
 
 def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
     """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``."""
-    rules = RuleSet((*PROVIDER_RULES, *CONTEXT_RULES, *KEY_RULES))
+    rules = RuleSet(secret_rules())
     for path in (
         *(home / name for name in CREDENTIAL_FILES),
         *(cwd / name for name in _LOCAL_FILES),
@@ -109,7 +106,7 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
         return
     try:
         document: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if isinstance(document, (dict, list)):
         yield from document_values(document, rules=rules)
@@ -120,12 +117,11 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     pairs = dict(_pairs(text))
     yield from environment_values(pairs, rules=rules)
     for found in rules.find(text) if text.isascii() else ():
-        yield KnownValue(
-            text[found.start : found.end],
-            found.rule.name,
-            found.rule.placeholder,
-            public=found.rule.public,
-        )
+        value = text[found.start : found.end]
+        if found.rule.public or not is_plain_data(value, name="password"):
+            yield KnownValue(
+                value, found.rule.name, found.rule.placeholder, public=found.rule.public
+            )
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -141,7 +137,15 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for name, value in _PAIR.findall(text):
         short = name.rsplit(":", 1)[-1].lstrip("_")
         if secret_name(short):
-            yield short, value.strip("\"'")
+            yield short, _unquoted(value)
+
+
+def _unquoted(value: str) -> str:
+    """A value without its quotes, and without the comment behind it."""
+    if value[:1] in ('"', "'"):
+        closed = len(value) > 1 and value[-1] == value[0]
+        return value[1:-1] if closed else value[1:].partition(value[0])[0]
+    return value.partition(" #")[0].rstrip()
 
 
 def _netrc(path: Path) -> Iterator[KnownValue]:
@@ -150,5 +154,6 @@ def _netrc(path: Path) -> Iterator[KnownValue]:
     except (OSError, netrc.NetrcParseError):
         return
     for _, _, password in hosts:
-        if password and len(password) >= SHORTEST:
-            yield KnownValue(password, "credential-file", "<password>")
+        if len(password or "") < SHORTEST or is_plain_data(password, name="password"):
+            continue
+        yield KnownValue(password, "credential-file", "<password>")

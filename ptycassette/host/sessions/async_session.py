@@ -89,6 +89,20 @@ class AsyncSession(SessionFace):
         await self._rest(SUBMIT_PAUSE_S)
         await self.send_key("enter", source=source, timeout_s=timeout_s)
 
+    async def send_secret(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Type text that is secret; see ``Session.send_secret``."""
+        await self._deliver(self._text(text, source, secret=True), timeout_s)
+
+    async def submit_secret(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """As ``submit``, of text that is secret as in ``send_secret``."""
+        await self._deliver(self._without_enter(text, source, secret=True), timeout_s)
+        await self._rest(SUBMIT_PAUSE_S)
+        await self._deliver(self._key("enter", source, secret=True), timeout_s)
+
     async def resize(self, size: Size) -> None:
         """Give the terminal another size; the program gets SIGWINCH."""
         await self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)

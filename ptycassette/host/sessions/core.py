@@ -16,18 +16,22 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import CassetteError, SessionClosedError, SessionError
 from ptycassette.host.pty.port import Pty
 from ptycassette.host.pty.process import signal_name
 from ptycassette.host.sessions.input import Input, InputQueue, Sending
 from ptycassette.host.sessions.output_scan import OutputScan
+from ptycassette.host.sessions.process_secrets import remember
 from ptycassette.host.sessions.screen import SessionScreen, View
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Resized, Signalled
+from ptycassette.model.journal import JournalEvent, Resized, Signalled, Typed
 from ptycassette.model.ports import Clock, Emulator, SessionTap
+
+if TYPE_CHECKING:
+    from ptycassette.record.typed_secrets import TypedSecrets
 
 __all__ = ["Input", "SessionCore", "View", "describe_exit"]
 
@@ -61,16 +65,24 @@ class SessionCore:
 
     Args:
         pty: owned from here on.
-        clock: gives ``t_us``, from 0 at construction.
+        clock: gives ``t_us``.
         emulator: renders the output and answers the program's questions.
         tap: listens; called by the pump alone.
+        start_us: the moment of the clock that counts as 0, before the program started; now when
+            None.
 
     Attributes:
         wake: called after a request was put in from another thread.
     """
 
     def __init__(
-        self, pty: Pty, *, clock: Clock, emulator: Emulator, tap: SessionTap | None = None
+        self,
+        pty: Pty,
+        *,
+        clock: Clock,
+        emulator: Emulator,
+        tap: SessionTap | None = None,
+        start_us: int | None = None,
     ) -> None:
         self.pty = pty
         self.wake: Callable[[], None] = lambda: None
@@ -80,8 +92,11 @@ class SessionCore:
         self.exit: ExitStatus | None = None
         self.ended_us: int | None = None
         self._clock = clock
-        self._start_us = clock.now_us()
+        self._start_us = clock.now_us() if start_us is None else start_us
         self._tap = tap
+        self._tells_secrets = bool(getattr(tap, "takes_secrets", False))
+        self._secrets: TypedSecrets | None = None
+        self._replayed = bool(getattr(pty, "replayed", False))
         self._broken: BaseException | None = None
         self._screen = SessionScreen(emulator)
         self._input = InputQueue(pty, now_us=self.now_us, tell=self._tell)
@@ -144,7 +159,7 @@ class SessionCore:
         It fails with ``InputRefusedError`` when the kernel would cut a line, and with
         ``SessionClosedError`` when the program is gone.
         """
-        sending = Sending(what)
+        sending = Sending(what, hidden=self._replayed)
 
         def begin() -> None:
             self._refuse_if_over()
@@ -313,12 +328,25 @@ class SessionCore:
     def _tell(self, event: JournalEvent) -> None:
         """Tell the tap."""
         self._untold = True
+        if isinstance(event, Typed):
+            self._remember(event)
+            event = event if self._tells_secrets else event.hidden()
         if self._tap is not None:
             try:
                 self._tap.on_event(event)
             except BaseException as exc:
                 self._broken = exc
                 raise
+
+    def _remember(self, event: Typed) -> None:
+        """Keep what was typed unseen away from what this process writes about the session."""
+        if event.masked and self._secrets is None:
+            # Here, because it brings the scrubber along, and few sessions need it.
+            from ptycassette.record.typed_secrets import TypedSecrets  # noqa: PLC0415
+
+            self._secrets = TypedSecrets()
+        if self._secrets is not None:
+            remember(self._secrets.feed(event))
 
     def _resize(self, size: Size) -> None:
         self._refuse_if_over()

@@ -50,6 +50,7 @@ class Wiring(TypedDict, total=False):
     sleeper: Sleeper
     async_sleeper: AsyncSleeper
     emulator: EmulatorFactory
+    start_us: int | None  # the moment of the clock that counts as 0; None for now
 
 
 class SessionFace:
@@ -121,7 +122,13 @@ class SessionFace:
         self._pty = pty
         self._size = size
         self._closed = False
-        self._core = SessionCore(pty, clock=clock, emulator=emulator, tap=wiring.get("tap"))
+        self._core = SessionCore(
+            pty,
+            clock=clock,
+            emulator=emulator,
+            tap=wiring.get("tap"),
+            start_us=wiring.get("start_us"),
+        )
         self._pump: Pump
         if isinstance(pty, PtyChild):
             self._pump = ThreadPump(
@@ -162,26 +169,27 @@ class SessionFace:
         ended_us = self._core.ended_us
         return self._core.now_us() if ended_us is None else ended_us
 
-    def _key(self, name: str, source: Source) -> Input:
+    def _key(self, name: str, source: Source, *, secret: bool = False) -> Input:
         """A key, in the mode that the program has set."""
         data = encode_key(name, application_cursor=self._core.scan.application_cursor)
-        return Input(data=data, source=source, key=canonical_key(name))
+        return Input(data=data, source=source, key=canonical_key(name), secret=secret)
 
-    def _text(self, text: str, source: Source) -> Input:
+    def _text(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """Text as from a keyboard: a newline is the Enter key."""
         typed = text.replace("\r\n", "\r").replace("\n", "\r")
-        return Input(data=typed.encode("utf-8", "surrogateescape"), source=source)
+        data = typed.encode("utf-8", "surrogateescape")
+        return Input(data=data, source=source, secret=secret)
 
-    def _paste(self, text: str, source: Source) -> Input:
+    def _paste(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """Text as from a clipboard, bracketed if the program asked for it."""
         data = encode_paste(text, bracketed=self._core.scan.bracketed_paste)
-        return Input(data=data, source=source, paste=True)
+        return Input(data=data, source=source, paste=True, secret=secret)
 
-    def _without_enter(self, text: str, source: Source) -> Input:
+    def _without_enter(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """The first half of a submission: pasted where pastes are bracketed, typed elsewhere."""
         if self._core.scan.bracketed_paste:
-            return self._paste(text, source)
-        return self._text(text, source)
+            return self._paste(text, source, secret=secret)
+        return self._text(text, source, secret=secret)
 
     def _noted(self, payload: Any) -> Any:
         """Makes a service event."""

@@ -1,7 +1,7 @@
 """Input on its way into the terminal of a session: as much as it takes, in order, told as it goes.
 
 The kernel keeps a bounded line in canonical mode and drops the rest without a word; such
-input is refused. At a password prompt only how much was typed is told.
+input is refused. What is typed at a password prompt, or was said to be secret, is told as masked.
 """
 
 from __future__ import annotations
@@ -21,18 +21,31 @@ __all__ = ["Input", "InputQueue", "Sending"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes for the program, and what the tap is told about them."""
+    """Bytes for the program, and what the tap is told about them.
+
+    ``secret``: whoever sends it says so, whatever the terminal's modes are.
+    """
 
     data: bytes
     source: Literal["user", "driver", "terminal"] = "driver"
     key: str | None = None
     paste: bool = False
+    secret: bool = False
 
 
 class Sending:
-    """An ``Input`` on its way into the terminal."""
+    """An ``Input`` on its way into the terminal.
 
-    def __init__(self, what: Input) -> None:
+    Args:
+        what: the input.
+        hidden: give the terminal asterisks instead of what is secret: it is a recording,
+            which holds asterisks at that place, and must not repeat the secret in a message.
+    """
+
+    def __init__(self, what: Input, *, hidden: bool = False) -> None:
+        if hidden and what.secret:
+            data = Typed(0, what.data, masked=True).hidden().data
+            what = msgspec.structs.replace(what, data=data)
         self.what = what
         self.done: Future[None] = Future()
         self.sent = 0
@@ -133,12 +146,15 @@ class InputQueue:
 
 
 def _typed(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
-    """What the tap is told: at a password prompt only how much was typed, and where lines end."""
-    if not secret or what.source == "terminal":
-        return Typed(t_us, data, source=what.source, key=what.key, paste=what.paste)
-    hidden = bytes(byte if byte in b"\r\n" else 0x2A for byte in data)
-    key = what.key if hidden == data else None
-    return Typed(t_us, hidden, source=what.source, key=key, paste=what.paste, masked=True)
+    """What the tap is told; the bytes are the real ones. Answers of the terminal are no secret."""
+    return Typed(
+        t_us,
+        data,
+        source=what.source,
+        key=what.key,
+        paste=what.paste,
+        masked=(secret or what.secret) and what.source != "terminal",
+    )
 
 
 def _lines(data: bytes, ends: bytes) -> list[bytes]:

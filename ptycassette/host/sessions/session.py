@@ -91,6 +91,24 @@ class Session(SessionFace):
         self._pump.rest(SUBMIT_PAUSE_S)
         self.send_key("enter", source=source, timeout_s=timeout_s)
 
+    def send_secret(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """Type text that is secret: a recording shows asterisks, and the scrubber knows it.
+
+        For what is asked for visibly, or in a program that paints its own fields. Prompts that
+        do not echo are known without. A newline in it is the Enter key.
+        """
+        self._deliver(self._text(text, source, secret=True), timeout_s)
+
+    def submit_secret(
+        self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> None:
+        """As ``submit``, of text that is secret as in ``send_secret``."""
+        self._deliver(self._without_enter(text, source, secret=True), timeout_s)
+        self._pump.rest(SUBMIT_PAUSE_S)
+        self._deliver(self._key("enter", source, secret=True), timeout_s)
+
     def resize(self, size: Size) -> None:
         """Give the terminal another size; the program gets SIGWINCH."""
         self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)

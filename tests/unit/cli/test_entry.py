@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -95,3 +96,45 @@ def test_a_table_entry_without_a_command_is_a_mistake(monkeypatch: pytest.Monkey
 
     with pytest.raises(TypeError, match="no click command"):
         entry.cli.get_command(click.Context(entry.cli), "odd")
+
+
+def _shell(words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of it; ``ptycassette`` is ours, and buffers as it does for users."""
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(
+        ["/bin/sh", "-c", words.replace("ptycassette", f"{sys.executable} -m ptycassette", 1)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    "words", ["info v1/minimal", "cat v1/minimal", "events v1/minimal", "--version"]
+)
+def test_a_full_disk_under_stdout_is_no_bug_of_ours(words: str, in_fixtures: Path) -> None:
+    """It says what, where and what to do, and ends as when any disk is full."""
+    ended = _shell(f"ptycassette {words} >/dev/full", in_fixtures)
+
+    assert ended.returncode == 125
+    assert ended.stderr.startswith("ptycassette: stdout: cannot be written: No space left")
+
+
+@pytest.mark.parametrize("words", ["info v1/minimal", "cat v1/minimal", "--help"])
+def test_a_stdout_that_is_closed_is_as_good_as_none(words: str, in_fixtures: Path) -> None:
+    """Nothing else takes its number, and nobody is told of a bug."""
+    ended = _shell(f"ptycassette {words} >&-", in_fixtures)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_recording_with_all_streams_closed_is_one(tmp_path: Path) -> None:
+    """The files that it opens take none of the three numbers."""
+    ended = _shell(f"ptycassette rec -q {tmp_path}/c -- echo hi <&- >&- 2>&-", tmp_path)
+
+    assert ended.returncode == 0
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"hi\r\n"

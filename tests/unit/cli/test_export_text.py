@@ -39,3 +39,18 @@ def test_rows_that_scrolled_off_stand_above_the_last_screen(
         *(f"line {number}" for number in range(first, 9)),
         "the end\\u202e",
     ]
+
+
+def test_a_file_that_is_there_stays(
+    run: Callable[..., Any], scrolled: Path, tmp_path: Path
+) -> None:
+    """Refused with 6, unless the user says that it goes."""
+    out = tmp_path / "out.txt"
+    out.write_text("mine")
+
+    refused = run("export", scrolled, out)
+    assert refused.status == 6
+    assert "is there already" in refused.err
+    assert out.read_text() == "mine"
+    assert run("export", scrolled, out, "--overwrite", "--scrollback", 9).status == 0
+    assert "the end" in out.read_text()

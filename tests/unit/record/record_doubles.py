@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,10 +63,11 @@ class LineEmulator:
 
 
 class ListSink:
-    """A ``CassetteSink`` that keeps what it is given."""
+    """A ``CassetteSink`` that keeps what it is given, in the order of ``seq``."""
 
     def __init__(self) -> None:
         self.records: list[TimedRecord] = []
+        self.reserved: list[int] = []
         self.data = b""
         self.documents: list[object] = []
         self.manifest: Manifest | None = None
@@ -73,15 +75,22 @@ class ListSink:
 
     def add(self, record: TimedRecord, data: bytes = b"") -> None:
         """Keep it."""
-        self.records.append(record)
+        if self.reserved and record.seq == self.reserved[0]:
+            self.reserved.pop(0)
+        insort(self.records, record, key=lambda kept: kept.seq)
         self.data += data
+
+    def reserve(self, seq: int, t_ms: int) -> None:
+        """Remember the number."""
+        self.reserved.append(seq)
 
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
         """Keep it."""
         self.documents.append(document)
 
     def publish(self, manifest: Manifest) -> Manifest:
-        """Keep it."""
+        """Keep it, where nothing that was reserved is missing."""
+        assert not self.reserved
         self.manifest = manifest
         return manifest
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from record_doubles import LineEmulator, ListSink, WordScrubber
+from record_doubles import META, LineEmulator, ListSink, WordScrubber
 
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     DiscoveryRecord,
+    EventSource,
     ExitStatus,
     FinalRecord,
     Finished,
@@ -29,10 +30,14 @@ from ptycassette.model import (
     SessionMeta,
     Signalled,
     Size,
+    Step,
     Typed,
+    Watch,
 )
 from ptycassette.record.finalise import finalise
+from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.record.unscrubbed import Unscrubbed
+from ptycassette.screen import default_emulator
 from ptycassette.screen.policies import frame_policy
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
@@ -49,6 +54,39 @@ SESSION: tuple[JournalEvent, ...] = (
 )
 
 
+class SecondThoughts(WordScrubber):
+    """A ``StepScrubber`` that begins anew once, after the third event."""
+
+    left: tuple[str, ...] = ()
+
+    def steps(
+        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
+    ) -> Iterator[Step | None]:
+        """The first three events, None, and all of them."""
+        events = [*self.events(meta, source)]
+        for turn in (events[:3], events):
+            screen = default_emulator(meta.size)
+            if watch is not None:
+                watch.begin()
+            for event, following in zip(turn, [*turn[1:], None], strict=True):
+                if isinstance(event, Output):
+                    screen.feed(event.data)
+                if watch is not None:
+                    watch.saw(event, screen)
+                yield Step(event, following, screen)
+            if turn is not events:
+                yield None
+        if watch is not None:
+            watch.ended()
+
+    def rest(self, source: EventSource) -> Iterator[JournalEvent]:
+        """All but output."""
+        return (event for event in self.events(META, source) if not isinstance(event, Output))
+
+    def check(self, texts: object) -> None:
+        """Look at nothing."""
+
+
 def run(
     sink: ListSink, meta: SessionMeta, *events: JournalEvent, policy: str = "chunk"
 ) -> Manifest:
@@ -56,10 +94,10 @@ def run(
     return finalise(
         meta,
         lambda: iter(events),
-        sink,
+        lambda: sink,
         emulator=LineEmulator,
         scrubber=WordScrubber(),
-        policy=frame_policy(policy),
+        policy=lambda: frame_policy(policy),
     )
 
 
@@ -93,6 +131,14 @@ def test_time_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
 
     times = [record.t_us for record in sink.records]
     assert times == sorted(t_us or 0 for t_us in times)
+
+
+def test_the_time_of_input_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
+    """Input is written after all output, with the time that it had among the output."""
+    run(sink, meta, Output(5_000, b"a"), Typed(4_000, b"x"), Output(6_000, b"b"), END)
+
+    (typed,) = sink.of(InputRecord)
+    assert (typed.t_us, typed.t_ms) == (5_000, 5)
 
 
 def test_output_records_cover_the_raw_bytes(sink: ListSink, meta: SessionMeta) -> None:
@@ -179,7 +225,7 @@ def test_options_that_readers_may_use_are_kept(sink: ListSink, meta: SessionMeta
     finalise(
         msgspec.structs.replace(meta, options=options),
         lambda: iter(SESSION),
-        sink,
+        lambda: sink,
         emulator=LineEmulator,
         scrubber=WordScrubber(),
     )
@@ -242,7 +288,11 @@ def finalise_with(sink: ListSink, meta: SessionMeta, scrubber: WordScrubber) -> 
     """Finalise a session that shows the secret."""
     events = [Output(n, b"hunter2") for n in range(7)]
     return finalise(
-        meta, lambda: iter([*events, END]), sink, emulator=LineEmulator, scrubber=scrubber
+        meta,
+        lambda: iter([*events, END]),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=scrubber,
     )
 
 
@@ -286,13 +336,70 @@ def test_a_verification_may_pass_over_the_events_again(sink: ListSink, meta: Ses
     assert len(sink.data) == 7 * 7
 
 
+def test_what_was_written_is_void_where_the_scrubber_begins_anew(meta: SessionMeta) -> None:
+    """The sink that held it is aborted, another one holds everything once, and is published."""
+    sinks: list[ListSink] = []
+
+    def open_sink() -> ListSink:
+        sinks.append(ListSink())
+        return sinks[-1]
+
+    manifest = finalise(
+        meta,
+        lambda: iter(SESSION),
+        open_sink,
+        emulator=LineEmulator,
+        scrubber=SecondThoughts(),
+    )
+
+    void, sink = sinks
+    assert (void.aborted, void.manifest) == (True, None)
+    assert (sink.aborted, sink.manifest) == (False, manifest)
+    assert sink.data == b"$ ls\na b\n$ "
+
+
+def test_what_a_step_scrubber_left_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
+    """It says so itself."""
+    scrubber = SecondThoughts()
+    scrubber.left = ("output: 1 ms: rule word",)
+    with pytest.raises(SecretLeftError, match="rule word"):
+        finalise(
+            meta,
+            lambda: iter(SESSION),
+            lambda: sink,
+            emulator=LineEmulator,
+            scrubber=scrubber,
+        )
+
+    assert (sink.aborted, sink.manifest) == (True, None)
+
+
+def test_what_was_typed_unseen_is_hidden_when_the_session_is_known(meta: SessionMeta) -> None:
+    """Also input that is not marked so: a field in raw mode painted a sign for it."""
+    sinks, typed = [ListSink(), ListSink()], TypedWatch()
+    left = iter(sinks)
+    session = [Output(1, b"Password: "), Typed(2, b"swordfish\r"), Output(3, b"*" * 9), END]
+    finalise(
+        meta,
+        lambda: iter(session),
+        lambda: next(left),
+        emulator=default_emulator,
+        scrubber=SecondThoughts(),
+        typed=typed,
+    )
+
+    (record,) = sinks[-1].of(InputRecord)
+    assert (record.bytes, record.masked) == (b"*" * 9 + b"\r", True)
+    assert [secret.text for secret in typed.values] == ["swordfish"]
+
+
 def test_progress_is_told_in_bytes(sink: ListSink, meta: SessionMeta) -> None:
     """After each output, the bytes so far."""
     told: list[int] = []
     finalise(
         meta,
         lambda: iter(SESSION),
-        sink,
+        lambda: sink,
         emulator=LineEmulator,
         scrubber=Unscrubbed(),
         progress=told.append,
@@ -306,7 +413,7 @@ def test_unscrubbed_says_so(sink: ListSink, meta: SessionMeta) -> None:
     finalise(
         meta,
         lambda: iter((Output(1, b"hunter2"), END)),
-        sink,
+        lambda: sink,
         emulator=LineEmulator,
         scrubber=Unscrubbed(),
     )
@@ -325,6 +432,6 @@ def test_events_are_taken_one_by_one(sink: ListSink, meta: SessionMeta) -> None:
             yield Output(number, b"x\n")
         yield END
 
-    finalise(meta, source, sink, emulator=LineEmulator, scrubber=WordScrubber())
+    finalise(meta, source, lambda: sink, emulator=LineEmulator, scrubber=WordScrubber())
 
     assert max(ahead) <= 1

@@ -27,6 +27,9 @@ signal term
 note {"a": [1]}
 wait-idle
 wait-idle 2s
+secret: typed and hidden
+secret-env TOKEN
+secret-file: ~/.token
 """
 
 
@@ -37,6 +40,7 @@ def test_every_step_is_understood() -> None:
     assert [step.kind for step in steps] == [
         "type", "type", "key", "paste", "submit", "wait-text", "wait-regex", "wait-stable",
         "wait-stable", "wait-exit", "resize", "signal", "note", "wait-idle", "wait-idle",
+        "secret", "secret-env", "secret-file",
     ]  # fmt: skip
     assert [step.text for step in steps[:4]] == [
         "echo  hi",

@@ -56,10 +56,10 @@ def events(sink: ListSink, meta: SessionMeta) -> list[Event]:
     finalise(
         meta,
         lambda: iter(SESSION),
-        sink,
+        lambda: sink,
         emulator=LineEmulator,
         scrubber=WordScrubber(),
-        policy=frame_policy("chunk"),
+        policy=lambda: frame_policy("chunk"),
     )
     return events_of(sink)
 

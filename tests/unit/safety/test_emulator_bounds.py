@@ -37,6 +37,7 @@ STREAMS = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_hostile_stream_costs_no_more_than_its_length(name: str) -> None:
     """Emulated, in blocks as they would be read."""
@@ -53,6 +54,7 @@ def test_a_hostile_stream_costs_no_more_than_its_length(name: str) -> None:
     assert len(answers) < 1 << 20
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", STREAMS)
 def test_scrubbing_a_hostile_stream_ends(name: str) -> None:
     """It follows every cell, and keeps every length."""

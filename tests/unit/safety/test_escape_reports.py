@@ -119,6 +119,7 @@ def traced(place: Path, text: str) -> Path:
     return write_trace(place / "t", trace_object(text, "failed", f"{text}\n{text}", [run, missing]))
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_trace_shows_text_and_nothing_else(name: str, tmp_path: Path) -> None:
     """As a page, as Markdown and as JSON; whatever a test, a recording or a driver is called."""
@@ -139,6 +140,7 @@ def test_a_trace_shows_text_and_nothing_else(name: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_trace_in_markdown_holds_no_markup_of_others(name: str, tmp_path: Path) -> None:
     """No link, image, element or heading; a row of backticks ends no block."""
@@ -183,6 +185,7 @@ def scenario(text: str) -> bytes:
     ).encode()
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_check_shows_scenario_and_recording_escaped(name: str, tmp_path: Path) -> None:
     """As lines, as JUnit, as JSON, or as the error of a scenario that cannot be read."""
@@ -232,6 +235,7 @@ def test_the_error_of_a_hostile_scenario_is_escaped(form: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_drift_shows_what_changed_escaped(name: str, tmp_path: Path) -> None:
     """Typed text, output and screens of both recordings."""

@@ -13,7 +13,7 @@ import fcntl
 import os
 import signal
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +278,7 @@ class Small(Work):
         assert failed or {"whole", "report.json", "report.txt"} <= names
 
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="/proc")
 WORKS = (Journal, Publish, Overwrite, Recover, Scrub, Small)
 
 
@@ -310,24 +311,21 @@ def run(work: Work, at: int, fault: int | None) -> tuple[Disk, BaseException | N
         return disk, None
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="/proc")  # noqa: PTH112
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("kind", WORKS, ids=lambda kind: kind.__name__.lower())
-def test_whatever_call_fails_nothing_is_half_and_nothing_is_lost(
-    kind: type[Work], fault: str, works: Callable[..., Work]
-) -> None:
-    """One run for each call to the system."""
+def problems_of(
+    kind: type[Work], works: Callable[..., Work], faults: Callable[[int], Sequence[str]]
+) -> list[str]:
+    """What went wrong with the faults of each call to the system, one run for each."""
     disk, raised = run(works(kind), 0, None)
     assert raised is None
     calls = disk.count
     assert calls > 5
     problems = []
-    for at in range(1, calls + 1):
+    for at, fault in ((call, fault) for call in range(1, calls + 1) for fault in faults(call)):
         work = works(kind)
         before = descriptors()
         disk, raised = run(work, at, FAULTS[fault])
         after = descriptors()
-        told = f"call {at} of {calls}, {disk.failed}: {raised!r}"
+        told = f"call {at} of {calls}, {disk.failed}, {fault}: {raised!r}"
         if raised is not None and not isinstance(raised, CassetteError):
             problems.append(f"no error of ours: {told}")
         if fault == "short" and raised is not None:
@@ -340,19 +338,37 @@ def test_whatever_call_fails_nothing_is_half_and_nothing_is_lost(
             work.check(failed=raised is not None)
         except (AssertionError, CassetteError) as exc:
             problems.append(f"{exc}: {told}")
+    return problems
 
-    assert problems == []
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("kind", WORKS, ids=lambda kind: kind.__name__.lower())
+def test_whatever_call_fails_nothing_is_half_and_nothing_is_lost(
+    kind: type[Work], fault: str, works: Callable[..., Work]
+) -> None:
+    """Every fault at every call to the system."""
+    assert problems_of(kind, works, lambda _: [fault]) == []
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="/proc")  # noqa: PTH112
-@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
-def test_a_kill_before_whatever_call_leaves_nothing_half(
+@needs_proc
+@pytest.mark.parametrize("kind", WORKS, ids=lambda kind: kind.__name__.lower())
+def test_some_calls_fail_and_nothing_is_half_and_nothing_is_lost(
     kind: type[Work], works: Callable[..., Work]
 ) -> None:
-    """Forks end by -9 once before each call to the system; nothing of ours can clean up."""
+    """As above, a sample: one fault at every third call."""
+    faults = [*FAULTS]
+
+    assert problems_of(kind, works, lambda at: [] if at % 3 else [faults[at // 3 % 4]]) == []
+
+
+def unkilled(kind: type[Work], works: Callable[..., Work], step: int) -> list[str]:
+    """What a kill before each call, or each of so many, left half."""
     calls = run(works(kind), 0, None)[0].count
+    assert calls > 5
     problems = []
-    for at in range(1, calls + 1):
+    for at in range(1, calls + 1, step):
         work = works(kind)
         pid = os.fork()
         if pid == 0:
@@ -365,9 +381,26 @@ def test_a_kill_before_whatever_call_leaves_nothing_half(
             problems.append(f"{exc}: killed before call {at} of {calls}")
         if status != signal.SIGKILL:
             problems.append(f"not killed before call {at} of {calls}: {status}")
+    return problems
 
-    assert calls > 5
-    assert problems == []
+
+@needs_proc
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+def test_a_kill_before_whatever_call_leaves_nothing_half(
+    kind: type[Work], works: Callable[..., Work]
+) -> None:
+    """Forks end by -9 once before each call to the system; nothing of ours can clean up."""
+    assert unkilled(kind, works, 1) == []
+
+
+@needs_proc
+@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+def test_a_kill_before_some_call_leaves_nothing_half(
+    kind: type[Work], works: Callable[..., Work]
+) -> None:
+    """As above, a sample."""
+    assert unkilled(kind, works, 7) == []
 
 
 def test_a_failed_sync_of_the_journal_is_told_once_and_not_tried_again(

@@ -41,7 +41,7 @@ from ptycassette.provider.fake.script import Script
 from ptycassette.record.journal import MARK, JournalDecoder, JournalEncoder
 from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
-from ptycassette.scrub.config import parse_config
+from ptycassette.scrub.rules import parse_config
 
 YAML_BOMBS = {
     "aliases": b"a: &a [x]\nb: [*a, *a]",

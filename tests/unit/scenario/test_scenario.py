@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -333,6 +334,10 @@ def test_the_reference_scenarios_load_and_hold(reference: Path) -> None:
         assert not check_scenario(parse_scenario(other, where=name, bound=False), evidence).passed
 
 
+def _json_path(path: str) -> str:
+    return f"{PINS}groups: {{g: [{{type: service_json, json_path: {json.dumps(path)}}}]}}"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -354,6 +359,14 @@ def test_the_reference_scenarios_load_and_hold(reference: Path) -> None:
         (f"{PINS}groups: {{g: [{{type: input_bytes}}]}}", "give bytes_hex or key"),
         (f"{PINS}groups: {{g: [{{type: input_bytes, bytes_hex: xyz}}]}}", "not hexadecimal"),
         (f"{PINS}groups: {{g: [{{type: timing_gap, kind: frames}}]}}", "kind 'frames' is none of"),
+        (_json_path("$..[?("), "unexpected end of expression"),
+        (_json_path("$[?@.a =~ /(a+)+$/]"), "no regular expressions here; use matches"),
+        (_json_path("$[?search(@.a, '(a+)+$')]"), "no regular expressions here; use matches"),
+        (_json_path("$..*..*"), "at most one '..'"),
+        (
+            f"{PINS}groups: {{g: [{{type: final_metadata, metadata_key: a, matches: '('}}]}}",
+            "matches: regex '(': missing",
+        ),
         (f"{PINS}replay_mode: fast\ngroups: {{g: [{{type: raw_output_order}}]}}", "replay_mode"),
         (f"{PINS}normalisers: {{clock: {{pattern: x}}}}\ngroups: {{g: []}}", "built in"),
         (f"{PINS}normalisers: {{own: {{pattern: '('}}}}\ngroups: {{g: []}}", "normaliser 'own'"),

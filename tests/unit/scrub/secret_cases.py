@@ -824,14 +824,6 @@ def _f_word_diff(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     return [f"{text[:cut]}\x1b[31m[-{text[cut:]}-]\x1b[m\x1b[32m{{+{new}+}}\x1b[m\r\n".encode()]
 
 
-def _f_scrolled_field(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
-    width, step = rng.randrange(24, 40), rng.choice((1, 1, 3, 8))
-    left, right = rng.choice((("> ", ""), ("│ ", " │"), ("", "")))
-    last = max(0, len(text) - width)
-    pictures = [text[at : at + width] for at in (*range(0, last, step), last)]
-    return [f"\r\x1b[K{left}{picture}{right}".encode() for picture in pictures] + [b"\r\x1b[K"]
-
-
 def _f_struck(rng: Rng, text: str, rows: int, cols: int) -> list[bytes]:
     bold = rng.random() < 0.5
     return [
@@ -1021,9 +1013,6 @@ ENCODERS: dict[str, Callable[[str], str]] = {
         .replace("\n", "\r\n")
     ),
     **{f"quoted-every-{step}": partial(_scattered, step) for step in (2, 3, 5, 7, 12)},
-    "quoted-in-sixes": lambda t: "=\r\n".join(
-        _scattered(99, t[at : at + 6]) for at in range(0, len(t), 6)
-    ),
     "form-words": lambda t: "q=" + quote_plus(t) + "&z=1",
     "form-bare": quote_plus,
     "form-field": lambda t: "text=" + quote_plus(f'it is "{t}" now') + "&id=1",

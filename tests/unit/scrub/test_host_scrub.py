@@ -88,7 +88,7 @@ def test_a_scrubber_knows_what_config_and_machine_know(
 ) -> None:
     """Variables, files and rules that the config names."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(scrub_setup, "entry_points", lambda group: [])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
     secrets = write(tmp_path, "secrets.txt", "first-phrase-of-two\n\nsecond phrase\n")
     write(
         tmp_path,
@@ -123,7 +123,7 @@ def test_a_home_that_is_unknown_holds_no_files(
         raise RuntimeError("no home")
 
     monkeypatch.setattr(Path, "home", no_home)
-    monkeypatch.setattr(scrub_setup, "entry_points", lambda group: [])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
 
     assert session_scrubber(cwd=tmp_path).report().status == "clean"
 
@@ -135,16 +135,20 @@ RULE = Rule(name="corp", pattern="corp_[0-9]+", anchors=("corp_",))
 def test_plug_ins_give_rules(monkeypatch: pytest.MonkeyPatch, loaded: Any) -> None:
     """One, several, or a function that makes them."""
     entry = SimpleNamespace(name="x", load=lambda: loaded)
-    monkeypatch.setattr(scrub_setup, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(scrub_setup, "announced", lambda group: True)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
 
     assert [rule.name for rule in plugin_rules()] == ["corp"]
 
 
-@pytest.mark.parametrize("loaded", [3, ["no rule"], lambda: 1 / 0])
+@pytest.mark.parametrize(
+    "loaded", [3, ["no rule"], lambda: 1 / 0, Rule(name="r", pattern="a(", anchors=("a",))]
+)
 def test_a_broken_plug_in_is_an_error(monkeypatch: pytest.MonkeyPatch, loaded: Any) -> None:
     """Scrubbing without somebody's rules would be a leak."""
     entry = SimpleNamespace(name="x", load=lambda: loaded)
-    monkeypatch.setattr(scrub_setup, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(scrub_setup, "announced", lambda group: True)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [entry])
     with pytest.raises(UsageError, match="plug-in x"):
         list(plugin_rules())
 

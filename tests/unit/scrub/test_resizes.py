@@ -47,5 +47,5 @@ def test_verification_looks_after_a_resize(meta: SessionMeta, size: Size) -> Non
     narrow, events = torn(meta, size)
     findings = default_scrubber(known=[PHRASE]).verify(narrow, lambda: iter(events))
 
-    assert [line.split(":")[0] for line in findings] == ["screen"]
+    assert [line.split(":")[0] for line in findings] == ["output"]
     assert "1 ms" in findings[0]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ptycassette.scrub.known import SHORTEST
+from ptycassette.scrub.search import SHORTEST
 from ptycassette.scrub.whole_json import whole_json
 from ptycassette.testing import scrub_chunks
 

@@ -46,6 +46,21 @@ def test_what_is_no_json_is_an_error_that_start_up_survives(data: bytes) -> None
         boot.parse(data)
 
 
+def test_json_that_nests_for_ever_is_left_to_the_full_program(tmp_path: Path) -> None:
+    """That one refuses it in words, not with a traceback."""
+    (tmp_path / "manifest.json").write_bytes(b"[" * 100_000)
+    ended = subprocess.run(
+        [sys.executable, "-m", "ptycassette", "stand-in", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert "Traceback" not in ended.stderr
+    assert "nested deeper" in ended.stderr
+
+
 def test_links_and_devices_are_not_read(tmp_path: Path) -> None:
     """A cassette is someone else's."""
     (tmp_path / "real").write_bytes(b"x" * 100)

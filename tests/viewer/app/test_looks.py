@@ -22,6 +22,27 @@ from ptycassette_viewer.compare_screen import CompareScreen
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from driving import press, settled
 
+Snap = Callable[..., bool]
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Snap) -> Snap:
+    """Compare what is there when nothing changes any more: dialogs come when they come."""
+
+    def compare(app: ViewerApp, *, run_before: Callable[..., Any], **options: Any) -> bool:
+        async def before(pilot: Pilot[Any]) -> None:
+            await run_before(pilot)
+            last, now = "", app.export_screenshot()
+            while last != now:
+                await asyncio.sleep(0.02)
+                await pilot.pause()
+                last, now = now, app.export_screenshot()
+
+        return snap_compare(app, run_before=before, **options)
+
+    return compare
+
+
 S = 1_000_000
 EVENTS: tuple[JournalEvent, ...] = (
     Output(
@@ -48,6 +69,7 @@ themes = pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 sizes = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 
 
+@pytest.mark.sampled(3)
 @themes
 @sizes
 @pytest.mark.parametrize("keys", ["9", "7 p", "5 p tab tab", "question_mark"])
@@ -95,6 +117,7 @@ def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.mark.sampled(3)
 @themes
 @sizes
 def test_the_list_of_cassettes(
@@ -113,6 +136,7 @@ def test_the_list_of_cassettes(
     assert snap_compare(app, terminal_size=size, run_before=before)
 
 
+@pytest.mark.sampled(3)
 @themes
 @sizes
 @pytest.mark.parametrize("keys", ["d full_stop full_stop full_stop", "question_mark"])

@@ -296,6 +296,7 @@ def test_a_list_that_opens_shows_the_event_at_the_playhead(
     assert [line for line in lines if line.split()[1] == "100"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [(150, 30), (80, 24)])
 def test_no_panel_reaches_out_of_its_place(path: Path, size: tuple[int, int]) -> None:
     """The last rows and the scrollbars of each are in sight."""

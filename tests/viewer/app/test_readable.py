@@ -65,6 +65,7 @@ def path(make: Callable[..., Path]) -> Path:
     return make(*EVENTS, size=Size(20, 78))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PANELS)
 def test_every_panel_is_readable_in_80x24(path: Path, name: str) -> None:
     """Its content is in sight, and the screen, the timeline, the status and the keys still are."""
@@ -249,6 +250,7 @@ def contrast(style: Style) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["textual-dark", "textual-light"])
 @pytest.mark.parametrize("no_color", [True, False], ids=["no-color", "color"])
 def test_text_stands_out_from_its_background(

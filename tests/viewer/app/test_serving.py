@@ -137,7 +137,7 @@ class Browser:
         """End it; a browser that takes too long over it is not what is tested."""
         self.process.terminate()
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=90)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -60,10 +60,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("told")
 
 
-@settings(max_examples=60, deadline=None)
-@given(items=ITEMS)
-def test_signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:
+@pytest.mark.parametrize("examples", [10, pytest.param(60, marks=pytest.mark.slow)])
+def test_signals_are_those_of_the_library(folder: Path, examples: int) -> None:
     """Each at the output that completed it; and a row for each event and each that tells."""
+
+    @settings(max_examples=examples, deadline=None)
+    @given(items=ITEMS)
+    def law(items: list[JournalEvent]) -> None:
+        signals_are_those_of_the_library(folder, items)
+
+    law()
+
+
+def signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) -> None:
+    """The same for one recording."""
     path = folder / str(len(list(folder.iterdir())))
     write_cassette(path, *items, manifest=manifest_of(size=Size(5, 20)))
     session = Session(CassetteSource(open_cassette(path, check="manifest")))

@@ -254,8 +254,63 @@ def test_a_closed_writer_takes_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="published or aborted"):
         writer.publish(manifest_of())
-    with pytest.raises(ValueError, match="after seq 2"):
+    with pytest.raises(ValueError, match="complete or aborted"):
         writer.add(FINAL)
+
+
+def test_records_may_come_late_in_numbers_that_were_kept(tmp_path: Path) -> None:
+    """What must be masked when everything is known; the cassette is in order all the same."""
+    note = ServiceEventRecord(seq=2, t_ms=3, payload="late")
+    typed = InputRecord(seq=1, t_ms=1, kind="input", bytes=b"x")
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 1)
+        writer.reserve(2, 3)
+        writer.add(OutputRecord(seq=3, t_ms=4, offset=0, length=2), b"hi")
+        writer.add(typed)
+        writer.add(note)
+        writer.add(msgspec.structs.replace(FINAL, seq=4, t_ms=4))
+        writer.put(ScrubReport(status="clean"))
+        writer.publish(manifest_of())
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert [event.kind for event in cassette.events()] == [
+            "input",
+            "service-event",
+            "output",
+            "final",
+        ]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        InputRecord(seq=1, t_ms=2, kind="input", bytes=b"x"),
+        OutputRecord(seq=1, t_ms=1, offset=0, length=0),
+        InputRecord(seq=2, t_ms=1, kind="input", bytes=b"x"),
+    ],
+    ids=["another time", "another kind", "another order"],
+)
+def test_only_what_a_number_was_kept_for_takes_it(
+    tmp_path: Path, record: InputRecord | OutputRecord
+) -> None:
+    """Time and order hold for what comes late, too."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 1)
+        writer.reserve(2, 1)
+
+        with pytest.raises(ValueError, match=r"kept for|after seq"):
+            writer.add(record)
+
+
+def test_a_number_that_was_kept_and_not_used_stops_publishing(tmp_path: Path) -> None:
+    """A reader would miss it."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 0)
+        writer.add(msgspec.structs.replace(FINAL, seq=2))
+        writer.put(ScrubReport(status="clean"))
+
+        with pytest.raises(ValueError, match="seq 1 was reserved"):
+            writer.publish(manifest_of())
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ptycassette.errors import StorageError
+from ptycassette.errors import ExistsError, StorageError
 from ptycassette.host.files.whole_file import write_whole
 
 
@@ -43,9 +44,45 @@ def test_a_missing_directory_is_said(tmp_path: Path) -> None:
 
 
 def test_a_directory_in_the_way_is_said(tmp_path: Path) -> None:
-    """The rename is refused, and nothing is left behind."""
+    """Nothing is left behind."""
     (tmp_path / "out").mkdir()
 
-    with pytest.raises(StorageError, match="out: cannot be written"):
+    with pytest.raises(ExistsError, match="out: is there already, and is no regular file"):
         write_whole(tmp_path / "out", [b"x"])
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def _link(path: Path) -> None:
+    (path.parent / "kept").write_bytes(b"kept")
+    path.symlink_to("kept")
+
+
+@pytest.mark.parametrize("make", [_link, os.mkfifo, lambda path: path.symlink_to("/dev/null")])
+def test_what_is_no_file_is_never_replaced(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """A link stays a link and its target what it was, a pipe stays a pipe."""
+    target = tmp_path / "out"
+    make(target)
+    before = target.lstat()
+
+    with pytest.raises(ExistsError, match="no regular file"):
+        write_whole(target, [b"x"])
+    assert (target.lstat().st_ino, target.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert {path.read_bytes() for path in tmp_path.glob("kept")} <= {b"kept"}
+
+
+def test_what_is_there_stays_unless_told(tmp_path: Path) -> None:
+    """Also what came there while the file was made."""
+    target = tmp_path / "out.txt"
+
+    def parts() -> Iterator[bytes]:
+        yield b"new"
+        target.write_bytes(b"theirs")
+
+    with pytest.raises(ExistsError, match="is there already"):
+        write_whole(target, parts(), overwrite=False)
+    with pytest.raises(ExistsError, match="--overwrite"):
+        write_whole(target, [b"new"], overwrite=False)
+    assert target.read_bytes() == b"theirs"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+    write_whole(target, [b"new"], overwrite=True)
+    assert target.read_bytes() == b"new"

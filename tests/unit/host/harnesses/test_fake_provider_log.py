@@ -31,7 +31,7 @@ def add(log: RequestLog, **entry: Any) -> None:
     """Log a request, and wait until it is written."""
     done = log.add(exchange(**entry), began_us=0, sent=0, outcome="complete")
     if done is not None:
-        done.result(timeout=30)
+        done.result(timeout=90)
 
 
 @pytest.fixture

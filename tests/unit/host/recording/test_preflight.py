@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,26 @@ def test_a_name_is_looked_up_on_the_path_of_the_program(tmp_path: Path) -> None:
     second = program(tmp_path / "b", "tool")
 
     assert find_program(["tool"], env={"PATH": f"{tmp_path}/a:{tmp_path}/b"}) == second
+
+
+def test_a_directory_on_the_path_that_is_closed_to_us_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a shell does; root may enter everything, so the refusal is made up."""
+    closed = tmp_path / "closed"
+
+    def stat(path: Any, **more: Any) -> os.stat_result:
+        if str(path).startswith(str(closed)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return original(path, **more)
+
+    original = os.stat
+    monkeypatch.setattr(os, "stat", stat)
+    found = find_program(["sh"], env={"PATH": f"{closed}:/bin"}, cwd=None)
+
+    assert found == Path("/bin/sh")
+    with pytest.raises(SpawnError):
+        find_program(["no-such-program"], env={"PATH": str(closed)}, cwd=None)
 
 
 def test_a_path_is_seen_from_the_working_directory(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ptycassette.errors import (
 )
 from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.face import SUBMIT_PAUSE_S
+from ptycassette.host.sessions.process_secrets import remembered
 from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Signalled, Size, Typed
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
@@ -28,6 +29,7 @@ class Tap:
     def __init__(self) -> None:
         self.events: list[JournalEvent] = []
         self.idle = 0
+        self.takes_secrets = False
 
     def on_output(self, t_us: int, data: bytes) -> None:
         """Keep a chunk."""
@@ -174,6 +176,32 @@ def test_a_password_is_masked_for_the_tap_and_not_for_the_program(stage: Stage) 
         (b"*", None, True),
         (b"\r", "enter", True),
     ]
+
+
+@pytest.mark.parametrize("takes_secrets", [False, True])
+def test_what_a_driver_says_is_secret_is_masked_in_any_mode(
+    stage: Stage, *, takes_secrets: bool
+) -> None:
+    """A tap that is private is told the bytes; any other gets asterisks."""
+    stage.tap.takes_secrets = takes_secrets
+    with stage.session() as session:
+        session.send_secret("ab\n")
+        session.submit_secret("cd")
+
+    assert stage.pty.written == b"ab\rcd\r"
+    assert [(event.data, event.masked) for event in stage.tap.typed] == [
+        (b"ab\r" if takes_secrets else b"**\r", True),
+        (b"cd" if takes_secrets else b"**", True),
+        (b"\r", True),
+    ]
+
+
+def test_what_was_typed_unseen_is_remembered_for_traces(stage: Stage) -> None:
+    """Also where nothing is recorded."""
+    with stage.session() as session:
+        session.send_secret("never-in-a-trace\n")
+
+    assert "never-in-a-trace" in [secret.text for secret in remembered()]
 
 
 def test_raw_input_without_echo_is_not_masked(stage: Stage) -> None:

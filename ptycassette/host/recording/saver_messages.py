@@ -1,0 +1,118 @@
+"""What a recorder and its saver tell each other, over a pair of sockets and nowhere else.
+
+Declared secrets are among it, so it goes neither through arguments nor the environment
+nor the disk. A message is its length, four bytes little-endian, and MessagePack.
+"""
+
+from __future__ import annotations
+
+import socket
+
+import msgspec
+
+from ptycassette.model import Manifest
+
+__all__ = ["Begin", "Failed", "Finish", "Inbox", "Message", "Progress", "Published", "send"]
+
+
+class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
+    """Recorder to saver: there is a journal now.
+
+    Attributes:
+        journal: its path.
+        target: where the cassette is to be published.
+        overwrite: as ``Finaliser.publish`` takes it.
+        known: secrets that only the recorder knows.
+    """
+
+    journal: str
+    target: str
+    overwrite: bool
+    known: tuple[str, ...]
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
+    """Recorder to saver: the journal is complete, and somebody waits."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
+    """Saver to recorder: so many bytes of output are done."""
+
+    done_bytes: int
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True, tag="published"):
+    """Saver to recorder: the cassette is durable.
+
+    Attributes:
+        manifest: as published.
+        read_bytes: how much of the journal had been read when ``Finish`` came.
+        done_bytes: how much output had been written to the cassette by then.
+    """
+
+    manifest: Manifest
+    read_bytes: int
+    done_bytes: int
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
+    """Saver to recorder: the session must not become a cassette; a diagnostic says why.
+
+    Attributes:
+        error: the name of the exception.
+        message, where, hint: as in ``CassetteError``.
+        stage: of a ``RunFailedError``.
+    """
+
+    error: str
+    message: str
+    where: str | None
+    hint: str | None
+    stage: str
+
+
+Message = Begin | Finish | Progress | Published | Failed
+
+_LENGTH_BYTES = 4
+
+
+def send(control: socket.socket, message: Message) -> None:
+    """Send one message.
+
+    Raises:
+        OSError: the other side is gone.
+    """
+    body = msgspec.msgpack.encode(message)
+    control.sendall(len(body).to_bytes(_LENGTH_BYTES, "little") + body)
+
+
+class Inbox:
+    """Takes messages from a socket.
+
+    Attributes:
+        closed: nothing more will come.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._buffer = bytearray()
+        self._decoder = msgspec.msgpack.Decoder(Message)
+        self.closed = False
+
+    def receive(self) -> list[Message]:
+        """Wait until something comes or the other side is gone; the messages that are whole."""
+        try:
+            block = self._control.recv(1 << 16)
+        except OSError:
+            block = b""
+        if not block:
+            self.closed = True
+        self._buffer += block
+        messages: list[Message] = []
+        while len(self._buffer) >= _LENGTH_BYTES:
+            end = _LENGTH_BYTES + int.from_bytes(self._buffer[:_LENGTH_BYTES], "little")
+            if len(self._buffer) < end:
+                break
+            messages.append(self._decoder.decode(bytes(self._buffer[_LENGTH_BYTES:end])))
+            del self._buffer[:end]
+        return messages

@@ -1,0 +1,93 @@
+"""How a saver keeps out of the way of the program that is recorded, until somebody waits for it.
+
+A nice value of 19 is what is wanted: whoever else wants the processor gets nearly all of it.
+But an ordinary user can raise the value and never lower it again, and at the end, when the
+user waits, a saver on a busy machine would get nothing (setpriority(2)). So it is raised that
+far only where it can be lowered again. Elsewhere it is raised a little, and a saver that had to
+wait for a processor pauses, for longer and longer, up to a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["Priority"]
+
+_FAR, _NEAR = 19, 5
+_CAP_SYS_NICE = 1 << 23  # linux/capability.h
+_SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere
+_CONTENDED = 1.3
+_LONGEST_PAUSE_S = 1.0
+
+
+class Priority:
+    """Of the thread that makes it, with ``lowered``; on Linux each thread has its own.
+
+    Args:
+        before: the nice value to return to; None when the system would not let us.
+    """
+
+    def __init__(self, before: int | None) -> None:
+        self._before = before
+        self._pauses = before is None
+        self._thread = threading.get_native_id() if sys.platform == "linux" else 0
+        self._pause_s = 0.0
+        self.rested()
+
+    @classmethod
+    def lowered(cls) -> Priority:
+        """Lower it now."""
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+        if not hasattr(os, "setpriority"):
+            return cls(None)
+        before = os.getpriority(os.PRIO_PROCESS, 0)
+        back = _may_return_to(before)
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, _FAR if back else min(_FAR, before + _NEAR))
+        return cls(before if back else None)
+
+    def urgent(self) -> None:
+        """Somebody waits: as before, if the system lets us. Any thread may say so."""
+        self._pauses = False
+        if self._before is not None:
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
+
+    def rested(self) -> None:
+        """What came before now was no work."""
+        self._passed_s, self._used_s = time.monotonic(), time.thread_time()
+
+    def pause_s(self) -> float:
+        """How long to pause, so that whoever else wants the processor gets it."""
+        used_s = time.thread_time() - self._used_s
+        if not self._pauses or used_s < _SAMPLE_S:
+            return 0.0
+        passed_s = time.monotonic() - self._passed_s
+        if passed_s > _CONTENDED * used_s:
+            self._pause_s = min(max(2 * self._pause_s, 4 * used_s), _LONGEST_PAUSE_S)
+        else:
+            self._pause_s = 0.0
+        self.rested()
+        return self._pause_s
+
+
+def _may_return_to(value: int) -> bool:
+    """Whether the system would let this process have that nice value again (setpriority(2))."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("CapEff:"):
+                if int(line.split()[1], 16) & _CAP_SYS_NICE:
+                    return True
+                break
+    try:
+        import resource
+
+        return resource.getrlimit(resource.RLIMIT_NICE)[0] >= 20 - value
+    except (ImportError, AttributeError, OSError, ValueError):
+        return False

@@ -1,0 +1,34 @@
+"""Typed secrets as values for the default scrubber."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ptycassette.record.typed_secrets import TypedSecret
+from ptycassette.scrub.search import KnownValue
+
+__all__ = ["Declared", "declared"]
+
+
+class Declared(NamedTuple):
+    """Values as ``session_scrubber`` takes them: ``known``, and ``words``, as ``typed``."""
+
+    known: list[str]
+    words: list[KnownValue]
+
+
+def declared(secrets: Iterable[TypedSecret]) -> Declared:
+    """What the scrubber is to remove.
+
+    It knows nothing of ``since`` yet: a short secret goes as a word from the whole recording.
+    A longer one is given as text, for it may begin as tokens do; then the scrubber knows what of
+    it is public.
+    """
+    found = Declared([], [])
+    for secret in secrets:
+        if secret.whole:
+            found.words.append(KnownValue(secret.text, "declared", word=True))
+        else:
+            found.known.append(secret.text)
+    return found

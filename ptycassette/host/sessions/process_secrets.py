@@ -1,0 +1,36 @@
+"""What was typed in this process and is secret: for logs and traces that this process writes.
+
+A trace of a failed test shows screens of sessions that never became a cassette, so nobody else
+knows what to scrub there. In memory only; values leave this module for scrubbers alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptycassette.record.typed_secrets import TypedSecret
+
+__all__ = ["remember", "remembered"]
+
+_MOST = 1000
+_LOCK = threading.Lock()
+_SECRETS: dict[str, TypedSecret] = {}
+
+
+def remember(secrets: Iterable[TypedSecret]) -> None:
+    """Keep these; of very many the oldest are forgotten."""
+    with _LOCK:
+        for secret in secrets:
+            _SECRETS.pop(secret.text, None)
+            _SECRETS[secret.text] = secret
+        while len(_SECRETS) > _MOST:
+            del _SECRETS[next(iter(_SECRETS))]
+
+
+def remembered() -> tuple[TypedSecret, ...]:
+    """All that is kept, the oldest first."""
+    with _LOCK:
+        return tuple(_SECRETS.values())

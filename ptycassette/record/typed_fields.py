@@ -1,0 +1,232 @@
+"""A field into which something is typed, and whether the screen says that it is a secret.
+
+Programs in raw mode paint their own fields, so the modes of the terminal tell nothing. What
+tells is the screen: a prompt that asks for a secret by name, or signs where text should appear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ptycassette.record.secret_prompts import asks_for_secret
+from ptycassette.record.typed_readings import typed_text
+
+__all__ = ["AtCursor", "Field", "How"]
+
+_MOST_BYTES = 4 << 10
+_ROWS_ABOVE = 4
+_ROWS_WITHOUT_CURSOR = 6
+_SILENT_US = 300_000
+_SHORTEST_SILENT = 4
+_SHORTEST_WITHOUT_CURSOR = 3
+_FEW_SIGNS = 3
+_MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
+_AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
+_BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
+_LETTER = re.compile(r"[^\W\d_]")
+_PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
+_INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
+
+How = Literal["unseen", "asked", "hidden", "silent"]
+"""Why something typed is secret; see ``typed_secrets``."""
+
+
+class AtCursor(NamedTuple):
+    """What is on the screen at one moment.
+
+    Attributes:
+        rows: the text of all rows, from the top.
+        row: the number of the row in which the cursor is, from 0.
+        before: what stands in that row left of the cursor, blanks included.
+        cols: how many cells a row has.
+        visible: whether the cursor is shown. Where it is not (ink), the program paints one of
+            its own, and the terminal's stands anywhere below.
+    """
+
+    rows: tuple[str, ...]
+    row: int
+    before: str
+    cols: int
+    visible: bool = True
+
+    @property
+    def prompt(self) -> str:
+        """What stands left of the cursor, without borders and blanks around it."""
+        return self.before.strip(_BORDERS)
+
+    def full(self, row: int) -> bool:
+        """Whether the text of a row may go on in the next one."""
+        text = self.rows[row]
+        cells_at_most = len(text) if text.isascii() else 2 * len(text)
+        return cells_at_most >= self.cols - 1
+
+
+class Field:
+    """Where something is typed that the line discipline does not hide.
+
+    Args:
+        at: the screen before the first key; None when it is not known.
+        answered: the prompt at which something was typed before, as ``prompt`` gives it.
+        t_us: the moment of the first key.
+        number: the number of its event.
+
+    Attributes:
+        how: why what is typed is secret; None while nothing says so.
+        shown: it was shown as it was typed.
+        ended: Enter or the like was pressed.
+        kept: for the owner: what was typed in it was learnt.
+        keys: what was typed.
+        events: the numbers of the events in which it was.
+    """
+
+    def __init__(self, at: AtCursor | None, t_us: int, number: int, *, answered: str = "") -> None:
+        self.how: How | None = "asked" if at is not None and _asks(at, answered) else None
+        self.shown = self.ended = self.kept = False
+        self.keys = bytearray()
+        self.events = [number]
+        self._at = at
+        self._t_us = t_us
+
+    @property
+    def prompt(self) -> str:
+        """Of the screen before the first key."""
+        return "" if self._at is None else self._at.prompt
+
+    @property
+    def decided(self) -> bool:
+        """Whether looking again cannot tell more."""
+        return self.how is not None or self.shown or len(self.keys) >= _MOST_BYTES
+
+    def add(self, data: bytes, number: int) -> None:
+        """More keys."""
+        self.keys += data[: _MOST_BYTES - len(self.keys)]
+        if self.events[-1] != number:
+            self.events.append(number)
+
+    def left(self, at: AtCursor | None) -> bool:
+        """Whether the program has gone on to something else, without Enter (a PIN of four digits).
+
+        A line that wraps has not been left: what it began with still stands above full rows.
+        Nor has one in which the cursor stands inside of the prompt: it is being painted anew.
+        """
+        first = self._at
+        if first is None or at is None or not (first.visible and at.visible):
+            return False
+        label = first.before.rstrip()
+        if not label or at.before.startswith(label):
+            return False
+        if at.row == first.row and label.startswith(at.before.rstrip()):
+            return False
+        above = at.row
+        while above > 0 and at.full(above - 1):
+            above -= 1
+            if at.rows[above].startswith(label):
+                return False
+        return True
+
+    def judge(self, at: AtCursor) -> bool:
+        """See whether the keys are shown, or something in their place; whether that decides."""
+        first = self._at
+        if first is None or not self.keys:
+            return False
+        typed = typed_text(bytes(self.keys), editing=True).strip()
+        if not set(typed) - _MASKS:
+            return False
+        for shown, exactly in self._in_place(first, at):
+            if typed[:2] in shown:
+                self.shown = True
+            elif _hides(shown, typed, exactly=exactly):
+                self.how = "hidden"
+        return self.decided
+
+    def silent(self, t_us: int, at: AtCursor) -> bool:
+        """Whether nothing at all appeared although there was time for it, at a prompt."""
+        if self.shown or t_us - self._t_us < _SILENT_US or at != self._at:
+            return False
+        typed = typed_text(bytes(self.keys), editing=True)
+        prompts = at.before.rstrip().endswith(_PROMPT_ENDS)
+        return prompts and len(typed) >= _SHORTEST_SILENT and not re.search(r"\s", typed)
+
+    def _in_place(self, first: AtCursor, at: AtCursor) -> Iterator[tuple[str, bool]]:
+        """What stands where the keys would be shown, and whether each must have its sign.
+
+        Away from the cursor other things look alike.
+        """
+        if not first.visible:
+            if len(self.keys) >= _SHORTEST_WITHOUT_CURSOR:
+                yield from ((change, True) for change in _changes(first.rows, at.rows))
+            return
+        label = first.before.rstrip()
+        if at.before.startswith(label) and (label or at.row == first.row):
+            shown = at.before[len(first.before) :]
+            # Behind Enter, signs may still come one by one, and so may something else.
+            yield shown, self.ended and len(shown.strip()) < _FEW_SIGNS
+        if label and self.ended:
+            for row in at.rows:
+                if row.startswith(label) and row != label:
+                    yield row[len(first.before) :], True
+
+
+def _asks(at: AtCursor, answered: str) -> bool:
+    """Whether the screen asks for a secret where the cursor is.
+
+    A prompt in a row above that was ``answered`` in that row asks no more.
+    """
+    if not at.visible:
+        return _asks_somewhere(at.rows)
+    behind = at.rows[at.row][len(at.before) :] if at.row < len(at.rows) else ""
+    for label in (at.before, behind):
+        if _LETTER.search(label):
+            return _row_asks(label)
+    for row in reversed(at.rows[max(0, at.row - _ROWS_ABOVE) : at.row]):
+        if _LETTER.search(row):
+            old = answered != "" and row.strip(_BORDERS).startswith(answered)
+            return not old and _row_asks(row)
+    return False
+
+
+def _asks_somewhere(rows: tuple[str, ...]) -> bool:
+    """Whether the lowest prompt of the screen asks for a secret."""
+    lettered = [row for row in rows if _LETTER.search(row)]
+    for row in reversed(lettered[-_ROWS_WITHOUT_CURSOR:]):
+        if _row_asks(row):
+            return True
+        if row.rstrip(_BORDERS).endswith(_PROMPT_ENDS) or row.lstrip(_BORDERS).startswith("?"):
+            return False
+    return False
+
+
+def _row_asks(row: str) -> bool:
+    """Whether a row asks for a secret. One that begins as an input line was typed itself."""
+    text = row.strip(_BORDERS)
+    return not text.startswith(_INPUT_BEGINS) and asks_for_secret(text)
+
+
+def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
+    """In each row that changed, what is new: without what it still begins and ends with."""
+    for old, new in zip(before, now, strict=False):
+        if old == new:
+            continue
+        start = 0
+        while start < min(len(old), len(new)) and old[start] == new[start]:
+            start += 1
+        end = 0
+        while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+            end += 1
+        yield new[start : len(new) - end]
+
+
+def _hides(shown: str, typed: str, *, exactly: bool) -> bool:
+    """Whether ``shown`` stands for ``typed`` and does not show it.
+
+    Args:
+        shown: what appeared.
+        typed: what was typed.
+        exactly: take only a sign for each character.
+    """
+    signs = shown.strip(" │┃|║")
+    if not signs or set(signs) - _MASKS:
+        return False
+    return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)

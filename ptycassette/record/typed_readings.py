@@ -1,0 +1,79 @@
+"""The texts that the keys of one line may have typed.
+
+Nobody knows which keys the program obeyed, so a line is read in several ways: as typed, with
+rubout and kill keys applied (``typed_view``), with cursor keys applied (``edited_view``), and
+as it stood each time before something of it was removed: what was rubbed out and typed again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ptycassette.scrub.views import (
+    KILL_LINE,
+    KILL_WORD,
+    RUBOUT,
+    edited_view,
+    typed_keys,
+    typed_view,
+)
+
+__all__ = ["SHORTEST", "readings", "typed_text"]
+
+SHORTEST = 3
+"""Characters; fewer cannot be told apart from ordinary text at all."""
+
+_SHORTEST_REMOVED = 4
+_EDITING = re.compile(rb"[\x00-\x1f\x7f]")
+_REMOVING = frozenset({*RUBOUT, KILL_LINE, KILL_WORD})
+
+
+def readings(line: bytes) -> Iterator[str]:
+    """The texts that the keys of one line may have typed, none twice, the likeliest first."""
+    raw = line.decode("latin-1")
+    if _EDITING.search(line):
+        edited = edited_view(raw, base=0)
+        texts = [
+            typed_text(line, editing=True),
+            *(() if edited is None else _plain(edited.text).split("\n")),
+            *_removed(raw),
+            typed_text(line, editing=False),
+        ]
+    else:
+        texts = [_plain(raw)]
+    found: dict[str, None] = {}
+    for text in texts:
+        for value in (text, text.strip()):
+            if len(value.strip()) >= SHORTEST and set(value) != {"*"}:
+                found[value] = None
+    return iter(found)
+
+
+def _removed(raw: str) -> Iterator[str]:
+    """The line each time before something of it was removed."""
+    chars = ""
+    for at, (char, places) in enumerate(keys := [*typed_keys(raw, base=0)]):
+        if not places:
+            continue
+        if char not in _REMOVING:
+            chars += char
+            continue
+        before = at == 0 or keys[at - 1][0] not in _REMOVING
+        text = _plain(chars)
+        if before and len(text) >= _SHORTEST_REMOVED:
+            yield text
+        chars = typed_view(chars + char, base=0).text
+
+
+def typed_text(line: bytes, *, editing: bool) -> str:
+    """The text that the keys typed; with ``editing`` rubout and kill keys are applied."""
+    if not _EDITING.search(line):
+        return _plain(line.decode("latin-1"))
+    return _plain(typed_view(line.decode("latin-1"), base=0, editing=editing).text)
+
+
+def _plain(canonical: str) -> str:
+    """Text behind bytes shown as characters; without control characters."""
+    text = canonical.encode("latin-1").decode("utf-8", "surrogateescape")
+    return "".join(char for char in text if (char >= " " and char != "\x7f") or char == "\n")

@@ -1,0 +1,228 @@
+"""The secrets that were typed in a session, learnt from the events of its journal.
+
+One place for every way of recording, and for ``recover``: whatever was sent to a program is a
+``Typed`` event in the journal, with its real bytes. What counts as secret:
+
+``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as password
+            prompts do it), or whoever sent it said so.
+``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
+            the cursor, as a placeholder right of it, or in the nearest row above with text.
+``hidden``  what appeared in its place was only ``*``, bullets or dots.
+``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
+            one word, for a third of a second or longer, until Enter came by itself.
+
+A line is read in several ways, because nobody knows which keys the program obeys: as typed,
+with rubout and kill keys applied, with cursor keys applied, and as it stood each time before
+something was removed. All readings are secrets.
+
+Short secrets. Five characters and fewer (a PIN) are also ordinary text: such a secret is
+``whole``. It is to be removed only where no letter or digit touches it, and only from the event
+``since`` on, in which typing it began; a log that showed 1234 before keeps it. Longer ones are
+to be removed everywhere, in pieces too where they look generated. One or two characters are
+not returned at all: removing them would destroy the recording and hide nothing. Their input
+is masked all the same.
+
+Feed every event, in the order of the journal. No I/O, no clock: times are those of the events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ptycassette.model import JournalEvent, Output, Typed
+from ptycassette.record.typed_fields import AtCursor, Field, How
+from ptycassette.record.typed_readings import readings, typed_text
+
+__all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
+
+_LONGEST_WHOLE = 5
+_MOST_LINE_BYTES = 4 << 10
+_OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
+
+# Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
+_LINE_ENDS = re.compile(rb"[\r\n\x03\x04\x1a\x1c]")
+# Enter, Tab, ctrl-c, Up, Down: what leaves a field that a program paints.
+_FIELD_ENDS = re.compile(rb"[\r\n\t\x03]|\x1b(?:\[|O)[AB]")
+_ENTER = frozenset({b"\r", b"\n", b"\r\n"})
+
+LookAtScreen = Callable[[], AtCursor]
+"""The screen with all output before the event. Asked only where it is needed."""
+
+
+class TypedSecret(msgspec.Struct, frozen=True, kw_only=True):
+    """One reading of something secret that was typed.
+
+    Attributes:
+        text: the value.
+        how: why it is secret; see above.
+        whole: too short to be removed inside of other words, or before it was typed.
+        since: the number of the event in which typing it began, counted from 0 over all events.
+    """
+
+    text: str
+    how: How
+    whole: bool
+    since: int
+
+
+class TypedSecrets:
+    """Learns what was typed in one session.
+
+    Attributes:
+        hidden: the numbers of the events, counted from 0, of which the bytes are secret although
+            they are not ``masked``: they are to be hidden as if they were.
+    """
+
+    def __init__(self) -> None:
+        self.hidden: set[int] = set()
+        self._number = -1
+        self._known: dict[str, TypedSecret] = {}
+        self._unseen = bytearray()
+        self._unseen_since = 0
+        self._field: Field | None = None
+        self._answered = ""
+        self._looks_left = 0
+        self._shows_input = False
+
+    def feed(self, event: JournalEvent, look: LookAtScreen | None = None) -> list[TypedSecret]:
+        """Take one event; what is new through it.
+
+        Args:
+            event: the next one.
+            look: gives the screen as it is when the event comes: with everything before it, and
+                for an ``Output`` with the event itself. None where there is no screen; then only
+                what is ``masked`` is learnt.
+        """
+        self._number += 1
+        match event:
+            case Typed(source="terminal"):
+                return []
+            case Typed(masked=True):
+                return [*self._leave(look), *self._take_unseen(event, look)]
+            case Typed():
+                ended = [*self._end_unseen(event)]
+                return ended if look is None else [*ended, *self._take_shown(event, look)]
+            case Output() if self._looks_left > 0 and look is not None:
+                self._looks_left -= 1
+                return [*self._judge(look())]
+            case _:
+                return []
+
+    @property
+    def watching(self) -> bool:
+        """Whether output to come may still tell whether something was secret."""
+        return self._looks_left > 0
+
+    def finish(self) -> list[TypedSecret]:
+        """There are no more events: what is new through that."""
+        kept = () if self._field is None else self._keep(self._field)
+        return [*self._learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
+
+    def values(self) -> tuple[TypedSecret, ...]:
+        """All that was learnt so far."""
+        return tuple(self._known.values())
+
+    def _take_unseen(self, event: Typed, look: LookAtScreen | None) -> Iterator[TypedSecret]:
+        if not self._unseen:
+            self._unseen_since = self._number
+            self._answered = "" if look is None else look().prompt
+        *ended, rest = _LINE_ENDS.split(bytes(self._unseen) + event.data)
+        for line in ended:
+            yield from self._learn(line, "unseen", self._unseen_since)
+        if len(rest) > _MOST_LINE_BYTES:
+            yield from self._learn(rest, "unseen", self._unseen_since)
+            rest = b""
+        self._unseen = bytearray(rest)
+        if ended:
+            self._unseen_since = self._number
+
+    def _end_unseen(self, event: Typed) -> Iterator[TypedSecret]:
+        """What follows is seen again; an Enter that does belongs to the secret still."""
+        if not self._unseen:
+            return
+        line, self._unseen = bytes(self._unseen), bytearray()
+        yield from self._learn(line, "unseen", self._unseen_since)
+        if event.data in _ENTER:
+            self.hidden.add(self._number)
+
+    def _take_shown(self, event: Typed, look: LookAtScreen) -> Iterator[TypedSecret]:
+        at: AtCursor | None = look()
+        data = event.data
+        start = 0
+        for end in _FIELD_ENDS.finditer(data):
+            yield from self._type(data[start : end.start()], event.t_us, at)
+            yield from self._end_field(end.group(), event.t_us, at)
+            start = end.end()
+            at = None  # what the screen shows behind Enter is not known yet
+        yield from self._type(data[start:], event.t_us, at)
+
+    def _type(self, data: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
+        """Some keys of a field."""
+        if not data:
+            return
+        field = self._field
+        if field is not None and (field.ended or field.left(at)):
+            yield from self._leave(None if at is None else lambda: at)
+        if self._field is None:
+            if not typed_text(data, editing=False):
+                return  # no text: an answer of the terminal, a movement
+            self._field = Field(at, t_us, self._number, answered=self._answered)
+            self._answered = self._field.prompt
+        field = self._field
+        if at is not None:
+            yield from self._judge(at)
+        field.add(data, self._number)
+        if field.how is not None:
+            self.hidden.update(field.events)
+        self._looks_left = 0 if field.decided else _OUTPUTS_LOOKED_AT
+
+    def _end_field(self, key: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
+        field = self._field
+        if field is None or field.ended:
+            return
+        if at is not None:
+            yield from self._judge(at)
+            alone = self._number != field.events[-1]
+            if key in _ENTER and alone and self._shows_input and field.silent(t_us, at):
+                field.how = "silent"
+        field.ended = True
+        field.add(b"", self._number)
+        yield from self._keep(field)
+
+    def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:
+        """Something else begins: look a last time at the field that was typed into."""
+        field = self._field
+        if field is not None:
+            if look is not None:
+                yield from self._judge(look())
+            yield from self._keep(field)
+        self._field = None
+
+    def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
+        """See what became of the keys of the field so far."""
+        field = self._field
+        if field is None or field.decided:
+            return
+        if field.judge(at):
+            self._looks_left = 0
+            self._shows_input = self._shows_input or field.shown
+        if field.ended:
+            yield from self._keep(field)
+
+    def _keep(self, field: Field) -> Iterator[TypedSecret]:
+        """Learn what was typed in the field, if it is secret."""
+        if field.how is not None and not field.kept:
+            field.kept = True
+            self.hidden.update(field.events)
+            yield from self._learn(bytes(field.keys), field.how, field.events[0])
+
+    def _learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
+        for text in readings(line):
+            if text not in self._known:
+                whole = len(text) <= _LONGEST_WHOLE
+                secret = TypedSecret(text=text, how=how, whole=whole, since=since)
+                self._known[text] = secret
+                yield secret

@@ -1,0 +1,51 @@
+"""Learns what was typed and is secret, from the screens of whoever reads the session anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptycassette.model import Emulator, JournalEvent, Screen
+from ptycassette.record.typed_secrets import AtCursor, TypedSecret, TypedSecrets
+from ptycassette.screen.cells import split_cells
+
+__all__ = ["TypedWatch", "at_cursor"]
+
+
+class TypedWatch:
+    """A ``model.Watch``."""
+
+    def __init__(self) -> None:
+        self._learner = TypedSecrets()
+
+    @property
+    def hidden(self) -> set[int]:
+        """See ``TypedSecrets.hidden``."""
+        return self._learner.hidden
+
+    @property
+    def values(self) -> tuple[TypedSecret, ...]:
+        """Everything that was learnt since the session began last."""
+        return self._learner.values()
+
+    def begin(self) -> None:
+        """See ``Watch``."""
+        self._learner = TypedSecrets()
+
+    def saw(self, event: JournalEvent, screen: Emulator) -> Sequence[TypedSecret]:
+        """See ``Watch``."""
+        return self._learner.feed(event, lambda: at_cursor(screen.snapshot()))
+
+    def ended(self) -> Sequence[TypedSecret]:
+        """See ``Watch``."""
+        before = set(self._learner.values())
+        self._learner.finish()
+        return [secret for secret in self._learner.values() if secret not in before]
+
+
+def at_cursor(screen: Screen) -> AtCursor:
+    """A screen as ``TypedSecrets`` looks at it."""
+    row, col = screen.cursor.row, screen.cursor.col
+    text = screen.rows[row]
+    cells = text if text.isascii() else split_cells(text)
+    before = "".join(cells[:col]) + " " * (col - len(cells))
+    return AtCursor(screen.rows, row, before, screen.size.cols, screen.cursor.visible)

@@ -1,0 +1,122 @@
+"""Known values in base64 and hexadecimal that nobody would take for text.
+
+The decoder reads what decodes to ``READABLE`` characters of printable ASCII. A known value with
+other letters, or a shorter one, is found by the digits that it must give.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+
+from ptycassette.scrub.decode._base64 import decoded_digits, run_end, run_start
+from ptycassette.scrub.decode._decoded import READABLE, Decoded, Run, of_digits
+from ptycassette.scrub.match import Literals, Pattern
+
+__all__ = ["Sought"]
+
+_SHORTEST = 6
+_READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d,}" % READABLE)
+_IN_BASE64 = 7  # bytes of a value whose digits are looked for: they give eight at any alignment
+_IN_HEX = 5  # bytes: ten digits that other text does not have by chance
+_MOST_DIGITS = 8
+_MOST_VALUES = 512
+_URL_SAFE = str.maketrans("+/", "-_")
+_PAIR = r"(?:0[xX])?[0-9A-Fa-f]{2}"
+_PAIRS = rf"[0-9A-Fa-f]?{_PAIR}(?:[ :,]{{0,2}}{_PAIR}){{{_SHORTEST - 1},}}[0-9A-Fa-f]?"
+_LOWER = bytes(range(256)).lower()
+_DIGIT = re.compile("(?:0[xX])?([0-9A-Fa-f])")
+
+
+class Sought:
+    """Finds encoded stretches that hold known values which the decoder does not read."""
+
+    def __init__(self) -> None:
+        self._values = 0
+        self._places: dict[str, set[int]] = {}
+        self._digits = Literals()
+        self._hex: set[str] = set()
+        self._bytes = Literals()
+        self._pairs = Pattern(_PAIRS)
+
+    def add(self, text: str) -> None:
+        """Look for the value ``text`` (canonical) from now on, when the decoder would not."""
+        readable = text.isascii() and len(text) >= READABLE
+        if len(text) < _SHORTEST or readable or self._values >= _MOST_VALUES:
+            return
+        self._values += 1
+        raw = text.encode("latin-1")
+        for at in _places(raw, _IN_BASE64) if len(raw) > _IN_BASE64 else (0,):
+            for phase in range(3):
+                self._add_digits(raw[at : at + _IN_BASE64], phase)
+        for at in _places(raw, _IN_HEX):
+            piece = raw[at : at + _IN_HEX].hex()
+            if piece not in self._hex:
+                self._hex.add(piece)
+                self._bytes.add((piece,))
+
+    def _add_digits(self, raw: bytes, phase: int) -> None:
+        """The digits that ``raw`` gives behind ``phase`` bytes, whatever stands around it."""
+        first, last = -(-phase * 8 // 6), (phase + len(raw)) * 8 // 6
+        digits = b64encode(bytes(phase) + raw).decode()[first:last][:_MOST_DIGITS]
+        for literal in {digits, digits.translate(_URL_SAFE)}:
+            if literal not in self._places:
+                self._places[literal] = set()
+                self._digits.add((literal,))
+            self._places[literal].add(first % 4)
+
+    def views(self, text: str) -> Iterator[Decoded]:
+        """What of canonical ``text`` decodes to such values, and what stands around them."""
+        if self._places:
+            yield from self._base64(text)
+        if self._hex and self._bytes.find(_digits_together(text)):
+            for start, end in self._pairs.spans(text):
+                yield from self._read_hex(text, start, end)
+
+    def _base64(self, text: str) -> Iterator[Decoded]:
+        """Runs with digits of such values, from each digit at which one of four may begin."""
+        first = end = 0
+        starts: set[int] = set()  # from which the run from ``first`` to ``end`` was read
+        for at, minus_length in self._digits.find(text):
+            if at >= end:
+                first, end = run_start(text, at), run_end(text, at)
+                starts.clear()
+            for place in self._places[text[at : at - minus_length]]:
+                start = first + (at - first - place) % 4
+                if start <= at and start not in starts:
+                    starts.add(start)
+                    raw = decoded_digits(text[start:end])
+                    yield Run(raw.decode("latin-1"), spans=[(start, end)])
+
+    def _read_hex(self, text: str, start: int, end: int) -> Iterator[Decoded]:
+        """One run of pairs, when such a value is in it."""
+        run = _digits_together(text[start:end])
+        hits = self._bytes.find(run)
+        if not hits:
+            return
+        places = [match.start(1) for match in _DIGIT.finditer(text, start, end)]
+        for skip in sorted({at % 2 for at, _ in hits}):
+            pairs = zip(places[skip::2], places[skip + 1 :: 2], strict=False)
+            spans = [(first, last + 1) for first, last in pairs]
+            yield of_digits(bytes.fromhex(run[skip : skip + 2 * len(spans)]), spans)
+
+
+def _digits_together(text: str) -> str:
+    """``text`` in small letters without what may stand between pairs of digits."""
+    together = text.encode("latin-1").translate(_LOWER, b" :,")
+    if b"0x" in together:
+        together = together.replace(b"0x", b"")
+    return together.decode("latin-1")
+
+
+def _places(raw: bytes, size: int) -> Iterator[int]:
+    """Where pieces begin that the decoder would not read: not those of a run of ASCII.
+
+    A key with a border before it has as few as the border has, however long it grows.
+    """
+    at = 0
+    for run in _READABLE_RUN.finditer(raw):
+        yield from range(at, run.start())
+        at = max(at, run.end() - size + 1)
+    yield from range(at, len(raw) - size + 1)

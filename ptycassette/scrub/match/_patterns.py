@@ -1,0 +1,71 @@
+"""Regular expressions over one byte per character, searched by RE2.
+
+RE2 needs time linear in the text whatever the pattern, which is what makes rules of users safe
+on hostile output. It knows no look-around, back references or possessive loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import re2
+
+__all__ = ["Pattern", "PatternError"]
+
+
+class PatternError(ValueError):
+    """A pattern that is no regular expression of RE2."""
+
+
+class Pattern:
+    """A pattern over text whose characters are bytes (code points up to 255).
+
+    It is compiled when it is first needed, once in a process; ``check`` compiles it now.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def check(self) -> None:
+        """Compile it.
+
+        Raises:
+            PatternError: the expression is wrong, or uses what RE2 does not know.
+        """
+        _compiled(self.source)
+
+    def occurs(self, text: str) -> bool:
+        """Whether anything in ``text`` matches."""
+        return _compiled(self.source).search(text.encode("latin-1", "replace")) is not None
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Start and end of every match in ``text``."""
+        for _, start, end in self.matches(text):
+            yield start, end
+
+    def matches(self, text: str, *, group: str = "") -> Iterator[tuple[int, int, int]]:
+        """Where every match in ``text`` starts, and start and end of its group of that name.
+
+        Of the whole match where the pattern has no such group. Empty ones are left out.
+        """
+        engine = _compiled(self.source)
+        number = engine.groupindex.get(group.encode(), 0)
+        for match in engine.finditer(text.encode("latin-1", "replace")):
+            start, end = match.span(number)
+            if end > start:
+                yield match.start(), start, end
+
+
+@cache
+def _compiled(source: str) -> Any:
+    options: Any = re2.Options()
+    options.encoding = options.Encoding.LATIN1
+    options.log_errors = False
+    try:
+        return re2.compile(source.encode("latin-1"), options)  # type: ignore[no-untyped-call]
+    except (re2.error, UnicodeEncodeError) as exc:
+        raise PatternError(
+            f"not a regular expression (without look-around and back references): {source!r}: {exc}"
+        ) from exc

@@ -1,0 +1,43 @@
+"""What is a secret: rules as data, and the judges of values.
+
+Rules are in TOML files beside this module; ``docs/scrubbing.md`` says how to add one.
+"""
+
+from ptycassette.scrub.rules._config import ScrubConfig, parse_config
+from ptycassette.scrub.rules._load import default_rules, secret_rules
+from ptycassette.scrub.rules._plain_data import declares_a_secret, is_plain_data
+from ptycassette.scrub.rules._rule import Found, Rule
+from ptycassette.scrub.rules._rule_set import RuleSet
+from ptycassette.scrub.rules._spelling import seems_by_chance, spelt_by_chance
+from ptycassette.scrub.rules._values import (
+    is_random,
+    looks_torn_off,
+)
+from ptycassette.scrub.rules._words import (
+    NAMES,
+    PUBLIC_FOLDERS,
+    PUBLIC_HOSTS,
+    PUBLIC_USERS,
+    is_ordinary,
+)
+
+__all__ = [
+    "NAMES",
+    "PUBLIC_FOLDERS",
+    "PUBLIC_HOSTS",
+    "PUBLIC_USERS",
+    "Found",
+    "Rule",
+    "RuleSet",
+    "ScrubConfig",
+    "declares_a_secret",
+    "default_rules",
+    "is_ordinary",
+    "is_plain_data",
+    "is_random",
+    "looks_torn_off",
+    "parse_config",
+    "secret_rules",
+    "seems_by_chance",
+    "spelt_by_chance",
+]

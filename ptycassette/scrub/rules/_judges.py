@@ -1,0 +1,157 @@
+"""Judges: functions that decide whether what a pattern matched is scrubbed.
+
+Rules name them (``accept = "generated"``). A judge gets the text that would be scrubbed; a judge
+of ``TAIL_JUDGES`` gets what follows its public beginning. True scrubs it, False lets it stand.
+Answers are cached, so a judge depends on its argument alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from ptycassette.scrub.rules._spelling import spelt_by_chance
+from ptycassette.scrub.rules._values import (
+    generated_or_signed,
+    is_random,
+    looks_generated,
+    looks_like_a_value,
+    of_letters,
+)
+from ptycassette.scrub.rules._words import FILE_ENDINGS, PUBLIC_LOCAL_PARTS, PUBLIC_USERS
+
+__all__ = ["EXAMPLE_DOMAINS", "JUDGES", "TAIL_JUDGES"]
+
+Judge = Callable[[str], bool]
+
+EXAMPLE_DOMAINS = re.compile(
+    r"(?:.*[.@])?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|"
+    r"users\.noreply\.github\.com)\Z",
+    re.IGNORECASE,
+)
+"""RFC 2606: addresses there belong to nobody."""
+
+_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+.].*)?\Z")
+_EXAMPLE_PASSWORDS = frozenset({"pass", "passwd", "password", "pwd", "pw", "secret", "token"})
+_NUMBER_INSIDE = re.compile("[0-9]+(?=[A-Za-z])")
+_OF_KEY = re.compile(r"(?=[a-z/+]*[A-Z0-9])[A-Za-z0-9+/=]{4,}")
+_SHORTEST_OF_KEY = 16
+_FEWEST_NUMBERS = 2
+_VARIED = 16
+_DIGITS_OF_A_NUMBER = 5
+_COUNTED = frozenset({"123456789012", "012345678901", "210987654321", "098765432109"})
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
+
+
+def _mixed_case(text: str) -> bool:
+    """Whether it has capitals and small letters, as all but one of a million tokens have."""
+    return any(map(str.isupper, text)) and any(map(str.islower, text))
+
+
+def _made_by_nobody(text: str) -> bool:
+    """Whether so short a text is no name: names follow the same prefixes."""
+    return (is_random(text) and _has_digit(text)) or spelt_by_chance(text)
+
+
+def _generated_tail(tail: str) -> bool:
+    """Whether what follows a prefix has digits in several places, or is spelt as no name is."""
+    numbers = len(_NUMBER_INSIDE.findall(tail))
+    return is_random(tail) and (numbers >= _FEWEST_NUMBERS or spelt_by_chance(tail))
+
+
+def _signed(text: str) -> bool:
+    """Whether the last of the parts between dots looks generated, as no name does."""
+    return _mixed_case(text.rpartition(".")[2]) and _has_digit(text)
+
+
+def _generated_after_dot(text: str) -> bool:
+    tail = text.partition(".")[2]
+    return _mixed_case(tail) and _made_by_nobody(tail)
+
+
+def _no_host(text: str) -> bool:
+    """Whether what stands where a host would is no host: capitals and digits all over."""
+    return _mixed_case(text) and sum(map(str.isdigit, text)) > 1 and is_random(text)
+
+
+def _no_binary_data(text: str) -> bool:
+    """Whether a token that begins with EAAA is not base64 of zeros and small numbers."""
+    return "AAA" not in text[4:] and is_random(text) and len(set(text)) > _VARIED
+
+
+def _value_with_escapes(text: str) -> bool:
+    return "\\" in text and looks_like_a_value(text.replace("\\", ""))
+
+
+def _basic_credentials(text: str) -> bool:
+    """Whether what follows ``basic`` is base64 and no word."""
+    if text.endswith("="):
+        return True
+    varied = any(char.isdigit() or char.isupper() for char in text[1:])
+    return varied and not text.isalpha() and not text.isdigit()
+
+
+def _no_example_password(text: str) -> bool:
+    return text.lower() not in _EXAMPLE_PASSWORDS and not text.startswith(("$", "{", "<", "["))
+
+
+def _password_in_a_sentence(text: str) -> bool:
+    if _VERSION.match(text) or text.startswith("\\"):
+        return False
+    return looks_like_a_value(text) and (_has_digit(text) or of_letters(text))
+
+
+def _holds_a_line_of_a_key(text: str) -> bool:
+    """Whether anything of a key follows its first line."""
+    return sum(map(len, _OF_KEY.findall(text))) >= _SHORTEST_OF_KEY
+
+
+def _personal_address(text: str) -> bool:
+    local, _, domain = text.partition("@")
+    if EXAMPLE_DOMAINS.match(domain) or local.lower() in PUBLIC_LOCAL_PARTS:
+        return False
+    ending = domain.rsplit(".", 1)[-1]
+    return ending.lower() not in FILE_ENDINGS and bool(set(text) - set("x@."))
+
+
+def _personal_user(text: str) -> bool:
+    return text.lower() not in PUBLIC_USERS and bool(set(text) - set("x*._-"))
+
+
+def _not_from_a_manual(text: str) -> bool:
+    """Whether a number is none of those that manuals use (1234..., 1111 2222 3333, ...)."""
+    digits = text.replace("-", "")
+    return len(set(digits)) >= _DIGITS_OF_A_NUMBER and digits not in _COUNTED
+
+
+JUDGES: Mapping[str, Judge] = {
+    "basic-credentials": _basic_credentials,
+    "generated": looks_generated,
+    "generated-after-dot": _generated_after_dot,
+    "generated-or-signed": generated_or_signed,
+    "has-a-digit": _has_digit,
+    "holds-a-line-of-a-key": _holds_a_line_of_a_key,
+    "looks-like-a-value": looks_like_a_value,
+    "made-by-nobody": _made_by_nobody,
+    "mixed-case": _mixed_case,
+    "no-binary-data": _no_binary_data,
+    "no-example": lambda text: not text.endswith("EXAMPLE"),
+    "no-example-password": _no_example_password,
+    "no-host": _no_host,
+    "not-from-a-manual": _not_from_a_manual,
+    "password-in-a-sentence": _password_in_a_sentence,
+    "personal-address": _personal_address,
+    "personal-user": _personal_user,
+    "signed": _signed,
+    "value-with-a-digit": lambda text: looks_like_a_value(text) and _has_digit(text),
+    "value-with-escapes": _value_with_escapes,
+}
+
+TAIL_JUDGES: Mapping[str, Judge] = {
+    "generated-tail": _generated_tail,
+    "letters-and-digits": lambda tail: _has_digit(tail) and any(map(str.isalpha, tail)),
+    "mixed-case-and-digit": lambda tail: _mixed_case(tail) and _has_digit(tail),
+}

@@ -1,0 +1,232 @@
+"""Reads rules from the TOML files beside this module.
+
+A file holds up to four kinds of entries::
+
+    [fragments]               # pieces of patterns: {{uuid}} in a pattern is replaced by one
+    tokens                    # a text with a line for each shape: name prefixes alphabet count
+    ambiguous-tokens          # the same, for prefixes that names in code begin with too
+    [[rule]]                  # everything else: the fields of ``Rule``, and test vectors
+
+A line of tokens is a name, any number of prefixes, and what follows them: the name of an alphabet
+(``[alphabets]``) and a count (``24+``, ``24-32``, ``40``), or a regular expression without
+blanks. ``accept`` names a judge (``_judges``). ``finds`` and ``stands`` are texts of which the
+rule finds exactly what is between ``«`` and ``»``, or nothing; ``{alnum:36}`` is generated when
+the tests run, so that no file holds anything that looks like a credential.
+
+Where the shapes come from: what providers publish about their tokens (GitHub "Behind GitHub's
+new authentication token formats"; GitLab "Token overview"; AWS IAM "Understanding unique ID
+prefixes"; Slack "Token types"; Stripe "API keys"; npm "About access tokens"; PyPI "What is a PyPI
+token"; Microsoft "Common annotated security keys"; RFC 7519 for JWT), and key pages of model
+providers. Counts are lower bounds, well below what is handed out: providers change lengths
+without notice, and a token that a row cut off is a secret as well. Checksums are not verified:
+a mistyped token on a screen is still nobody's business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+
+from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
+from ptycassette.scrub.rules._rule import Kind, Rule
+from ptycassette.scrub.rules._words import NAMES, data_text
+
+__all__ = [
+    "Entry",
+    "RuleFile",
+    "default_rules",
+    "provider_rules",
+    "read_file",
+    "read_rules",
+    "secret_rules",
+]
+
+_COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
+_AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<least>\d+),\d*\}\Z")
+_FRAGMENT = re.compile(r"\{\{([a-z-]+)\}\}")
+_REACH_OF_TOKENS = 2048
+_SHORTEST_WITH_DOTS = 10
+_SHORT_PREFIX = 4
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[rule]]``: the fields of ``Rule``, and its test vectors."""
+
+    name: str
+    pattern: str | tuple[str, ...]
+    finds: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    stands: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    kind: Kind | None = None
+    placeholder: str = "<secret>"
+    lead: int = 0
+    reach: int = 400
+    edge: bool = True
+    learn: bool = True
+    public: int = 0
+    until: str = ""
+    accept: str = ""
+
+
+class RuleFile(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
+):
+    """One file. ``kind`` holds for all its rules."""
+
+    kind: Kind = "secret"
+    fragments: dict[str, str | tuple[str, ...]] = {}
+    alphabets: dict[str, str] = {}
+    tokens: str = ""
+    ambiguous_tokens: str = ""
+    rule: tuple[Entry, ...] = ()
+
+
+def read_file(text: str, *, where: str) -> RuleFile:
+    """Parse a file.
+
+    Raises:
+        ValueError: it is no TOML, or an entry has a wrong field; the message names the entry.
+    """
+    try:
+        document: dict[str, Any] = msgspec.toml.decode(text)
+    except msgspec.DecodeError as exc:
+        raise ValueError(f"{where}: not TOML: {exc}") from exc
+    try:
+        return msgspec.convert(document, RuleFile)
+    except msgspec.ValidationError as exc:
+        for number, entry in enumerate(document.get("rule", ()), 1):
+            try:
+                msgspec.convert(entry, Entry)
+            except msgspec.ValidationError as wrong:
+                name = entry.get("name", f"number {number}") if isinstance(entry, dict) else number
+                raise ValueError(f"{where}: rule {name}: {wrong}") from wrong
+        raise ValueError(f"{where}: {exc}") from exc
+
+
+def read_rules(text: str, *, where: str) -> tuple[Rule, ...]:
+    """The rules of a file, in the order in which they are tried.
+
+    Raises:
+        ValueError: as ``read_file``; or a judge, an alphabet or a fragment is unknown, a prefix
+            is there twice, or a line of tokens has no prefix. The message names the entry.
+    """
+    file = read_file(text, where=where)
+    tokens = list(_tokens(file, file.tokens, where))
+    ambiguous = list(_tokens(file, file.ambiguous_tokens, where))
+    return (
+        *(_token(*token) for token in tokens),
+        *(_token(*token, accept=_on_tail("generated-tail", len(token[1]))) for token in ambiguous),
+        *(rule for token in tokens for rule in _with_dots(*token)),
+        *(_rule(file, entry, where) for entry in file.rule),
+    )
+
+
+def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, str]]:
+    """Name, prefix and pattern of what follows, for each prefix of each line."""
+    owners: dict[str, str] = {}
+    for line in lines.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, *prefixes = line.split()
+        body = prefixes.pop() if prefixes else ""
+        count = _COUNT.match(body)
+        if count is not None and prefixes:
+            alphabet = prefixes.pop()
+            if alphabet not in file.alphabets:
+                raise ValueError(f"{where}: {name}: there is no alphabet {alphabet!r}")
+            most = "," + (count["most"] or "") if count["more"] or count["most"] else ""
+            body = f"[{file.alphabets[alphabet]}]{{{count['least']}{most}}}"
+        if not prefixes:
+            raise ValueError(f"{where}: {name}: no prefix in {line!r}")
+        for prefix in prefixes:
+            if prefix in owners:
+                raise ValueError(
+                    f"{where}: {name}: the prefix {prefix!r} is in {owners[prefix]} already"
+                )
+            owners[prefix] = name
+            yield name, prefix, body
+
+
+def _token(
+    name: str, prefix: str, body: str, *, accept: Callable[[str], bool] | None = None
+) -> Rule:
+    return Rule(
+        name=name,
+        pattern=re.escape(prefix) + body,
+        anchors=(prefix.lower(),),
+        placeholder=f"<{name}>",
+        public=0 if "(?P<s>" in body else len(prefix),
+        # No ordinary word ends with a long prefix: anything may stand before it.
+        edge=len(prefix) <= _SHORT_PREFIX or prefix.isalpha(),
+        reach=_REACH_OF_TOKENS,
+        accept=accept,
+    )
+
+
+def _with_dots(name: str, prefix: str, body: str) -> Iterator[Rule]:
+    """A rule for a beginning that is too short, with dots behind it that say so."""
+    least = _AT_LEAST.match(body)
+    if least and int(least["least"]) > _SHORTEST_WITH_DOTS:
+        short = f"{least['class']}{{{_SHORTEST_WITH_DOTS},{int(least['least']) - 1}}}"
+        body = f"{short}(?=\xe2\x80\xa6|\\.\\.)"
+        yield _token(name, prefix, body, accept=JUDGES["made-by-nobody"])
+
+
+def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
+    def expanded(text: str | tuple[str, ...]) -> str:
+        return _FRAGMENT.sub(fragment, text if isinstance(text, str) else "".join(text))
+
+    def fragment(match: re.Match[str]) -> str:
+        if match[1] == "secret-names":
+            return NAMES
+        if match[1] not in file.fragments:
+            raise ValueError(f"{where}: rule {entry.name}: there is no fragment {match[1]!r}")
+        return expanded(file.fragments[match[1]])
+
+    if entry.accept and entry.accept not in JUDGES.keys() | TAIL_JUDGES.keys():
+        raise ValueError(f"{where}: rule {entry.name}: there is no judge {entry.accept!r}")
+    tail = entry.accept in TAIL_JUDGES
+    return Rule(
+        name=entry.name,
+        pattern=expanded(entry.pattern),
+        anchors=tuple(anchor.lower() for anchor in entry.anchors),
+        kind=entry.kind or file.kind,
+        placeholder=entry.placeholder,
+        lead=entry.lead,
+        reach=entry.reach,
+        edge=entry.edge,
+        learn=entry.learn,
+        public=entry.public,
+        until=expanded(entry.until),
+        accept=_on_tail(entry.accept, entry.public) if tail else JUDGES.get(entry.accept),
+    )
+
+
+def _on_tail(judge: str, public: int) -> Callable[[str], bool]:
+    accept = TAIL_JUDGES[judge]
+    return lambda text: accept(text[public:])
+
+
+@lru_cache
+def _rules_of(name: str) -> tuple[Rule, ...]:
+    return read_rules(data_text(f"{name}.toml"), where=f"{name}.toml")
+
+
+def provider_rules() -> tuple[Rule, ...]:
+    """The rules on tokens that providers hand out."""
+    return _rules_of("provider")
+
+
+def secret_rules() -> tuple[Rule, ...]:
+    """The built-in rules on secrets, without those on identities."""
+    return (*provider_rules(), *_rules_of("context"), *_rules_of("keys"))
+
+
+def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
+    """The built-in rules; with ``volatile`` also those on clocks, counters and the like."""
+    rules = (*secret_rules(), *_rules_of("identity"))
+    return (*rules, *_rules_of("volatile")) if volatile else rules

@@ -1,0 +1,186 @@
+"""Whether a value out of a file or the environment is ordinary data or may be a secret.
+
+What is learnt from files is removed wherever it occurs, so a date or the name of a model that is
+taken for a secret damages every recording. A name tells what its value may be:
+
+- ``password``, ``client_secret``, ``apiKey`` declare a secret. It may be made of words, but
+  numbers, paths, moments and placeholders are none.
+- A name that ends in ``id`` may have a UUID, unless it is the id of an account or of a secret;
+  a name that speaks of a digest or a commit may have a digest.
+- Under any other name, what people or clocks write is ordinary: dates, versions, places, words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptycassette.scrub.rules._spelling import spelt_by_chance
+from ptycassette.scrub.rules._values import is_placeholder, looks_generated
+from ptycassette.scrub.rules._words import (
+    ACCOUNT_WORDS,
+    DIGEST_WORDS,
+    KEY_OWNERS,
+    NO_VALUES,
+    SECRET_WORDS,
+)
+
+__all__ = ["declares_a_secret", "is_path", "is_plain_data"]
+
+_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_ENDS = ("password", "passwd", "passphrase", "secret", "token", "apikey")
+_SAYS_NOTHING = frozenset({"value", "data", "base", "b", "hash", "raw", "text"})
+_SAYS_TOO_MUCH = frozenset({"access", "auth", "authorization", "private", "refresh", "salt"})
+_ID_ENDS = frozenset({"id", "ids", "uuid", "guid"})
+
+# Compiled when they are first needed (``re`` keeps them): few processes learn from files.
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_MOMENT = (  # ISO 8601; RFC 5322 3.3 and RFC 9110 5.6.7; asctime of C
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)? ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+    r"|\d{8}T\d{4,6}(?:\.\d{1,9})?Z?"
+    rf"|(?:[A-Z][a-z]{{2,8}},? )?\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}} \d\d:\d\d(?::\d\d)?"
+    r"(?: (?:[A-Z]{1,5}|[+-]\d{4}))?"
+    rf"|[A-Z][a-z]{{2}} {_MONTH} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{{3,5}} )?\d{{4}}"
+)
+_NUMBER = r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)|[-+]?\d(?:\.\d{1,17})?[eE][-+]?\d{1,3}"
+# Numbers with what joins them and units behind them: dates, durations, sizes, versions, addresses.
+_MEASURED = (
+    r"[-+v^~<>=! ]{0,4}P?T?(?:\d[\d.,_:/-]*\s?(?:[A-Za-z]{0,3}|%)){1,4}(?:/s)?"
+    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}},? \d{{4}}"
+    r"|0x[0-9A-Fa-f]{1,16}|#[0-9A-Fa-f]{3,8}"
+    r"|\[?[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}\]?(?::\d{1,5}|/\d{1,3})?"
+)
+_LONGEST_MEASURED = 32
+_URL = r"[A-Za-z][A-Za-z0-9+.-]*://(?P<host>[^/?#]*)(?P<rest>(?s:.*))"
+_UUID = r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})"
+_DIGEST = r'(?:W/)?"?(?i:[0-9a-f]{7,128})"?'
+_OWN_DIGEST = r"(?i:sha(?:1|256|384|512)|md5)[:-][A-Za-z0-9+/:]{16,128}={0,2}"
+_STANDS_FOR_A_VALUE = (
+    r"\$\{.*\}|\$[A-Z_][A-Z0-9_]*|\$\(.*\)|\{\{.*\}\}|\{env:.*\}|<[^<>]*>|[xX]+|\*+|\.+"
+)
+_SOMEBODYS = r"(?i:your|my)[-_ ]"
+_SIGNS_OF_PASSWORDS = frozenset("!$%^&*#")
+
+_PATHLIKE = re.compile(r"[~.]?/|[A-Za-z]:\\|.*/.*/|.*:/")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_FIRST_FOLDER = re.compile(r"/?[a-z]{3,10}/")
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}")
+_IN_FOLDERS = 0.55
+_LONG_SEGMENT = 20
+
+_PART = re.compile(r"[A-Za-z0-9]+")
+_MIXED = re.compile(r"([A-Za-z]{1,9})\d{1,4}|\d{1,4}([A-Za-z]{1,6})|([A-Za-z])\d{1,4}[A-Za-z]")
+_LONGEST = 1024
+_LONGEST_NUMBER = 14
+_WORD_LETTERS = 2
+_IN_WORDS = 0.5
+
+
+def is_plain_data(text: str, *, name: str = "") -> bool:
+    """Whether ``text``, the value of something called ``name``, is surely no secret."""
+    text = text.strip()
+    if text.lower() in NO_VALUES or _stands_for_a_value(text):
+        return True
+    if re.fullmatch(_NUMBER, text) or re.fullmatch(_MOMENT, text) or _is_plain_place(text):
+        return True
+    if declares_a_secret(name):
+        return False
+    if _is_digest(text, name):
+        return True
+    if re.fullmatch(_UUID, text):
+        words = _words(name)
+        return not _ID_ENDS.isdisjoint(words[-1:]) and _of_no_account(words)
+    return _is_measured(text) or _is_of_words(text)
+
+
+def declares_a_secret(name: str) -> bool:
+    """Whether ``name`` clearly says that its value is a secret, as ``clientSecret`` does."""
+    words = _words(name)
+    while words and words[-1] in _SAYS_NOTHING:
+        words.pop()
+    if not words:
+        return False
+    last = words[-1]
+    if last.endswith(_SECRET_ENDS) or last in SECRET_WORDS:
+        return True
+    return last == "key" and not KEY_OWNERS.isdisjoint(words[:-1])
+
+
+def is_path(text: str) -> bool:
+    """Whether ``text`` names a place. Base64 has slashes too, but no words between them."""
+    if not _PATHLIKE.match(text):
+        return False
+    if not _BASE64.fullmatch(text):
+        return True
+    words = sum(len(word) for word in _WORD.findall(text))
+    return words >= _IN_FOLDERS * len(text) or bool(_FIRST_FOLDER.match(text))
+
+
+def _is_plain_place(text: str) -> bool:
+    """Whether it is a path, or a URL without credentials."""
+    url = re.fullmatch(_URL, text)
+    if url is None:
+        return is_path(text)
+    parts = (part for part in _PART.findall(url["rest"]) if len(part) >= _LONG_SEGMENT)
+    return "@" not in url["host"] and not any(map(looks_generated, parts))
+
+
+def _stands_for_a_value(text: str) -> bool:
+    """Whether it says where the value comes from, or what is to be put there."""
+    return bool(re.fullmatch(_STANDS_FOR_A_VALUE, text)) or (
+        re.match(_SOMEBODYS, text) is not None and is_placeholder(text)
+    )
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS_OF_NAME.findall(name)]
+
+
+def _of_no_secret(words: list[str]) -> bool:
+    return "key" not in words and not any(
+        word in SECRET_WORDS or word.endswith(_SECRET_ENDS) for word in words
+    )
+
+
+def _of_no_account(words: list[str]) -> bool:
+    return _of_no_secret(words) and ACCOUNT_WORDS.isdisjoint(words)
+
+
+def _is_digest(text: str, name: str) -> bool:
+    """Whether it says that it is a digest, or its name says so."""
+    if re.fullmatch(_OWN_DIGEST, text):
+        return True
+    words = _words(name)
+    named = not DIGEST_WORDS.isdisjoint(words) and _SAYS_TOO_MUCH.isdisjoint(words)
+    return named and _of_no_secret(words) and re.fullmatch(_DIGEST, text) is not None
+
+
+def _is_measured(text: str) -> bool:
+    """Whether it is a date, a duration, a size, a version, a colour, an address in a network."""
+    return len(text) <= _LONGEST_MEASURED and re.fullmatch(_MEASURED, text) is not None
+
+
+def _is_of_words(text: str) -> bool:
+    """Whether words and numbers, with whatever joins them, are all there is.
+
+    As in names of models and files, locales, hosts, identifiers and sentences.
+    """
+    if len(text) > _LONGEST:
+        return False
+    if " " not in text and not (text.isascii() and _SIGNS_OF_PASSWORDS.isdisjoint(text)):
+        return False
+    parts = _PART.findall(text)
+    letters = in_words = 0
+    for part in parts:
+        if part.isdigit():
+            if len(part) > _LONGEST_NUMBER:
+                return False
+            continue
+        mixed = None if part.isalpha() else _MIXED.fullmatch(part)
+        if not part.isalpha() and (mixed is None or len(parts) == 1):
+            return False
+        word = len(part if mixed is None else mixed[mixed.lastindex or 0])
+        letters += sum(map(str.isalpha, part))
+        in_words += word if word >= _WORD_LETTERS else 0
+    if not in_words or in_words < _IN_WORDS * letters:
+        return False
+    return not spelt_by_chance("-".join(part for part in parts if part.isalpha()))

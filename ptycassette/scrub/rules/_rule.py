@@ -1,0 +1,71 @@
+"""What a rule is, and what a match of one is. Plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from ptycassette.scrub.match import Pattern, PatternError
+
+__all__ = ["Found", "Kind", "Rule"]
+
+Kind = Literal["secret", "identity", "volatile"]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule.
+
+    Attributes:
+        name: what reports call it. Several rules may share a name.
+        pattern: a regular expression over canonical text. Its group ``s`` is what is scrubbed,
+            or all of the match if there is no such group.
+        anchors: lower-case strings. Every match contains one of them, in whatever case.
+        kind: ``secret`` and ``identity`` are scrubbed, ``volatile`` only on demand.
+        placeholder: what replaces a match in structured records.
+        lead: how many characters before its anchor a match may begin.
+        reach: how many characters after the beginning of its anchor a match may end.
+        edge: a match must not follow a letter, a digit or ``_``.
+        learn: the value found is removed wherever it, or a piece of it, occurs.
+        public: how many characters at the beginning of a match are no secret.
+        until: a pattern; what is scrubbed ends before it. For rows that were joined.
+        accept: judges what would be scrubbed; False lets it stand. It must depend on its
+            argument alone, because its answers are cached.
+    """
+
+    name: str
+    pattern: str
+    anchors: tuple[str, ...] = ()
+    kind: Kind = "secret"
+    placeholder: str = "<secret>"
+    lead: int = 0
+    reach: int = 400
+    edge: bool = True
+    learn: bool = True
+    public: int = 0
+    until: str = ""
+    accept: Callable[[str], bool] | None = None
+
+    def check(self) -> None:
+        """Compile the pattern, which otherwise happens when the first anchor is found.
+
+        Raises:
+            PatternError: it is no regular expression.
+        """
+        if not self.anchors:
+            Pattern(self.pattern).check()
+        try:
+            re.compile(self.pattern, re.ASCII)
+            re.compile(self.until)
+        except re.error as exc:
+            raise PatternError(f"not a regular expression: {self.pattern!r}: {exc}") from exc
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Characters ``start`` to ``end`` of a text match ``rule``."""
+
+    start: int
+    end: int
+    rule: Rule

@@ -1,0 +1,144 @@
+"""Whether letters stand as they do in names, or as a generator gives them.
+
+A name is made of words and of what people shorten them to: of the letters that may follow two
+others, few do. So each letter of a text says how much likelier it is by chance than in a name
+behind the two before it, and the text is the sum of that. What counts is the highest sum on the
+way, from the eighth letter on. So no beginning of what is taken for a name looks generated: a
+name that a row cuts stays one.
+
+The table is ``spelling.txt``: for each place one byte, compressed with zlib, in base64. It was
+computed by ``python -m benchmarks.scrub_names --print`` from the identifiers in the standard
+library of Python 3.11; the same program says how well it tells.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+
+from ptycassette.scrub.rules._words import data_text
+
+__all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "seems_by_chance", "spelt_by_chance"]
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
+_BEGINS = _EDGE * 2
+_CONTEXTS = (
+    pair for pair in product(_EDGE + LETTERS, repeat=2) if pair[1] != _EDGE or pair[0] == _EDGE
+)
+_ROWS = {before + last: at * len(LETTERS) for at, (before, last) in enumerate(_CONTEXTS)}
+_COLUMNS = {letter: at for at, letter in enumerate(LETTERS)}
+_FEWEST = 8
+_PARTS_TELL = 6.0
+
+
+def places(text: str) -> Iterator[tuple[str, str]]:
+    """For each character of ``text`` the cases, and the letters, of it and the two before it.
+
+    A case is U or L, and "^" where a word begins; of what is no ASCII letter both are empty.
+    """
+    cases = letters = _BEGINS
+    for char in text:
+        letter = char.lower()
+        if letter not in _COLUMNS:
+            cases = letters = _BEGINS
+            yield "", ""
+            continue
+        case = "L" if char == letter else "U"
+        if case == "U" and cases[1] == "L":
+            letters = _BEGINS
+        yield cases + case, letters + letter
+        cases, letters = cases[1] + case, letters[1] + letter
+
+
+def place(letters: str) -> int:
+    """Where the table has three letters."""
+    return _ROWS[letters[:2]] + _COLUMNS[letters[2]]
+
+
+class Spelling:
+    """How names are spelt.
+
+    Args:
+        table: for each ``place`` the number of a level.
+        levels: by how many bits a letter there is likelier by chance than in a name.
+        cases: the same for the cases of a letter and the two before it.
+        most: the bits up to which a text is a name: of one case, and of both.
+    """
+
+    def __init__(
+        self,
+        table: bytes,
+        *,
+        levels: Sequence[float],
+        cases: Mapping[str, float],
+        most: tuple[float, float],
+    ) -> None:
+        self._table = table
+        self.levels = levels
+        self.in_cases = cases
+        self.most = most
+
+    def bits(self, text: str) -> tuple[float, float]:
+        """The highest sums on the way: where it is of one case so far, and where of both."""
+        spelt = cased = 0.0
+        highest = [float("-inf")] * 2
+        count = lower = inner_upper = 0
+        for cases, letters in places(text):
+            if not cases:  # a part of a name says little about the next one
+                spelt, cased = (min(max(bits, 0.0), _PARTS_TELL) for bits in (spelt, cased))
+                continue
+            count += 1
+            spelt += self.levels[self._table[place(letters)]]
+            cased += self.in_cases[cases]
+            lower |= cases[2] == "L"
+            inner_upper |= cases[2] == "U" and cases[1] != _EDGE
+            if count >= _FEWEST:
+                both = lower & inner_upper
+                highest[both] = max(highest[both], spelt + (cased if both else 0.0))
+        return highest[0], highest[1]
+
+    def by_chance(self, text: str) -> bool:
+        """Whether ``text``, of letters and what joins words, looks generated."""
+        return any(bits > most for bits, most in zip(self.bits(text), self.most, strict=True))
+
+
+NAMES = Spelling(
+    zlib.decompress(b64decode(data_text("spelling.txt"))),
+    levels=(-3.8, -2.27, -0.76, 0.62, 2.36, 4.12, 6.03, 8.32),
+    cases={
+        "^^L": -0.72,
+        "^^U": 1.52,
+        "^LL": -1.0,
+        "^LU": 7.19,
+        "^UL": -0.06,
+        "^UU": 0.07,
+        "LLL": -0.95,
+        "LLU": 3.93,
+        "LUL": -0.92,
+        "LUU": 3.16,
+        "ULL": -0.92,
+        "ULU": 3.23,
+        "UUL": 4.09,
+        "UUU": -0.96,
+    },
+    most=(12.0, 17.0),
+)
+"""Of identifiers."""
+
+
+@lru_cache(maxsize=4096)
+def spelt_by_chance(text: str) -> bool:
+    """Whether ``text``, of letters and what joins words, is spelt as no name is."""
+    return NAMES.by_chance(text)
+
+
+def seems_by_chance(text: str) -> bool:
+    """Whether eight letters or more of ``text`` are likelier by chance than in a name.
+
+    For what stands where the rest of a token is awaited; three of a hundred words do so too.
+    """
+    return max(NAMES.bits(text)) > 0

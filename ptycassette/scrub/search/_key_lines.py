@@ -1,0 +1,113 @@
+"""Lines of a private key that stand apart from its first or its last line.
+
+A rule finds what stands between BEGIN and END, or before END. A key that is typed out amid other
+repaints, or that scrolls by, gives texts that show neither. Its lines are found by what is beside
+them: they are base64 of 64 digits (RFC 7468) below each other, of which one is known, or an END
+line follows, or the key that began in the text before has not ended yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator
+
+import msgspec
+
+from ptycassette.scrub.rules import Found, Rule, is_random
+
+__all__ = ["KeyLines"]
+
+_NAME = "private-key"
+_KEY = "PRIVATE KEY"
+_LINE = 64
+_SHORTEST_KNOWN = 12
+_MOST_KNOWN = 512
+_FARTHEST = 1 << 17
+"""Characters of text behind a line of a key that has not ended yet."""
+_PIECE = re.compile(
+    r"-----(?P<mark>BEGIN|END) (?P<what>[A-Z0-9 ]{1,40})-*"
+    r"|(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{2,}={1,2}|[A-Za-z0-9+/]{4,})(?![A-Za-z0-9+/=])"
+)
+_BLANK = " \t\r\n|\xe2\x94\x82\x83"  # and borders, by their bytes
+
+_Piece = re.Match[str]
+
+
+class KeyLines:
+    """Finds such lines in one text after the other.
+
+    Args:
+        rules: where none of these is on private keys, nothing is found.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rule = next((rule for rule in rules if rule.name == _NAME), None)
+        self._known: set[str] = set()
+        self._left: dict[Hashable, int] = {}
+
+    def took(self, rule: Rule, value: str) -> None:
+        """Know what a rule took: of a key a line, or several."""
+        for line in value.split() if rule.name == _NAME and rule.learn else ():
+            if len(line) >= _SHORTEST_KNOWN and len(self._known) < _MOST_KNOWN:
+                self._known.add(line)
+
+    def find(self, text: str, source: Hashable) -> Iterator[Found]:
+        """Such lines in canonical ``text``: full ones, and what is left of longer words.
+
+        ``source`` says which texts come one after the other: a key that begins in one of them
+        may continue in the next. None belongs to no such texts.
+        """
+        left = self._left.pop(source, 0)
+        if self._rule is None or not (left or self._known or _KEY in text):
+            return
+        rest = msgspec.structs.replace(self._rule, learn=False)
+        for block, above, below in _blocks(text):
+            if above is not None:
+                left = _FARTHEST if above["mark"] == "BEGIN" and _KEY in above["what"] else 0
+            if any(mark is not None and not _of_a_key(mark) for mark in (above, below)):
+                continue
+            ends = below is not None and below["mark"] == "END"
+            if not (ends or left or any(piece.group() in self._known for piece in block)):
+                continue
+            lines = [piece for piece in block if _is_line(piece.group())]
+            short = ends or (block and block[-1].group().endswith("="))
+            if short and len(block) > 1 and lines and block[-2] is lines[-1]:
+                lines.append(block[-1])
+            for line in lines:
+                left = left and _FARTHEST
+                for start in range(line.start(), line.end(), _LINE):
+                    end = min(start + _LINE, line.end())
+                    yield Found(start, end, self._rule if end - start == _LINE else rest)
+        if source is not None and left > len(text):
+            self._left[source] = left - len(text)
+
+
+def _blocks(text: str) -> Iterator[tuple[list[_Piece], _Piece | None, _Piece | None]]:
+    """Words that stand one below the other, and the BEGIN or END lines right beside them."""
+    above: _Piece | None = None
+    block: list[_Piece] = []
+    last = 0
+    for piece in _PIECE.finditer(text):
+        follows = not text[last : piece.start()].strip(_BLANK)
+        if piece["mark"]:
+            yield block, above, piece if follows else None
+            above, block = piece, []
+        elif follows:
+            block.append(piece)
+        else:
+            yield block, above, None
+            above, block = None, [piece]
+        last = piece.end()
+    yield block, above, None
+
+
+def _of_a_key(mark: _Piece) -> bool:
+    """Whether a BEGIN or END line is one of a private key, or may be as the text ends in it."""
+    return _KEY in mark["what"] or (
+        mark.end() == len(mark.string) and not mark.group().endswith("-")
+    )
+
+
+def _is_line(text: str) -> bool:
+    """Whether a word looks like a full line of a key, or several: not like a digest or a path."""
+    return len(text) >= _LINE and text.lower() != text != text.upper() and is_random(text)

@@ -1,0 +1,287 @@
+"""Values that are known to be secret, found whole or in pieces.
+
+A value of high entropy (a key, a token) is found by every window of a few
+characters, so that a truncated form, a growing repaint or a value torn over
+rows goes too. Other values (a pass phrase) are found by three fifths of them, or
+whole: shorter pieces are ordinary words, which must stay.
+
+Windows that hold only what is public about a value (``sk-ant-api03-``, the
+header of a JWT) are no hits by themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from ptycassette.scrub.decode import Sought
+from ptycassette.scrub.match import Literals, canonical, squeeze
+from ptycassette.scrub.rules import is_random
+
+__all__ = ["SHORTEST", "Hit", "KnownValue", "KnownValues", "Lesson"]
+
+WINDOW = 8
+"""Characters by which a long value is found, wherever it was cut."""
+_LONG = 16
+_SHORTEST_PIECE = 5
+_SHORTEST_SQUEEZED = 6
+_SHORTEST_ADDRESS = 10  # that is cut off right behind its @
+_SHORTEST_PART = 7
+_MONOTONOUS = 3
+_SECRET_IN_WINDOW = 4
+SHORTEST = 3
+_WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
+_WORD = re.compile(r"[A-Z]?[a-z]+")
+
+
+class KnownValue(msgspec.Struct, frozen=True):
+    """A value to remove.
+
+    ``rule`` is the name that reports give it, ``placeholder`` what stands for
+    it in structured records. The first ``public`` characters are no secret.
+    ``pieces`` is None to let the value's entropy decide. ``word`` values are
+    removed only where no letter or digit touches them, ``named`` ones moreover only
+    where their surroundings say that a user or a host is meant. ``learnt`` ones were found by
+    a rule, which may have taken a file name beside them too: pieces that read as one are none.
+    """
+
+    text: str
+    rule: str = "known"
+    placeholder: str = "<secret>"
+    public: int = 0
+    pieces: bool | None = None
+    word: bool = False
+    named: bool = False
+    learnt: bool = False
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """Characters ``start`` to ``end`` of a text are (a piece of) a known value."""
+
+    start: int
+    end: int
+    value: KnownValue
+
+
+class Lesson(NamedTuple):
+    """What is new: values, what is looked for in squeezed text, and words (canonical)."""
+
+    values: list[KnownValue]
+    pieces: list[str]
+    words: list[str]
+
+
+class KnownValues:
+    """Finds known values; values can be added at any time.
+
+    Args:
+        values: to begin with.
+
+    Attributes:
+        sought: reads encoded text that holds what is known here and does not look like text.
+        changes: how often it was told something new.
+    """
+
+    def __init__(self, values: Iterable[KnownValue] = ()) -> None:
+        self.sought = Sought()
+        self.changes = 0
+        self._values: dict[str, KnownValue] = {}
+        self._waiting: list[tuple[KnownValue, str, str]] = []
+        self._windows: dict[str, tuple[KnownValue, str, int]] = {}
+        self._words: dict[str, KnownValue] = {}
+        self._window_finder = Literals()
+        self._word_finder = Literals()
+        for value in values:
+            self.add(value)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, text: str) -> bool:
+        return canonical(text) in self._values
+
+    def __iter__(self) -> Iterator[KnownValue]:
+        return iter(self._values.values())
+
+    def add(self, value: KnownValue) -> bool:
+        """Remember a value; False when it is known already or too short to be told apart.
+
+        One that is known already is new when only now it is said that pieces of it identify it.
+        """
+        text = canonical(value.text)
+        before = self._values.get(text)
+        if before is not None and (before.pieces or not value.pieces):
+            return False
+        squeezed = squeeze(text)
+        if len(squeezed) < SHORTEST or _is_mask(squeezed):
+            return False
+        self.changes += 1
+        self._values[text] = value
+        self._waiting.append((value, text, squeezed))
+        return True
+
+    def learn(self, values: Iterable[KnownValue]) -> Lesson:
+        """Add values; says what of it is new."""
+        self._index()
+        added = [value for value in values if self.add(value)]
+        words = len(self._words)
+        pieces = self._index()
+        return Lesson(added, pieces, list(self._words)[words:])
+
+    def _index(self) -> list[str]:
+        """Be ready to find what was added since; the pieces that are new.
+
+        Who only asks what is known need not be ready.
+        """
+        pieces: list[str] = []
+        for value, text, squeezed in self._waiting:
+            self.sought.add(text)
+            if _has_pieces(value, squeezed):
+                new = _windows(value, squeezed)
+            elif _as_word(value, squeezed):
+                if text not in self._words:
+                    self._words[text] = value
+                    self._word_finder.add((text,))
+                continue
+            else:
+                new = _long_parts(value, squeezed)
+            for window, at in new:
+                owner = self._windows.get(window)
+                if owner is None:
+                    pieces.append(window)
+                elif owner[2] != at or not squeezed.startswith(owner[1]):
+                    continue
+                # It was new, or of what this value goes on with: then the longer one is found.
+                self._windows[window] = value, squeezed, at
+        self._waiting.clear()
+        self._window_finder.add(pieces)
+        return pieces
+
+    def in_squeezed(self, text: str) -> list[Hit]:
+        """Values and pieces in squeezed text, as long as they match, none overlapping.
+
+        What several values cover without a seam (a piece of one goes on in the next) is one hit.
+        """
+        if self._waiting:
+            self._index()
+        hits: list[Hit] = []
+        start = end = 0
+        last: KnownValue | None = None
+        for first, minus_length in self._window_finder.find(text):
+            stop = first - minus_length
+            if stop <= end:
+                continue
+            value, whole, at = self._windows[text[first:stop]]
+            stop = _agreed(text, stop, whole, at - minus_length)
+            if last is not None and first < end:  # it continues what was found before
+                end = stop
+                continue
+            if last is not None:
+                hits.append(Hit(start, end, last))
+            while first > end and at > 0 and text[first - 1] == whole[at - 1]:
+                first -= 1  # noqa: PLW2901 - back to where the value begins
+                at -= 1
+            start, end, last = first, stop, value
+        if last is not None:
+            hits.append(Hit(start, end, last))
+        return hits
+
+    def in_plain(self, text: str) -> list[Hit]:
+        """Short values and words, in text with its blanks, where nothing alphanumeric touches."""
+        if self._waiting:
+            self._index()
+        hits = []
+        for start, minus_length in self._word_finder.find(text):
+            end = start - minus_length
+            if text[max(0, start - 1) : start].isalnum() or _follows(text, end):
+                continue
+            value = self._words[text[start:end]]
+            if not value.named or _is_named(text, start, end):
+                hits.append(Hit(start, end, value))
+        return hits
+
+
+def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
+    """The pieces by which a value is found, and where they begin in it."""
+    size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
+    first = max(0, value.public + _SECRET_IN_WINDOW - size)
+    found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
+    if not value.learnt:
+        return found
+    found = [piece for piece in found if len(set(piece[0])) > _MONOTONOUS]
+    if any(char in squeezed for char in "._/-"):
+        # Right behind a prefix stands the token itself, whatever it reads as.
+        found = [
+            piece for piece in found if piece[1] < value.public or not _WORDS.fullmatch(piece[0])
+        ]
+    # A word of the next row may have been taken for the end of a token.
+    if any(char.isdigit() for char in squeezed):
+        found = [piece for piece in found if not (piece[0].isalpha() and _WORD.fullmatch(piece[0]))]
+    return found
+
+
+def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
+    """A value of words, by which shorter parts would hit ordinary text; whole when learnt."""
+    size = -(-len(squeezed) * 3 // 5)
+    if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
+        # Of an address so much that the rest may have been cut off behind it, of any host.
+        begun = squeezed.find("@") + 2
+        return [(squeezed, 0), *([(squeezed[:begun], 0)] if begun >= _SHORTEST_ADDRESS else [])]
+    return [(squeezed[at : at + size], at) for at in range(len(squeezed) - size + 1)]
+
+
+def _agreed(text: str, at: int, whole: str, at_whole: int) -> int:
+    """How far ``text`` from ``at`` on agrees with ``whole`` from ``at_whole`` on."""
+    rest = whole[at_whole:]
+    if text.startswith(rest, at):
+        return at + len(rest)
+    for char in rest:
+        if text[at : at + 1] != char:
+            break
+        at += 1
+    return at
+
+
+def _has_pieces(value: KnownValue, squeezed: str) -> bool:
+    pieces = is_random(squeezed) if value.pieces is None else value.pieces
+    return pieces and len(squeezed) >= WINDOW
+
+
+def _as_word(value: KnownValue, squeezed: str) -> bool:
+    """Whether a value that has no pieces is looked for as a word."""
+    return value.word or len(squeezed) < _SHORTEST_SQUEEZED
+
+
+# A path, ~name, USER=name, "user": "name", name@host and user@name; an owner and its group.
+_BEFORE_NAME = re.compile(
+    r"(?:/home/|/users/|\\users\\{1,2}|~|@|\b(?:uid|gid|groups)=\d{1,10}\(|"
+    r"\b(?:user|username|user_name|logname|login|owner|author|host|hostname)"
+    r"[\"']?\s?[=:]\s?[\"']?)\Z",
+    re.IGNORECASE,
+)
+_NAME_CONTEXT = 32
+
+
+def _is_named(text: str, start: int, end: int) -> bool:
+    """Whether the word at ``start`` is meant as the name of a user or a host."""
+    if text[end : end + 1] == "@" or _BEFORE_NAME.search(
+        text, max(0, start - _NAME_CONTEXT), start
+    ):
+        return True
+    word = text[start:end]
+    after = text[end : end + _NAME_CONTEXT + len(word)].split(" ")
+    before = text[max(0, start - _NAME_CONTEXT - len(word)) : start].split(" ")
+    return word in (next(filter(None, after), ""), next(filter(None, reversed(before)), ""))
+
+
+def _is_mask(text: str) -> bool:
+    """Whether ``text`` is what a scrub leaves behind, which is nothing to learn."""
+    return not set(text) - set("x*.0-_:/@")
+
+
+def _follows(text: str, at: int) -> bool:
+    """Whether a letter or digit stands at ``at``."""
+    return text[at : at + 1].isalnum()

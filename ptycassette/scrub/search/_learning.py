@@ -1,0 +1,144 @@
+"""Which matches of rules are to be scrubbed, and which of these are looked for everywhere.
+
+What a rule takes counts unless it is preserved or was scrubbed before. What counts is learnt, so
+that it goes where no rule would tell, too, unless other texts may use it without meaning this
+value: words do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ptycassette.scrub.mask import TEXT, VOLATILE, mask
+from ptycassette.scrub.match import canonical, plain, squeeze
+from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
+from ptycassette.scrub.search._known import KnownValue, KnownValues
+
+__all__ = ["Learner"]
+
+_MOST_LEARNT = 20_000
+_MOST_JUDGED = 8192
+_LINE_OF_KEY = 16
+_SHAPED = 16
+# What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
+# Base64 reads what is left of its own digits as C7 1C 71.
+_MASKED = re.compile(
+    "[xX]{6,}|x{4,}(?:78)+|(?:78){4,}|(?:eHh4){3,}|(?:\xc7\x1cq){3,}|(?:=78?x{0,8}){2,}"
+)
+_BEGINS_MASKED = re.compile(f"[xX]{{3,}}|{_MASKED.pattern}")
+_FILLED = re.compile(r"[xX0\s-]*|[xX]{1,5}0{2,}[0-9a-f]{1,6}")
+_PLACEHOLDER = re.compile("<[a-z][a-z-]*>|\\$(?:HOME|PWD)")
+_LEFT_OVER = 16
+_LEFT_WORD = re.compile("[A-Za-z0-9+_-]{8,}")
+_BORDERS = "|\xe2\x94\x82\x83"
+_SHORTEST_MASK = 6
+_GENERATED = 10
+_FEWEST_BYTES = 6
+_NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
+
+
+class Learner:
+    """Judges what rules take, and learns from it.
+
+    Args:
+        preserved: values that stay, on purpose.
+    """
+
+    def __init__(self, *, preserved: Iterable[str] = ()) -> None:
+        self._preserved = frozenset(canonical(value) for value in preserved)
+        self._learnt = KnownValues()
+        self._new: list[KnownValue] = []
+        self._judged: dict[tuple[str, str], bool] = {}
+
+    def takes(self, rule: Rule, value: str) -> bool:
+        """Whether a match (canonical) is to be scrubbed; it is learnt, then.
+
+        Most come many times, and are judged once.
+        """
+        judged = self._judged.get((rule.pattern, value))
+        if judged is None:
+            judged = self._counts(rule, value)
+            if judged and rule.learn and rule.kind != "volatile":
+                self._learn(rule, value)
+            if len(self._judged) >= _MOST_JUDGED:
+                self._judged.clear()
+            self._judged[rule.pattern, value] = judged
+        return judged
+
+    def news(self) -> list[KnownValue]:
+        """What was learnt since this was asked last."""
+        new, self._new = self._new, []
+        return new
+
+    def _counts(self, rule: Rule, value: str) -> bool:
+        """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
+        if value in self._preserved or _PLACEHOLDER.match(value):
+            return False
+        filled = _FILLED.fullmatch(value, rule.public)
+        if filled or mask(value, VOLATILE if rule.kind == "volatile" else TEXT) == value:
+            return False
+        masked = _BEGINS_MASKED.match(value, rule.public)
+        if masked is not None:
+            return _begins_with_x(masked, value)
+        rest = _MASKED.sub(" ", value)
+        if rest == value:
+            return True
+        if _of_lines(rule):  # what stands beside them in other columns is none of them
+            return any(len(word) >= _LEFT_OVER for word in rest.split())
+        # The dashes are those of an END line that is not whole yet. Of a URL, say, in which the
+        # password is masked, there are words left.
+        return len(squeeze(rest).strip("-")) >= _LEFT_OVER and (
+            rule.accept is None or any(map(_generated, _LEFT_WORD.findall(rest)))
+        )
+
+    def _learn(self, rule: Rule, value: str) -> None:
+        """Look for a match from now on; of a key for each line of it."""
+        lines = value.split() if _of_lines(rule) else [value]
+        for line in lines:
+            if _of_lines(rule):
+                line = line.strip(_BORDERS)  # noqa: PLW2901 - the line itself
+                if len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY:
+                    continue
+            word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
+            if word and not spelt_by_chance(line):
+                continue  # texts use it without meaning this one
+            if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
+                continue  # some bytes, which stand in many places
+            value_of_line = KnownValue(
+                plain(line),
+                rule.name,
+                rule.placeholder,
+                public=rule.public,
+                pieces=_shaped(rule, line),
+                learnt=True,
+            )
+            if len(self._learnt) < _MOST_LEARNT and self._learnt.add(value_of_line):
+                self._new.append(value_of_line)
+
+
+def _generated(word: str) -> bool:
+    """Whether a word beside what was masked may be the rest of it."""
+    return is_random(word) or (word.isalpha() and spelt_by_chance(word))
+
+
+def _begins_with_x(masked: re.Match[str], value: str) -> bool:
+    """Whether a value only happens to begin as masks do: with few such letters, generated ones."""
+    rest = value[masked.end() :]
+    few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
+    return few and is_random(rest) and "xxx" not in rest.lower()
+
+
+def _of_lines(rule: Rule) -> bool:
+    """Whether what a rule finds are the lines of a key file."""
+    return "PRIVATE" in rule.name.upper()
+
+
+def _shaped(rule: Rule, value: str) -> bool | None:
+    """Whether pieces of a match identify it: yes for a token of a known shape, else it depends.
+
+    Never those of an address: they are words.
+    """
+    if "@" in value and rule.kind == "identity":
+        return False
+    return True if rule.kind == "secret" and rule.public and len(value) >= _SHAPED else None

@@ -1,0 +1,252 @@
+"""One text, everything in it that must go: rules, known values, both also in decoded text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+
+from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
+from ptycassette.scrub.mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
+from ptycassette.scrub.match import squeeze
+from ptycassette.scrub.rules import RuleSet
+from ptycassette.scrub.search._key_lines import KeyLines
+from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
+from ptycassette.scrub.search._learning import Learner
+from ptycassette.scrub.search._past import Past
+from ptycassette.scrub.search._spread import spread
+from ptycassette.scrub.views import JoinedLines, View
+
+__all__ = ["Match", "Searcher"]
+
+_DEPTH = 2
+_PREFIX = 3
+"""A token that begins with so many fixed characters is told from words by them."""
+
+_AMID_BASE64 = frozenset({ESCAPED, QUOTED})
+
+_ToSource = Callable[[int, int], tuple[tuple[int, int], ...]]
+_FormAt = Callable[[int], str]
+
+
+class Match(msgspec.Struct, frozen=True):
+    """Stretches of a text to be masked in ``form``, because of ``rule``.
+
+    ``value`` is what a rule took, decoded; "" of what was known.
+    """
+
+    stretches: tuple[tuple[int, int], ...]
+    form: str
+    rule: str
+    placeholder: str
+    value: str = ""
+
+
+class _Text(NamedTuple):
+    """One text to search: how often it was decoded, and the ways back to what it came from."""
+
+    text: str
+    form_at: _FormAt
+    to_source: _ToSource
+    depth: int
+
+
+class Searcher:
+    """Searches texts; learns the values that rules find.
+
+    Args:
+        rules: what to look for by shape.
+        known: what to look for by value; grows with what rules find.
+        learner: judges what rules find.
+
+    Attributes:
+        past: the texts that were searched, for who must know whether a value that was learnt
+            late was in one of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        rules: RuleSet,
+        known: KnownValues,
+        learner: Learner | None = None,
+    ) -> None:
+        self.rules = rules
+        self.known = known
+        self.past: Past | None = None
+        self._learner = learner or Learner()
+        self._decoder = Decoder()
+        self._key_lines = KeyLines(rules.rules)
+
+    def another(self) -> Searcher:
+        """One that knows and learns the same, for texts of which this one saw none."""
+        return Searcher(rules=self.rules, known=self.known, learner=self._learner)
+
+    def adopt(self) -> Lesson | None:
+        """Make what was learnt known; what of it is new, None for nothing."""
+        lesson = self.known.learn(self._learner.news())
+        return lesson if lesson.values else None
+
+    @contextmanager
+    def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
+        """Search for these values, where all others were searched for already."""
+        known, self.known = self.known, KnownValues(values)
+        past, self.past = self.past, None
+        try:
+            yield
+        finally:
+            self.known, self.past = known, past
+
+    def search(
+        self, text: str, *, by_rules: bool = True, source: Hashable = None
+    ) -> Iterator[Match]:
+        """Everything in canonical ``text`` that must go.
+
+        What rules find in it, decoded too, comes first, and what is known then. ``source``
+        says which texts show what goes on from one to the next.
+        """
+        texts = []
+        for one in chain(self._texts(text, _plainly, _same, 0), self._columns(text)):
+            texts.append(one)
+            if by_rules:
+                yield from self._by_rules(one, source)
+        for one in texts:
+            yield from self._known(one, by_rules=by_rules)
+
+    def search_joined(self, view: JoinedLines) -> Iterator[Match]:
+        """What rules find across the ends of lines."""
+        for found in self.rules.find(view.text):
+            rule, start = found.rule, found.start
+            end = view.clipped(start, found.end, shaped=rule.public >= _PREFIX)
+            value = view.text[start:end]
+            if end and self._learner.takes(rule, value):
+                yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)
+
+    def _texts(
+        self, text: str, form_at: _FormAt, to_source: _ToSource, depth: int
+    ) -> Iterator[_Text]:
+        """A text, and what it says when it is decoded."""
+        yield _Text(text, form_at, to_source, depth)
+        if depth < _DEPTH:
+            for decoded in self._decoder.views(text):
+                yield from self._decoded(decoded, form_at, to_source, depth)
+
+    def _decoded(
+        self, decoded: Decoded, form_at: _FormAt, to_source: _ToSource, depth: int
+    ) -> Iterator[_Text]:
+        """What a part of a text at ``depth`` says when it is decoded, and what that says."""
+        return self._texts(
+            decoded.text,
+            _form_chained(form_at, decoded) if depth else decoded.form_at,
+            _chained(to_source, decoded.sources),
+            depth + 1,
+        )
+
+    def _columns(self, text: str) -> Iterator[_Text]:
+        """The characters beside the bytes of hex dumps."""
+        columns = dump_columns(text) if self._decoder.dumps(text) else None
+        if columns is not None:
+            yield from self._texts(columns.text, _plainly, _through(columns), _DEPTH)
+
+    def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
+        """What rules find in a text, of what counts."""
+        text, form_at, to_source, depth = one
+        # Of decoded texts those go on in each other that were base64, not what holds such, too.
+        plainly = depth == 0 or (text != "" and form_at(0).startswith(BASE64))
+        shown = (source, depth > 0) if source is not None and plainly else None
+        lines = self._key_lines.find(text, shown)
+        for found in chain(self.rules.find(text, loose=depth > 0), lines):
+            value = text[found.start : found.end]
+            if not self._learner.takes(found.rule, value):
+                continue
+            self._key_lines.took(found.rule, value)
+            form = form_at(found.start)
+            shape = VOLATILE if found.rule.kind == "volatile" and form == TEXT else form
+            stretches = to_source(found.start, found.end)
+            yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
+
+    def _known(self, one: _Text, *, by_rules: bool) -> Iterator[Match]:
+        """What is known of a text, and everything in what known values make readable in it."""
+        text, form_at, to_source, depth = one
+        squeezed = squeeze(text)
+        if self.past is not None:
+            self.past.add(squeezed)
+        yield from self._known_in(one, squeezed)
+        if depth >= _DEPTH:
+            return
+        for decoded in self.known.sought.views(text):
+            for inner in self._decoded(decoded, form_at, to_source, depth):
+                if by_rules:
+                    yield from self._by_rules(inner)
+                yield from self._known(inner, by_rules=by_rules)
+
+    def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
+        """What is known of a text."""
+        text, form_at, to_source, *_ = one
+        for hit in self.known.in_plain(text):
+            stretches = to_source(hit.start, hit.end)
+            yield Match(stretches, form_at(hit.start), hit.value.rule, hit.value.placeholder)
+        hits = self.known.in_squeezed(squeezed)
+        if not hits:
+            return
+        for hit, parts in zip(
+            hits, spread(text, [(hit.start, hit.end) for hit in hits]), strict=True
+        ):
+            if not parts:
+                continue
+            if to_source is _same:
+                yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
+                continue
+            for group in _alike(parts, form_at):
+                sources = tuple(chain.from_iterable(to_source(*part) for part in group))
+                form = form_at(group[0][0])
+                yield Match(sources, form, hit.value.rule, hit.value.placeholder)
+
+
+def _same(start: int, end: int) -> tuple[tuple[int, int], ...]:
+    return ((start, end),)
+
+
+def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
+    """From characters of a decoded text to those of the text it was decoded from."""
+    return lambda start, end: tuple(
+        stretch for part in inner(start, end) for stretch in outer(*part)
+    )
+
+
+def _through(view: View) -> _ToSource:
+    """From characters of a view to those of the text of which it shows pieces."""
+    return lambda start, end: tuple((at, at + length) for _, length, at in view.pieces(start, end))
+
+
+def _plainly(start: int) -> str:
+    del start
+    return TEXT
+
+
+def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
+    """The form of a text decoded from a decoded text: the one nearest to the bytes.
+
+    Escapes are few where they are in base64, and what else is there stays base64. What was only
+    put together from parts is no form.
+    """
+
+    def form_at(start: int) -> str:
+        form, own = outer(inner.source(start, start + 1)[0]), inner.form_at(start)
+        if form == TEXT:
+            return own
+        return own + form if form in _AMID_BASE64 and own.startswith(BASE64) else form
+
+    return form_at
+
+
+def _alike(parts: list[tuple[int, int]], form_at: _FormAt) -> Iterator[list[tuple[int, int]]]:
+    """Stretches that are masked in one form go together, the others on their own."""
+    if form_at(parts[0][0]) == TEXT:
+        yield parts
+        return
+    for part in parts:
+        yield [part]

@@ -1,0 +1,265 @@
+"""What goes on over the end of a line: programs break words at the margin, as terminals do.
+
+A terminal marks the rows that it wrapped; boxes, lists and paragraphs that a program wrapped
+leave no mark. A line may go on in the next one when the first word of that one would not have
+fitted behind it: the margin is where the widest of the lines around ends. Lines are put together
+so, searched as one, and only what is found across a join is judged: whether what stands on both
+sides of it reads as the halves of one word. Joining too often costs a word beside a secret,
+joining too seldom a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
+from ptycassette.scrub.views._lines import EDGE
+from ptycassette.scrub.views._view import View
+
+__all__ = ["JoinedLines", "joined_lines"]
+
+_EDGES = EDGE.encode().decode("latin-1")
+_AROUND = 6
+"""Lines above and below that say where the margin is."""
+_ALIKE = 6
+"""Lines that begin with so many equal characters are items of a list, or of a log."""
+_LONGEST_WORD = 4096
+_WORD = re.compile(r"[^\s\x00]+")
+_FIRST = re.compile(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
+_DATE = re.compile(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
+_PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
+_PLAIN_WORD = re.compile(rf"[(\[\"'`./~]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`]*")
+_GUTTER = re.compile(
+    r"(?P<n>\d{1,6} {0,4})?(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<= )) {0,4}",
+    re.ASCII,
+)
+_HYPHENS = frozenset("-_")
+_SAYS = re.compile(r"[^\W_]")
+_APART = "\n\0\n"
+_SIGNS = ".,:;!?)]}\"'`"
+_ORDINARY = 4
+"""Shorter words are told from the end of a token by nothing."""
+# Compiled when it is first needed (``re`` keeps it).
+_ITSELF = (
+    r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
+    r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
+    r"(?:[_-](?i:id|key|value|secret|token))?[\"']?(?:[:=]|%3[Dd])[^=:/]"
+    r"|git@[a-z]"  # of a remote repository
+)
+_LISTS = frozenset(";&?,\\")
+_ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
+_DIGEST = re.compile("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
+_NO_HEX = re.compile("[G-Zg-z]")
+_ENOUGH = 12
+_LEAST_FULL = 6
+"""Narrower lines are no margin of anything."""
+
+
+class JoinedLines(View):
+    """Lines of another view, those in one piece that may be one.
+
+    Args:
+        parent: the view.
+        text: the lines.
+        runs: (where it begins here, where it begins there, its length), ascending.
+        joins: where two lines meet here, ascending.
+    """
+
+    def __init__(
+        self, parent: View, text: str, runs: Sequence[tuple[int, int, int]], joins: Sequence[int]
+    ) -> None:
+        super().__init__(text)
+        self._parent = parent
+        self._runs = runs
+        self._starts = [run[0] for run in runs]
+        self._joins = joins
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        self._parent.found = True
+        number = max(0, bisect_right(self._starts, start) - 1)
+        for here, there, length in self._runs[number:]:
+            if here >= end:
+                break
+            first, last = max(here, start), min(here + length, end)
+            if first < last:
+                shift = there - here
+                for at, count, offset in self._parent.pieces(first + shift, last + shift):
+                    yield at - shift, count, offset
+
+    def clipped(self, start: int, end: int, *, shaped: bool) -> int:
+        """How far what was found from ``start`` to ``end`` goes over joins that are ones.
+
+        0 where it goes over none: it is in one line, then, where others find it. ``shaped`` says
+        that it begins as no word does.
+        """
+        reached = 0
+        for number in range(bisect_right(self._joins, start), bisect_left(self._joins, end)):
+            at = self._joins[number]
+            if not self._one_word(at, shaped=shaped):
+                return at if reached else 0
+            reached = at
+        return end if reached else 0
+
+    def _one_word(self, at: int, *, shaped: bool) -> bool:
+        text = self.text
+        above = text[max(0, at - _LONGEST_WORD) : at]
+        last = above[max(above.rfind(" "), above.rfind("\n"), above.rfind("\0")) + 1 :]
+        found = _WORD.match(text, at, at + _LONGEST_WORD)
+        if found is None:
+            return False
+        word = found.group()
+        if _DATE.match(word) or _stands_alone(last, word):
+            return False
+        if looks_torn_off(word):
+            return not _is_a_digest_beside(last, word)
+        alone = text[found.end() : found.end() + 1] in {"", "\n", "\0"}
+        letters = word.strip(_SIGNS)
+        ordinary = len(letters) >= _ORDINARY and letters.isalpha() and not letters.isupper()
+        if shaped and alone and not (ordinary and not seems_by_chance(letters)):
+            return True  # it has its line for itself, and is no word
+        if _PLAIN_WORD.fullmatch(word):
+            hyphen = shaped and (last[-1:] in _HYPHENS or word[-1:] in _HYPHENS)
+            return hyphen or (word.isalpha() and seems_by_chance(word))
+        return shaped
+
+
+def joined_lines(view: View, cols: int) -> JoinedLines | None:
+    """The lines of a view that may go on in the next one; None when none does."""
+    lines = view.text.split("\n")
+    joins = [
+        number
+        for number, (line, below) in enumerate(pairwise(lines))
+        if _may_go_on(line, below) and _goes_on(lines, number, cols)
+    ]
+    if not joins:
+        return None
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    builder = _Builder()
+    last = -1
+    for number in joins:
+        for at in (number, number + 1) if number != last else (number + 1,):
+            if at == number and last >= 0:
+                builder.part()
+            start, end = _shown(lines[at], *lines[max(0, at - 1) : at], *lines[at + 1 : at + 2])
+            builder.add(lines[at][start:end], starts[at] + start, joined=at > number)
+        last = number + 1
+    return builder.view(view)
+
+
+def _may_go_on(line: str, below: str) -> bool:
+    """Whether the first word of the line below may be the end of one; quick, as all are asked."""
+    first = _FIRST.match(below)
+    if first is not None and not _SAYS.search(first[1]) and first[1] in line:
+        first = _FIRST.match(below, first.end())  # a sign before both lines
+    if first is None:
+        return False
+    if first.end() == len(below) or line[-1:] in _HYPHENS:
+        return line != ""
+    word = first[1]
+    if (word.isalpha() and (word.islower() or word.istitle())) or not _SAYS.search(word):
+        return False
+    if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
+        return False
+    return line != ""
+
+
+class _Builder:
+    """Puts lines together."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._runs: list[tuple[int, int, int]] = []
+        self._joins: list[int] = []
+        self._length = 0
+
+    def add(self, text: str, offset: int, *, joined: bool) -> None:
+        """Append a line; ``joined`` to the one before."""
+        if joined:
+            self._joins.append(self._length)
+        self._runs.append((self._length, offset, len(text)))
+        self._text.append(text)
+        self._length += len(text)
+
+    def part(self) -> None:
+        """What comes next has nothing to do with it."""
+        self._text.append(_APART)
+        self._length += len(_APART)
+
+    def view(self, parent: View) -> JoinedLines | None:
+        """All of it."""
+        if not self._joins:
+            return None
+        return JoinedLines(parent, "".join(self._text), self._runs, self._joins)
+
+
+def _shown(line: str, *beside: str) -> tuple[int, int]:
+    """Where the text of a line begins and ends, without what a line beside it has too.
+
+    Borders, indentation, the sign of a comment, a list or a diff, numbers of lines.
+    """
+    start = len(line) - len(line.lstrip(_EDGES))
+    end = len(line.rstrip(_EDGES))
+    own = _GUTTER.match(line, start, end)
+    for other in beside if own else ():
+        others = _GUTTER.match(other.lstrip(_EDGES))
+        if own and others and own["sign"] == others["sign"] and bool(own["n"]) == bool(others["n"]):
+            start, sign = own.end(), own["sign"]
+            if sign and line.endswith(sign, start, end) and other.rstrip(_EDGES).endswith(sign):
+                end = len(line[: end - len(sign)].rstrip(_EDGES))  # a box of signs
+            break
+    return start, max(start, end)
+
+
+def _width(line: str) -> int:
+    """How many columns a line takes, about: wide characters count as one."""
+    if line.isascii():
+        return len(line.rstrip())
+    return len(line.encode("latin-1").decode("utf-8", "replace").rstrip())
+
+
+def _goes_on(lines: Sequence[str], number: int, cols: int) -> bool:
+    """Whether a line may go on in the one below.
+
+    The first word there stands below the line, or would not have fitted behind it, or the line
+    ends with a hyphen, where programs break words.
+    """
+    line, below = lines[number], lines[number + 1]
+    end = _width(line)
+    if end < _LEAST_FULL or not _SAYS.search(line):
+        return False
+    if line[:_ALIKE] == below[:_ALIKE] and line[:_ALIKE].strip(_EDGES).isalnum():
+        return False
+    start, _ = _shown(below, line)
+    word = _WORD.match(below, start)
+    if word is None:
+        return False
+    if word.end() <= end or line.rstrip(_EDGES)[-1:] in _HYPHENS:
+        return True
+    around = map(_width, lines[max(0, number - _AROUND) : number + _AROUND + 1])
+    margin = max((one for one in around if one <= cols), default=cols)
+    return end + word.end() - start > margin
+
+
+def _stands_alone(last: str, word: str) -> bool:
+    """Whether a word that begins a row names its own value, so that nothing before it is missed.
+
+    Not where the word at the end of the row above says that a cookie or a query goes on. Mail
+    addresses below each other stand alone, too.
+    """
+    if "@" in word and "@" in last and _ADDRESS.fullmatch(last) and _ADDRESS.fullmatch(word):
+        return True
+    return last[-1:] not in _LISTS and re.match(_ITSELF, word) is not None
+
+
+def _is_a_digest_beside(last: str, word: str) -> bool:
+    """Whether a word that begins a row is a digest, and what stands above it no part of one.
+
+    Of tokens of letters and digits one in thousands ends with so many that digests have, too.
+    """
+    above = last[-_ENOUGH:]
+    mixed = above[-1:].isalnum() and not above.islower() and _NO_HEX.search(above) is not None
+    return mixed and _DIGEST.fullmatch(word) is not None

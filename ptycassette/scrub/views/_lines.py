@@ -1,0 +1,151 @@
+"""Rows of the screen taken apart: panes between bars, and the text in each.
+
+The one law of reading a screen: split at bars, join at margins. A bar is a vertical line that
+stands in the same column of the row above or below; what is between two of them is read as a
+screen of its own. What goes on over the end of a line ``_joins`` says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ptycassette.screen.grid import BLANK, Row
+from ptycassette.scrub.match import canonical
+
+__all__ = ["EDGE", "Line", "Piece", "line_of", "panes"]
+
+_BARS = frozenset("\u2502\u2503\u2551|\u254e\u2506\u258f\u2595\u258c\u2590")
+EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u276f\u2022\xb7"
+"""Borders, bullets and what pads them: U+2500 to U+25FF, the signs before items of agents."""
+
+_BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
+_NONE: frozenset[int] = frozenset()
+
+_Cells = Sequence[str]
+
+
+class Line(NamedTuple):
+    """A row as it was at one moment.
+
+    ``cells`` has a string per cell ("" behind a wide character), trimmed at the right; a text of
+    narrow characters alone is its own list of cells. ``origins`` says which bytes painted each:
+    a stretch, or the offset of the first one, or None. ``wrapped`` says that the terminal broke
+    the line before this one, ``spaced`` that a blank stands in the last column.
+    """
+
+    cells: _Cells
+    origins: Sequence[tuple[int, int] | int | None]
+    wrapped: bool
+    spaced: bool = False
+
+
+class Piece(NamedTuple):
+    """Cells ``start`` up to ``end`` of a line."""
+
+    line: Line
+    start: int
+    end: int
+
+    def text(self) -> str:
+        """What they say, canonical."""
+        return canonical("".join(self.line.cells[self.start : self.end]))
+
+    def sources(self) -> list[int]:
+        """For each canonical character its offset in the output, or -1."""
+        sources: list[int] = []
+        cells = self.line.cells[self.start : self.end]
+        for char, origin in zip(cells, self.line.origins[self.start : self.end], strict=False):
+            width = 1 if char.isascii() and len(char) == 1 else len(char.encode())
+            if origin is None:
+                sources += [-1] * width
+            elif isinstance(origin, tuple):
+                start, end = origin
+                if end - start == width:
+                    sources += range(start, end)
+                else:  # something stood between its parts: its first character alone is known
+                    first = min(width, len(char[:1].encode()))
+                    sources += [*range(start, start + first), *[-1] * (width - first)]
+            else:
+                sources += range(origin, origin + width)
+        return sources
+
+
+def line_of(row: Row, cols: int) -> Line:
+    """A copy of a row that is ``cols`` wide."""
+    text = row.text(cols)
+    cells: _Cells = text
+    if not text.isascii():
+        chars = row.chars[:cols]
+        if "" in chars or len("".join(chars)) != len(chars):
+            cells = [" " if char == BLANK else char for char in chars]
+            while cells and cells[-1] == " ":
+                cells.pop()
+    spaced = row.chars[cols - 1 : cols] == [" "]
+    return Line(cells, (row.origins or ())[: len(cells)], row.wrapped, spaced)
+
+
+def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
+    """The texts of these lines, each a list of pieces that stand below each other.
+
+    A line that is blank between its bars ends a text, and so does another layout of bars.
+    """
+    bars = [_bars(line.cells) for line in lines]
+    if not any(bars):
+        yield from _texts(lines)
+        return
+    none: frozenset[int] = frozenset()
+    begun: dict[tuple[int, int], list[Piece]] = {}
+    for line, above, own, below in zip(lines, (none, *bars), bars, (*bars[1:], none), strict=False):
+        standing = sorted(own & (above | below)) if own else ()
+        between = [*pairwise((-1, *standing, len(line.cells)))]
+        # What is right of the last bar ends anywhere.
+        sides = [(left, right if right < len(line.cells) else -1) for left, right in between]
+        for side in [side for side in begun if side not in sides]:
+            yield begun.pop(side)
+        for (left, right), side in zip(between, sides, strict=True):
+            piece = _stripped(line, left + 1, right)
+            if piece is not None:
+                begun.setdefault(side, []).append(piece)
+            elif side in begun:
+                yield begun.pop(side)
+    yield from begun.values()
+
+
+def _texts(lines: Sequence[Line]) -> Iterator[list[Piece]]:
+    """The texts of lines without bars."""
+    text: list[Piece] = []
+    for line in lines:
+        piece = _stripped(line, 0, len(line.cells))
+        if piece is not None:
+            text.append(piece)
+        elif text:
+            yield text
+            text = []
+    if text:
+        yield text
+
+
+def _bars(cells: _Cells) -> frozenset[int]:
+    if not isinstance(cells, str):
+        return frozenset(at for at, char in enumerate(cells) if char in _BARS)
+    if cells.isascii() and "|" not in cells:
+        return _NONE
+    return frozenset([bar.start() for bar in _BAR.finditer(cells)])
+
+
+def _stripped(line: Line, start: int, end: int) -> Piece | None:
+    """What is between two bars without what pads it; None for nothing."""
+    cells = line.cells
+    if isinstance(cells, str):
+        shown = cells[start:end]
+        left = len(shown) - len(shown.lstrip(EDGE))
+        right = len(shown.rstrip(EDGE))
+        return Piece(line, start + left, start + right) if left < right else None
+    while start < end and cells[start] in EDGE:
+        start += 1
+    while end > start and cells[end - 1] in EDGE:
+        end -= 1
+    return Piece(line, start, end) if start < end else None

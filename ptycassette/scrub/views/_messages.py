@@ -1,0 +1,141 @@
+"""Messages that come in pieces: lines of JSON, or server-sent events, one a delta.
+
+The strings at one place of consecutive JSON objects are searched as one text, as those
+of service events are. Only whole objects that stand in whole lines are read, with what a
+program prints before and behind them; an object may also be spread over lines. Output
+in which nothing looks like the key of an object costs one look for that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from json import JSONDecodeError, JSONDecoder
+from typing import Any
+
+from ptycassette.scrub.views._channels import BLOCK
+from ptycassette.scrub.views._printed import PrintedView
+from ptycassette.scrub.views._structured import Joined, strings_of
+from ptycassette.scrub.views._view import View
+
+__all__ = ["Messages", "TrafficChannel"]
+
+_KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
+# Up to the last line that neither goes on nor ends what the one before began.
+_WHOLE = re.compile(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)
+_OPENS = re.compile(r'\{\s*+"')
+_STRING = re.compile(r'"([^"\\]*+(?:\\[\s\S][^"\\]*+)*)"(\s*+:)?')
+_DECODER = JSONDecoder(strict=False)
+_LONGEST = 1 << 18
+_TOO_DEEP = 2048
+_MOST_BROKEN = 8
+_TRAFFIC_BLOCK = 1 << 20
+_TRAFFIC_OVERLAP = 1 << 16
+
+
+class Messages:
+    """Output as the messages that its JSON objects say together."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._length = 0
+        self._held = ""
+        self._base = 0
+        self._joined = Joined(several=True)
+
+    def feed(self, data: bytes) -> Iterator[View]:
+        """Take bytes; views that became long enough to be searched."""
+        while self._length + len(data) >= BLOCK:
+            take = BLOCK - self._length
+            self._parts.append(data[:take])
+            data = data[take:]
+            yield from self._block(last=False)
+        if data:
+            self._parts.append(data)
+            self._length += len(data)
+
+    def rest(self) -> Iterator[View]:
+        """What is left at the end."""
+        yield from self._block(last=True)
+        yield from self._joined.rest()
+
+    def _block(self, *, last: bool) -> Iterator[View]:
+        """Read the whole lines that are there, and hold the rest."""
+        text = self._held + b"".join(self._parts).decode("latin-1")
+        self._parts, self._length = [], 0
+        whole = len(text)
+        if not last:
+            lines = _WHOLE.match(text)
+            whole = lines.end() if lines else 0
+            if len(text) - whole > _LONGEST:
+                whole = len(text)
+        if _KEY.search(text, 0, whole):
+            yield from self._read(text[:whole], self._base)
+        self._held = text[whole:]
+        self._base += whole
+
+    def _read(self, raw: str, base: int) -> Iterator[View]:
+        """Join the strings of the objects in ``raw``."""
+        view = PrintedView(raw, base=base) if "\x1b" in raw else View(raw, base=base)
+        for strings in _objects(view.text):
+            self._joined.begin()
+            for place, start, end in strings:
+                for at, length, offset in view.pieces(start, end):
+                    yield from self._joined.put(place, view.text[at : at + length], offset)
+
+
+class TrafficChannel:
+    """One direction of traffic with a provider, or one log of it: bytes, and their messages."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._base = 0
+        self._messages = Messages()
+
+    def feed(self, data: bytes) -> Iterator[View]:
+        """Take bytes; views whenever a block is full."""
+        self._held += data
+        while len(self._held) >= _TRAFFIC_BLOCK:
+            yield View(self._held[:_TRAFFIC_BLOCK].decode("latin-1"), base=self._base)
+            del self._held[: _TRAFFIC_BLOCK - _TRAFFIC_OVERLAP]
+            self._base += _TRAFFIC_BLOCK - _TRAFFIC_OVERLAP
+        yield from self._messages.feed(data)
+
+    def rest(self) -> Iterator[View]:
+        """What is left at the end."""
+        yield View(self._held.decode("latin-1"), base=self._base)
+        yield from self._messages.rest()
+
+
+def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:
+    """The strings of each object in ``text``: their places, and where they stand."""
+    at = line_end = broken = 0
+    while opens := _OPENS.search(text, at):
+        try:
+            value, end = _DECODER.raw_decode(text, opens.start())
+            strings = _strings(value, text, opens.start(), end)
+        except JSONDecodeError as exc:
+            at = max(opens.end(), exc.pos)
+            if at >= line_end:
+                line_end, broken = (text.find("\n", at) + 1) or len(text), 0
+            broken += 1
+            if broken > _MOST_BROKEN:  # an error costs time that grows with the text before it
+                at = line_end
+        except (ValueError, RecursionError):  # a number of thousands of digits; too deep
+            at = opens.end() + _TOO_DEEP
+        else:
+            yield strings
+            at = end
+
+
+def _strings(value: Any, text: str, start: int, end: int) -> list[tuple[str, int, int]]:
+    """(place, start, end) of the strings of ``value``, which stands in ``text``."""
+    found = list(_STRING.finditer(text, start, end))
+    places = [place for place, _ in strings_of(value)]
+    if len(places) != len(found):  # a key that is there twice: its strings go by the key alone
+        places = []
+        key = ""
+        for match in found:
+            key = match[1] if match[2] else key
+            places.append("" if match[2] else f".{key}")
+    return [(place, *match.span(1)) for place, match in zip(places, found, strict=True) if place]

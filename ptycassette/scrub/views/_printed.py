@@ -1,0 +1,157 @@
+"""The print stream: what a program wrote, in the order of time, without what only steers.
+
+Colours and other attributes vanish, so that a coloured secret is in one piece, and so does
+whatever else leaves the cursor where it is: erasing, modes, strings. Whatever moves the cursor
+or starts a line ends a word. Erased and overwritten text is still there. Strings (OSC, DCS,
+APC: titles, links, clipboards) are searched on their own, as they stand.
+
+A character that is struck over another one (BS, as in man pages: bold and underlined text) is
+moreover read as one with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ptycassette.scrub.views._view import PiecewiseView, View
+
+__all__ = ["PrintedView", "printed_views"]
+
+# ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
+# of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
+# What moves the cursor or paints, but for SGR, erasing, modes and reports, which leave it there.
+_MOVES = r"[\x20-\x3f]*[A-ILMPSTZ`abdefru@]"
+_PARAMETERS = r"[\x20-\x3f\x00-\x07\x0e-\x17\x19\x1c-\x1f\x7f]*[\x40-\x7e]?"  # torn ones, too
+_SHORT = r"[\x20-\x2f]+[\x30-\x7e]?|[0-OQ-WYZ\\`-~]"  # charsets, save, keypad modes, ST
+_MOVING = rf"\x1b\[{_MOVES}|\xc2\x9b{_MOVES}|\x1b[DEMc]"
+_COLOUR = r"\x1b\[[0-9;:]*m"
+_REST = (
+    rf"\x1b\[{_PARAMETERS}|\xc2\x9b{_PARAMETERS}|\x1b(?:{_SHORT})"
+    r"|[\x00\x07\x0e\x0f\x18\x1a\x7f]"
+)
+# A string ends at BEL, ST, CAN, SUB or any other ESC; the terminator is no part of what it says.
+_BODY = r"[^\x07\x1b\x18\x1a]*"
+_END = r"(?:\x07|\x1b\\)?"
+_DCS = "(?:[0-?]*[ -/]*[@-~])?"
+_HEAD = rf"(?:\x1bP{_DCS}|\x1b[\]X^_])"
+_STEER = rf"{_MOVING}|[\r\n\x08\x0b\x0c]+"
+_TOKEN = re.compile(rf"{_STEER}|(?P<quiet>{_HEAD}{_BODY}{_END}|{_REST}|\x1b)")
+
+# The same in four steps without a look at each token. The mark, which steers nothing and
+# ends a string, keeps apart what stood before and behind a colour. Each expression begins with
+# a class of single characters, because the engine then skips what lies between at full speed.
+_MARK = "\x18"
+_COLOURS = re.compile(_COLOUR)
+_LINE_ENDS = re.compile(r"[\r\n\x08\x0b\x0c]+")
+_BREAKING = re.compile(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
+_SILENT = re.compile(
+    r"[\x1b\x00\x07\x0e\x0f\x18\x1a\x7f\xc2]"
+    rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
+    rf"|(?<=\xc2)\x9b{_PARAMETERS}"
+    r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
+)
+# A character over itself, or over a low line.
+_CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
+_STRUCK = re.compile(f"(?P<first>{_CHAR})\x08(?P<second>(?P=first)|(?<=_\x08){_CHAR})")
+_STRINGS = re.compile(rf"{_HEAD}(?P<body>{_BODY})")
+
+
+_Span = tuple[int, int]
+
+
+class _Runs:
+    """Collects runs of raw text into a view."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._starts: list[int] = []
+        self._offsets: list[int] = []
+        self._length = 0
+
+    def add(self, text: str, offset: int) -> None:
+        """Append ``text``, which begins at ``offset`` (-1: it came from nowhere)."""
+        self._parts.append(text)
+        self._starts.append(self._length)
+        self._offsets.append(offset)
+        self._length += len(text)
+
+    def view(self) -> PiecewiseView:
+        """All of it."""
+        text = "".join(self._parts)
+        return PiecewiseView(text, starts=self._starts, offsets=self._offsets)
+
+
+class PrintedView(View):
+    """The print stream of a block. Where its characters came from is worked out when asked for.
+
+    Args:
+        raw: canonical text of the block.
+        base: the offset of its first byte in the channel.
+        cuts: stretches of it that are left out, ascending.
+    """
+
+    def __init__(self, raw: str, *, base: int, cuts: Sequence[_Span] = ()) -> None:
+        marked = _COLOURS.sub(_MARK, "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]))
+        marked = _BREAKING.sub(f"{_MARK}\n", _LINE_ENDS.sub("\n", marked))
+        super().__init__(_SILENT.sub("", marked))
+        self._raw = raw
+        self._base = base
+        self._cuts = cuts
+        self._mapped: PiecewiseView | None = None
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        if self._mapped is None:
+            self._mapped = _mapped(self._raw, self._base, self._cuts)
+        yield from self._mapped.pieces(start, end)
+
+
+def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
+    """The print stream of canonical ``raw``, and its string sequences, one a line.
+
+    ``base`` is the offset of the first byte of ``raw`` in the channel.
+    """
+    strings = _Runs()
+    for match in _STRINGS.finditer(raw):
+        head, at = match.span("body")
+        strings.add(raw[head:at], base + head)
+        strings.add("\n", -1)
+    return PrintedView(raw, base=base), strings.view(), *_struck(raw, base)
+
+
+def _struck(raw: str, base: int) -> Iterator[View]:
+    """The print stream with struck characters as one: without the first ones, and the second."""
+    struck = list(_STRUCK.finditer(raw)) if "\x08" in raw else ()
+    if struck:
+        seconds = [(match.start(), match.start("second")) for match in struck]
+        yield PrintedView(raw, base=base, cuts=seconds)
+        firsts = [
+            (match.end("first"), match.end()) if match["first"] == match["second"] else second
+            for match, second in zip(struck, seconds, strict=True)
+        ]
+        yield PrintedView(raw, base=base, cuts=firsts)
+
+
+def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
+    """What stands between the stretches that are left out."""
+    at = 0
+    for start, end in cuts:
+        yield at, start
+        at = end
+    yield at, len(raw)
+
+
+def _mapped(raw: str, base: int, cuts: Sequence[_Span]) -> PiecewiseView:
+    """The print stream, run by run."""
+    printed = _Runs()
+    for start, end in _kept(raw, cuts):
+        at = start
+        for match in _TOKEN.finditer(raw, start, end):
+            if match.start() > at:
+                printed.add(raw[at : match.start()], base + at)
+            at = match.end()
+            if match.lastgroup != "quiet":
+                printed.add("\n", -1)
+        printed.add(raw[at:end], base + at)
+    return printed.view()

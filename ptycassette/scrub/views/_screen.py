@@ -1,0 +1,257 @@
+"""The screen as views: what rows showed that the print stream does not say, each text once.
+
+The output is painted by a terminal that knows which bytes painted each cell; its unread rows
+are read before anything on them is lost, with the rows around that they may go on in. Equal
+texts are searched once, and again only when something was found in them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+
+from ptycassette.model import Size
+from ptycassette.screen.grid import Row
+from ptycassette.scrub.views._lazy import LazyEmulator
+from ptycassette.scrub.views._lines import EDGE, Piece, line_of, panes
+from ptycassette.scrub.views._view import View
+
+__all__ = ["ScreenReader", "ScreenView", "Seen", "view_of"]
+
+_BESIDE = 3
+"""Rows above and below an unread one that are read with it."""
+_OF_ONE = 24
+"""Rows that go up to the margin: so many of them may be of one value."""
+_NEAR_MARGIN = 8
+_FULL_BATCH = 32768
+_MOST_SEEN = 1 << 20
+_APART = "\n\0\n"
+"""Between texts: no value goes over NUL."""
+
+_Text = list[Piece]
+_Key = tuple[tuple[str, bool, bool], ...]
+
+
+class ScreenView(View):
+    """Texts of the screen, one behind the other; each may have been there several times.
+
+    Args:
+        text: all of them.
+        starts: where in it each piece begins.
+        pieces: for each of these the cells that showed it, as often as they did.
+        texts: where in it each text begins.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        starts: Sequence[int],
+        shown: Sequence[Sequence[Piece]],
+        texts: Sequence[int],
+    ) -> None:
+        super().__init__(text)
+        self._starts = starts
+        self._shown = shown
+        self._texts = texts
+        self.hit: set[int] = set()
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``; a stretch comes once for each time that it was there."""
+        self.hit.update(
+            range(bisect_right(self._texts, start) - 1, bisect_right(self._texts, end - 1))
+        )
+        number = max(0, bisect_right(self._starts, start) - 1)
+        while number < len(self._starts) and self._starts[number] < end:
+            base = self._starts[number]
+            for piece in self._shown[number]:
+                sources = piece.sources()
+                first, last = max(start - base, 0), min(end - base, len(sources))
+                yield from _runs(sources, first, last, base)
+            number += 1
+
+
+def _runs(
+    sources: Sequence[int], first: int, last: int, base: int
+) -> Iterator[tuple[int, int, int]]:
+    """Runs of bytes that stand one behind the other."""
+    at = first
+    while at < last:
+        stop = at + 1
+        while stop < last and sources[stop] == sources[at] + stop - at >= 0:
+            stop += 1
+        if sources[at] >= 0:
+            yield base + at, stop - at, sources[at]
+        at = stop
+
+
+class Seen:
+    """Texts of the screen that were searched, and in which nothing was found.
+
+    Shared by all who read a session: what one found clean another need not search.
+    """
+
+    def __init__(self) -> None:
+        self.texts: set[_Key] = set()
+        self.pages: set[tuple[object, ...]] = set()
+        self._length = 0
+
+    def add(self, texts: Iterable[_Key], pages: Iterable[tuple[object, ...]], length: int) -> None:
+        """Remember some, of so many characters; of very many all are forgotten first."""
+        self._length += length
+        if self._length > _MOST_SEEN:
+            self.forget()
+        self.texts.update(texts)
+        self.pages.update(pages)
+
+    def forget(self) -> None:
+        """More is known than before: everything is searched again."""
+        self.texts.clear()
+        self.pages.clear()
+        self._length = 0
+
+
+class ScreenReader:
+    """The screen of a session, read as it is painted.
+
+    Args:
+        size: of the terminal at the start.
+        seen: what need not be searched.
+        traced: whether what is found leads back to its bytes; else ``blind`` says that it does not.
+
+    Attributes:
+        emulator: the default emulator, right after what was fed.
+        blind: whether something was found, and nobody knows which bytes it came from.
+    """
+
+    def __init__(self, size: Size, seen: Seen | None = None, *, traced: bool = True) -> None:
+        self.seen = Seen() if seen is None else seen
+        self.blind = False
+        self._traced = traced
+        self.emulator = LazyEmulator(size, self._read, traced=traced)
+        self._terminal = self.emulator.terminal
+        self._batch: dict[_Key, list[_Text]] = {}
+        self._length = 0
+        self._new_pages: list[tuple[object, ...]] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether enough was read to be searched."""
+        return self._length >= _FULL_BATCH
+
+    def feed(self, data: bytes) -> None:
+        """Paint output."""
+        self.emulator.feed(data)
+
+    def resize(self, size: Size) -> None:
+        """The terminal takes another size."""
+        self.emulator.resize(size)
+
+    def rest(self) -> None:
+        """Read what is on the screens at the end."""
+        self.emulator.paint()
+        terminal = self._terminal
+        terminal.read_all()
+        if terminal.buf is not terminal.main:
+            shown, terminal.buf = terminal.buf, terminal.main
+            terminal.read_all()
+            terminal.buf = shown
+
+    def take(self) -> Iterator[ScreenView]:
+        """What was read since the last call, as one view; the texts without a hit are seen then."""
+        batch = self._batch
+        if not batch:
+            return
+        self._batch, self._length = {}, 0
+        pages, self._new_pages = self._new_pages, []
+        view = view_of(batch.values())
+        yield view
+        self.blind = self.blind or (bool(view.hit) and not self._traced)
+        clean = [key for number, key in enumerate(batch) if number not in view.hit]
+        self.seen.add(clean, () if view.hit else pages, len(view.text))
+
+    def _read(self, rows: Sequence[Row], numbers: Sequence[int], cols: int) -> None:
+        """Keep unread rows of the screen, with those around that they may go on in."""
+        at = 0
+        reached = 0
+        while at < len(numbers):
+            first = last = numbers[at]
+            while at < len(numbers) and numbers[at] <= last + 1:
+                last = numbers[at]
+                at += 1
+            first = max(reached, _above(rows, first, cols))
+            reached = _below(rows, last, cols)
+            while at < len(numbers) and numbers[at] < reached:
+                reached = max(reached, _below(rows, numbers[at], cols))
+                at += 1
+            self._keep(rows[first:reached], cols)
+
+    def _keep(self, rows: Sequence[Row], cols: int) -> None:
+        whole = (*[row.text(cols) for row in rows], *[row.wrapped for row in rows])
+        if whole in self.seen.pages:
+            return
+        self._new_pages.append(whole)
+        for pieces in panes([line_of(row, cols) for row in rows]):
+            key = tuple((piece.text(), piece.line.wrapped, piece.line.spaced) for piece in pieces)
+            if key in self.seen.texts:
+                continue
+            times = self._batch.get(key)
+            if times is None:
+                self._batch[key] = [pieces]
+                self._length += sum(len(text) + 1 for text, _, _ in key)
+            else:
+                times.append(pieces)
+                self._length += len(pieces)
+
+
+def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
+    """One view of texts, each given as often as it was there."""
+    parts: list[str] = []
+    starts: list[int] = []
+    shown: list[Sequence[Piece]] = []
+    begins: list[int] = []
+    length = 0
+    for times in texts:
+        begins.append(length)
+        for number, piece in enumerate(times[0]):
+            if number and not piece.line.wrapped:
+                parts.append("\n")
+                length += 1
+            elif number and times[0][number - 1].line.spaced:
+                parts.append(" ")
+                length += 1
+            starts.append(length)
+            shown.append([pieces[number] for pieces in times])
+            parts.append(piece.text())
+            length += len(parts[-1])
+        parts.append(_APART)
+        length += len(_APART)
+    return ScreenView("".join(parts), starts=starts, shown=shown, texts=begins)
+
+
+def _above(rows: Sequence[Row], first: int, cols: int) -> int:
+    """The first row that row ``first`` may go on from."""
+    at = first
+    while at > 0 and first - at < _OF_ONE:
+        text = rows[at - 1].text(cols)
+        if not text or not (first - at < _BESIDE or rows[at].wrapped or _full(text, cols)):
+            break
+        at -= 1
+    return at
+
+
+def _below(rows: Sequence[Row], last: int, cols: int) -> int:
+    """One behind the last row that row ``last`` may go on in."""
+    at = last + 1
+    while at < len(rows) and at - last <= _OF_ONE:
+        before = rows[at - 1].text(cols)
+        if not rows[at].text(cols):
+            break
+        if not (at - last <= _BESIDE or rows[at].wrapped or _full(before, cols)):
+            break
+        at += 1
+    return at
+
+
+def _full(text: str, cols: int) -> bool:
+    return len(text) >= cols - _NEAR_MARGIN or text[-1:] in EDGE

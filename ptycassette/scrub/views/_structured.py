@@ -1,0 +1,161 @@
+"""JSON values: every string in them, keys included, and strings that only together say something.
+
+A stream of deltas (``{"delta": {"text": "sk-"}}``, ``{"delta": {"text": "ant-"}}``) carries one
+message in many events. The strings at one place of consecutive payloads are therefore also
+searched as one text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from ptycassette.scrub.match import canonical
+from ptycassette.scrub.views._view import PiecewiseView
+
+__all__ = ["Joined", "rewrite", "strings_of"]
+
+_KEPT = 4096
+_FLUSH = 32768
+_MOST_PLACES = 4096
+_LONGEST_PLACE = 512
+_TELLS_APART = (
+    *("index", "output_index", "content_index", "outputIndex", "contentIndex"),
+    *("item_id", "itemId", "call_id", "callId", "message_id", "messageId"),
+    *("parent_tool_use_id", "type"),
+)
+_SAYS_NOTHING = (".type", ".uuid")
+_ID = re.compile(r"\[id=[^\]]*\]")  # of the message, or of the event alone
+
+
+def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
+    """(place, string) for every string in ``value``, in the order in which ``rewrite`` meets them.
+
+    The place is the path of keys, with list positions left out; a key has the place ``""``.
+    """
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        told = "".join(
+            f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
+        )
+        if isinstance(value.get("id"), (str, int)):
+            told += f"[id={value['id']}]"
+        for key, item in value.items():
+            if isinstance(key, str):
+                yield "", key
+            yield from strings_of(item, place=f"{place}{told}.{key}"[-_LONGEST_PLACE:])
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
+
+
+def rewrite(value: Any, change: Callable[[str], str]) -> Any:
+    """``value`` with every string in it, keys included, replaced by ``change`` of it."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {
+            change(key) if isinstance(key, str) else key: rewrite(item, change)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return type(value)(rewrite(item, change) for item in value)
+    return value
+
+
+class _String(NamedTuple):
+    """One string, or a stretch of it: where it stands, what it says, of which value it is."""
+
+    offset: int
+    text: str
+    value: int
+
+
+class Joined:
+    """Joins the strings of each place over events, and hands them out as views.
+
+    Offsets count the canonical characters of all strings of all events, in order,
+    unless whoever puts strings has others.
+
+    Args:
+        several: hand out only what several values say together, each such text once.
+    """
+
+    def __init__(self, *, several: bool = False) -> None:
+        self.offset = 0
+        self._several = several
+        self._given: set[tuple[int, int, int]] = set()
+        self._runs: dict[str, list[_String]] = {}
+        self._lengths: dict[str, int] = {}
+        self._number = 0
+
+    def add(self, value: Any) -> Iterator[PiecewiseView]:
+        """Take one payload; views that became long enough to be searched."""
+        self.begin()
+        for place, string in strings_of(value):
+            text = canonical(string)
+            yield from self.put(place, text, self.offset)
+            self.offset += len(text)
+
+    def begin(self) -> None:
+        """What is put from now on belongs to another value."""
+        self._number += 1
+
+    def put(self, place: str, text: str, offset: int) -> Iterator[PiecewiseView]:
+        """Take one string, which stands at ``offset``."""
+        if not (text and place) or (self._several and place.endswith(_SAYS_NOTHING)):
+            return
+        if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
+            yield from self._forget([*self._runs][: _MOST_PLACES // 2])
+        string = _String(offset, text, self._number)
+        for name in dict.fromkeys((place, _ID.sub("", place), place.rsplit(".", 1)[-1])):
+            run = self._runs[name] = self._runs.pop(name, [])
+            run.append(string)
+            self._lengths[name] = self._lengths.get(name, 0) + len(text)
+            if self._lengths[name] >= _FLUSH:
+                yield from self._view(run)
+                run[:] = _tail(run)
+                self._lengths[name] = sum(len(part.text) for part in run)
+
+    def rest(self) -> Iterator[PiecewiseView]:
+        """Everything that is left, and forget it."""
+        yield from self._forget([*self._runs])
+
+    def _forget(self, names: list[str]) -> Iterator[PiecewiseView]:
+        for name in names:
+            yield from self._view(self._runs.pop(name))
+            del self._lengths[name]
+        self._given.clear()
+
+    def _view(self, run: list[_String]) -> Iterator[PiecewiseView]:
+        """The strings of a place as one, if that is to be handed out."""
+        if self._several:
+            if run[0].value == run[-1].value or all(part.text == run[0].text for part in run):
+                return
+            # The strings of one name are those of another one, or some of them.
+            same = (run[0].offset, run[-1].offset, len(run))
+            if same in self._given:
+                return
+            self._given.add(same)
+        starts = list(accumulate((len(part.text) for part in run), initial=0))
+        yield PiecewiseView(
+            "".join([part.text for part in run]),
+            starts=starts[:-1],
+            offsets=[part.offset for part in run],
+        )
+
+
+def _tail(run: list[_String]) -> list[_String]:
+    """The last characters, with which the next view begins."""
+    kept: list[_String] = []
+    room = _KEPT
+    for part in reversed(run):
+        text = part.text[-room:]
+        kept.append(part._replace(offset=part.offset + len(part.text) - len(text), text=text))
+        room -= len(text)
+        if room <= 0:
+            break
+    return kept[::-1]

@@ -1,0 +1,82 @@
+"""Texts to search, each able to say which bytes of the recording a stretch of it came from.
+
+A *root* view shows bytes of a channel in some order (as written, as printed,
+as they stand on the screen, as typed). A *derived* view shows a root view
+decoded. A hit in any view leads back to a stretch of a root view, is masked
+there in the form in which it stands (text, base64, hex, escapes), and becomes
+patches: bytes at offsets of the channel, always as many as there were.
+
+Mapping is done for hits alone; a view without hits costs its text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from ptycassette.scrub.mask import SELECTOR, TEXT, mask
+
+__all__ = ["Patch", "PiecewiseView", "View"]
+
+Patch = tuple[int, bytes]
+"""Offset in the channel, and the bytes to put there."""
+
+
+class View:
+    """A root view in which character ``i`` is byte ``base + i`` of the channel.
+
+    Attributes:
+        found: whether whoever searched it found anything.
+    """
+
+    def __init__(self, text: str, *, base: int = 0) -> None:
+        self.text = text
+        self.base = base
+        self.found = False
+
+    def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
+        """What to write so that characters ``start`` to ``end`` are gone."""
+        # What makes a character wider stands behind it, and has no cell of its own.
+        beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
+        yield from self._written(start, end, mask(self.text[start:beyond], form))
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        """``masked``, to be written where characters ``start`` to ``end`` came from."""
+        for at, length, offset in self.pieces(start, end):
+            yield offset, masked[at - start : at - start + length].encode("latin-1")
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """(position in the text, length, offset in the channel) of what came from the channel."""
+        yield start, end - start, self.base + start
+
+    def offset(self, start: int, end: int) -> int | None:
+        """Offset in the channel of the first character that has one."""
+        for _, _, offset in self.pieces(start, end):
+            return offset
+        return None
+
+
+class PiecewiseView(View):
+    """A root view made of runs of bytes, with gaps between them.
+
+    Args:
+        text: the characters.
+        starts: positions in the text where runs start, ascending, the first 0.
+        offsets: offsets in the channel of these runs, or -1 for characters without bytes.
+    """
+
+    def __init__(self, text: str, *, starts: Sequence[int], offsets: Sequence[int]) -> None:
+        super().__init__(text)
+        self._starts = starts
+        self._offsets = offsets
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        run = max(0, bisect_right(self._starts, start) - 1)
+        while start < end and run < len(self._starts):
+            run_end = self._starts[run + 1] if run + 1 < len(self._starts) else len(self.text)
+            stop = min(end, run_end)
+            if self._offsets[run] >= 0 and stop > start:
+                yield start, stop - start, self._offsets[run] + start - self._starts[run]
+            start = max(start, stop)
+            run += 1

@@ -1,0 +1,108 @@
+"""Laws of reading the screen: all that it showed is in a view; painting late changes nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ptycassette.model import Size
+from ptycassette.screen import TracedEmulator, default_emulator
+from ptycassette.scrub.views import OutputText, ScreenReader
+
+WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)
+MOVES = st.builds("\x1b[{};{}H".format, st.integers(1, 6), st.integers(1, 22))
+EDITS = st.builds("\x1b[{}{}".format, st.integers(1, 6), st.sampled_from("PXLM@STGCDZ"))
+OTHERS = st.sampled_from(
+    [
+        "\r", "\r\n", "\t", "\b", "\x1b[K", "\x1b[1K", "\x1b[2K", "\x1b[J", "\x1b[31m",
+        "\x1bM", "\x1bD", "\x1b#8", "\x1b[2 @", "\x1b[4h", "\x1b[4l", "\x1b[2b", "\x1b(0", "\x1b(B",
+        "\x1b[2;3r", "\x1b[r", "\x1b[?6h", "\x1b[?6l", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?45h",
+        "é漢", "漢字", "aé", "\u0301", "e\u0301", "\u2764\ufe0f",
+    ]
+)  # fmt: skip
+PARTS = st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS), max_size=20)
+STEPS = st.sampled_from([7, 1000, 4096])
+SIZES = st.sampled_from([Size(3, 12), Size(5, 20), Size(24, 30)])
+LINES = st.builds(
+    lambda line, count: f"{line}\r\n" * count,
+    st.one_of(WORDS, st.sampled_from(["é漢e\u0301", "word " * 40, "", "漢" * 30])),
+    st.sampled_from([1, 40, 2500]),
+)
+
+
+def words_shown(parts: list[str], size: Size) -> set[str]:
+    """The words in the rows of the screen before each edit, and at the end.
+
+    While one text replaces another, its beginning stands before what is left of the other: that
+    is no word of anybody.
+    """
+    screen = default_emulator(size)
+    words: set[str] = set()
+    for part, following in zip(parts, (*parts[1:], "S"), strict=False):
+        screen.feed(part.encode())
+        if following[-1] in "PLM@ST":
+            words.update(re.findall("[a-z]{2,}", "\n".join(screen.text())))
+    return words
+
+
+def texts(data: bytes, size: Size) -> str:
+    """All views of output."""
+    printed, reader = OutputText(), ScreenReader(size)
+    views = list(printed.feed(data))
+    reader.feed(data)
+    reader.rest()
+    return "\n".join(view.text for view in (*views, *printed.rest(), *reader.take()))
+
+
+@settings(max_examples=400, deadline=None)
+@given(PARTS, SIZES)
+@example(["alpha\r\n", "beta\r\n", "gamma", "\x1b[1;1H", "X", "\x1b[2J"], Size(5, 20))
+@example(["token", "\r", "\x1b(0", "qqqqq"], Size(3, 12))
+@example(["abcdefghijkl", "\x1b[1;8H", "gg", "\x1b[1;3H", "ab", "\x1b[1;3H", "cd"], Size(3, 12))
+def test_every_word_that_was_shown_is_in_a_view(parts: list[str], size: Size) -> None:
+    """Whatever was painted over what, in whichever order."""
+    seen = texts("".join(parts).encode(), size)
+
+    assert {word for word in words_shown(parts, size) if word not in seen} == set()
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_painting_late_changes_no_screen(examples: int) -> None:
+    """Lines that scroll by are painted when somebody looks, and only the last of them."""
+
+    @settings(max_examples=examples, deadline=None)
+    @given(st.lists(st.one_of(WORDS, MOVES, EDITS, OTHERS, LINES), max_size=12), SIZES, STEPS)
+    def law(parts: list[str], size: Size, step: int) -> None:
+        lazy, plain = ScreenReader(size), default_emulator(size)
+        data = "".join(parts).encode()
+        for at in range(0, len(data), step):
+            lazy.feed(data[at : at + step])
+            plain.feed(data[at : at + step])
+
+        assert lazy.emulator.snapshot() == plain.snapshot()
+        assert lazy.emulator.scrollback() == plain.scrollback()
+
+    law()
+
+
+@settings(max_examples=200, deadline=None)
+@given(PARTS.map("".join), st.integers(1, 40))
+def test_cells_know_their_bytes(stream: str, step: int) -> None:
+    """As the traced emulator does, which looks at every character on its own."""
+    data = stream.encode()
+    slow, fast = TracedEmulator(Size(6, 30)), ScreenReader(Size(6, 30))
+    for at in range(0, len(data), step):
+        slow.feed(data[at : at + step])
+        fast.feed(data[at : at + step])
+    screen = fast.emulator.snapshot()
+    rows = fast.emulator.terminal.buf.rows
+
+    assert screen == slow.snapshot()
+    for row, origins in zip(rows, slow.origins(), strict=True):
+        for char, own, other in zip(row.chars, row.origins or [], origins, strict=False):
+            if char not in {"\0", ""}:
+                first = own[0] if isinstance(own, tuple) else own
+                assert first == (other[0] if other else None)

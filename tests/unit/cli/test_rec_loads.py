@@ -1,0 +1,34 @@
+"""What ``rec`` loads before the program starts: each module would be waited for every time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = (
+    "asyncio",
+    "importlib.metadata",
+    "ptycassette.harness",
+    "ptycassette.host.recording.finalising",
+    "ptycassette.host.scrubbing",
+    "ptycassette.record.finalise",
+    "ptycassette.scrub",
+    "rich",
+    "tomllib",
+    "yaml",
+)
+CODE = f"""
+import sys
+from ptycassette.cli.entry import cli
+from ptycassette.host.recording import rec_session, recorder, saver
+from ptycassette.host.recording.record import recording_with
+cli.get_command(None, "rec")
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+
+
+def test_the_recorder_loads_nothing_that_only_its_saver_needs() -> None:
+    """What scrubs and renders is loaded by another process, while the program runs."""
+    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,66 @@
+"""Which labels ask for a secret, and which only speak of one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.record.secret_prompts import asks_for_secret
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Password:",
+        "password for me@host: ",
+        "[sudo] password for user:",
+        "Enter passphrase for key '/home/me/.ssh/id_ed25519':",
+        "Enter your API key",
+        "Paste your API key here",
+        "? Password:",
+        "PIN:",
+        "Enter PIN (4 digits):",
+        "One-time code >",
+        "Verification code:",
+        "Token (optional):",
+        "New password",
+        "Passwort eingeben:",
+        "Geben Sie Ihr Passwort ein",
+        "Mot de passe :",
+        "Contraseña:",
+        "Пароль:",
+        "パスワード：",  # noqa: RUF001
+        "请输入密码:",
+        "비밀번호:",
+        "كلمة المرور:",
+        "Password: ****",
+    ],
+)
+def test_a_prompt_that_names_a_secret_asks_for_it(label: str) -> None:
+    """In several languages, with what stands around it."""
+    assert asks_for_secret(label)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "I changed the password handling in login.py",
+        "12k tokens",
+        "max tokens:",
+        "Token limit:",
+        "Password manager:",
+        "Password file:",
+        "Token name:",
+        "Reset the password? [y/N]",
+        "Are you sure that the token is right (yes/no)?",
+        "user@host:~/password$",
+        "Pin this message?",
+        "Spinning:",
+        "Name:",
+        "opinion:",
+        "$",
+        "",
+    ],
+)
+def test_a_label_that_only_speaks_of_one_does_not(label: str) -> None:
+    """Else ordinary input would be masked."""
+    assert not asks_for_secret(label)

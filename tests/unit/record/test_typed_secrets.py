@@ -1,0 +1,356 @@
+"""What was typed and is secret, learnt from events and the screen alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ptycassette.model import JournalEvent, Output, Size, Typed
+from ptycassette.record.typed_readings import readings
+from ptycassette.record.typed_secrets import TypedSecrets
+from ptycassette.record.typed_watch import at_cursor
+from ptycassette.screen import default_emulator
+
+SECRET = "hunter" + "-22x"
+ENTER = "\r"
+OLD_RUBOUT, RUBOUT, KILL, KILL_WORD, LEFT = "\x08", "\x7f", "\x15", "\x17", "\x1b[D"
+
+
+def learn(*events: JournalEvent) -> TypedSecrets:
+    """Feed events, with the screen that they make."""
+    learner, screen = TypedSecrets(), default_emulator(Size(12, 60))
+    for event in events:
+        if isinstance(event, Output):
+            screen.feed(event.data)
+        learner.feed(event, lambda: at_cursor(screen.snapshot()))
+    learner.finish()
+    return learner
+
+
+def shown(text: str, t_us: int = 0) -> Output:
+    """What the program writes."""
+    return Output(t_us, text.replace("\n", "\r\n").encode())
+
+
+def typed(text: str, t_us: int = 0, *, unseen: bool = False) -> Typed:
+    """What a driver types."""
+    return Typed(t_us, text.encode(), source="driver", masked=unseen)
+
+
+def keys(text: str, *, unseen: bool = False) -> list[JournalEvent]:
+    """Key by key."""
+    return [typed(char, at * 1000, unseen=unseen) for at, char in enumerate(text)]
+
+
+def hidden_keys(text: str, sign: str = "*") -> list[JournalEvent]:
+    """Key by key, and a sign for each."""
+    return [event for char in text for event in (typed(char), shown(sign))]
+
+
+def texts(learner: TypedSecrets) -> list[str]:
+    """The values."""
+    return [secret.text for secret in learner.values()]
+
+
+# -- unseen ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [typed(SECRET + ENTER, unseen=True)],
+        keys(SECRET + ENTER, unseen=True),
+        [typed(SECRET, unseen=True), typed(ENTER)],
+        [typed(SECRET, unseen=True)],
+        [typed(SECRET + "\x04", unseen=True)],
+        [Typed(0, b"\x1b[200~" + SECRET.encode() + b"\x1b[201~\r", paste=True, masked=True)],
+    ],
+    ids=["whole", "keys", "enter seen", "no enter", "ctrl-d", "pasted"],
+)
+def test_what_was_typed_unseen_is_secret(events: list[JournalEvent]) -> None:
+    """However it came, and without a screen."""
+    assert texts(learn(*events)) == [SECRET]
+
+
+def test_each_line_typed_unseen_is_one_secret() -> None:
+    """Two prompts after each other, sent in one piece."""
+    assert texts(learn(typed("first-1\rsecond-2\r", unseen=True))) == ["first-1", "second-2"]
+
+
+def test_an_enter_that_is_seen_belongs_to_the_secret_before_it() -> None:
+    """So that masked input is compared with its end, when it is replayed."""
+    learner = learn(typed(SECRET, unseen=True), typed(ENTER), typed("ls" + ENTER))
+
+    assert learner.hidden == {1}
+
+
+def test_asterisks_of_older_journals_are_no_secret() -> None:
+    """Recorders before 0123 kept no bytes."""
+    assert texts(learn(typed("*******" + ENTER, unseen=True))) == []
+
+
+def test_answers_of_the_terminal_are_not_typed() -> None:
+    """They come while a password is read, too."""
+    answer = Typed(0, b"\x1b[3;1R", source="terminal")
+
+    assert texts(learn(typed("hunter", unseen=True), answer, typed("-22x\r", unseen=True))) == [
+        SECRET
+    ]
+
+
+def test_nothing_shown_is_learnt_without_a_screen() -> None:
+    """Only what is masked is known then."""
+    learner = TypedSecrets()
+    for event in (shown("Password: "), typed(SECRET + ENTER), typed("abcd\r", unseen=True)):
+        learner.feed(event)
+
+    assert texts(learner) == ["abcd"]
+
+
+@given(
+    st.lists(st.sampled_from([*"abcé7#", ENTER, RUBOUT, KILL, KILL_WORD, LEFT]), max_size=40),
+    st.sets(st.integers(1, 60), max_size=8),
+)
+def test_where_input_is_cut_changes_nothing(typing: list[str], cuts: set[int]) -> None:
+    """Key by key, in reads, or at once: the same secrets."""
+    data = "".join(typing).encode()
+    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    parts = [data[start:end] for start, end in pairwise(edges)]
+
+    whole = learn(Typed(0, data, masked=True))
+    cut = learn(*(Typed(0, part, masked=True) for part in parts))
+    assert texts(cut) == texts(whole)
+
+
+# -- short ones ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "whole"), [("1234", True), ("12345", True), ("123456", False)])
+def test_short_secrets_are_removed_as_words_from_where_they_were_typed(
+    text: str, whole: bool
+) -> None:
+    """A log that shows 1234 before keeps it."""
+    learner = learn(shown("1234\nPIN? "), *keys(text + ENTER, unseen=True))
+    (secret,) = learner.values()
+
+    assert (secret.text, secret.whole, secret.since) == (text, whole, 1)
+
+
+def test_two_characters_are_hidden_and_not_sought() -> None:
+    """Removing them everywhere would destroy the recording and hide nothing."""
+    assert texts(learn(typed("42" + ENTER, unseen=True))) == []
+
+
+# -- readings --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("4RkB9sX" + RUBOUT + "-tail", ["4RkB9s-tail", "4RkB9sX", "4RkB9sX-tail"]),
+        ("wrong-1" + KILL + SECRET, [SECRET, "wrong-1"]),
+        ("wrong one" + KILL_WORD + "two", ["wrong two", "wrong one"]),
+        ("ter-22x" + LEFT * 7 + "hun", [SECRET, "ter-22xhun"]),
+        ("pässwörd" + RUBOUT * 2 + "rd", ["pässwörd"]),
+        ("pässwé" + RUBOUT + "e", ["pässwe", "pässwé"]),
+        ("abc\x1b[100;5udef", ["abcdef"]),
+        ("1234", ["1234"]),
+    ],
+)
+def test_a_line_is_read_in_every_way_in_which_programs_read_it(line: str, meant: list[str]) -> None:
+    """As edited, as it stood before something was removed, as typed."""
+    assert set(meant) <= set(readings(line.encode()))
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_have_readings_of_three_characters_or_more(line: bytes) -> None:
+    """Nothing raises, and nothing is too short to be told from ordinary text."""
+    assert all(len(text.strip()) >= 3 for text in readings(line))
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x2FF), min_size=3, max_size=20))
+def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
+    """Whatever its letters are."""
+    if "\x7f" in text or set(text) == {"*"} or any("\x80" <= char <= "\xa0" for char in text):
+        return
+    assert next(readings(text.encode())) == text
+
+
+# -- prompts that name it --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [
+        "Password: ",
+        "\x1b[31m? \x1b[1mPassword:\x1b[0m ",
+        "Enter your API key\n╭──────────╮\n│ >        │\n╰──────────╯\x1b[2;5H\x1b[1B",
+        "+---------------+\n| Enter a PIN   |\n| +-----------+ |\n| |           | |\x1b[4;4H",
+        "> Paste your API key here\x1b[1;3H",
+        "\x1b[?25lVault\n? Password: \n\nesc to cancel",
+        "パスワード: ",
+    ],
+    ids=["row", "coloured", "box", "dialog", "placeholder", "no cursor", "wide"],
+)
+def test_what_is_typed_where_a_secret_is_asked_for_is_secret(screen: str) -> None:
+    """Although the terminal is in raw mode; its input is to be hidden."""
+    learner = learn(shown(screen), *keys(SECRET + ENTER))
+
+    assert texts(learner) == [SECRET]
+    assert learner.hidden == set(range(1, len(SECRET) + 2))
+
+
+def test_what_is_asked_for_is_secret_also_when_it_is_shown() -> None:
+    """A one-time code that the program echoes."""
+    learner = learn(shown("Verification code: "), typed("849201" + ENTER), shown("849201\n"))
+
+    assert texts(learner) == ["849201"]
+
+
+def test_a_field_that_is_left_without_enter_ends() -> None:
+    """A PIN of four digits; what comes then is another field."""
+    learner = learn(shown("PIN: "), typed("4931"), shown("ok\nName: "), typed("alice" + ENTER))
+
+    assert texts(learner) == ["4931"]
+    assert learner.hidden == {1}
+
+
+@pytest.mark.parametrize("painting", ["\b \b\b \b", "\r", "\rPass"])
+def test_a_field_whose_prompt_is_painted_anew_goes_on(painting: str) -> None:
+    """What was typed before belongs to what is typed then."""
+    events = [shown("Password: "), *keys(SECRET[:4]), shown(painting), *keys(SECRET[4:] + ENTER)]
+
+    assert texts(learn(*events)) == [SECRET]
+
+
+def test_a_long_token_that_wraps_is_one_field() -> None:
+    """The second row begins with its rest, and not with the prompt."""
+    token = "abcdefgh12" * 8
+    events = [event for char in token for event in (typed(char), shown(char))]
+    learner = learn(shown("Token: "), *events, typed(ENTER))
+
+    assert texts(learner) == [token]
+
+
+@pytest.mark.parametrize(
+    "screen",
+    [
+        "$ ",
+        "Name: ",
+        "I changed the password handling.\n╭────╮\n│ >  │\x1b[2;5H\x1b[1B",
+        "> reset the password\n\n> ",
+        "vault\x1b[?25l\n✔ Password: ****\n? Name: ",
+    ],
+    ids=["shell", "name", "log above", "typed above", "no cursor"],
+)
+def test_ordinary_input_is_not_secret(screen: str) -> None:
+    """Talk of passwords is no prompt."""
+    events = [event for char in "hello" for event in (typed(char), shown(char))]
+    learner = learn(shown(screen), *events, typed(ENTER), shown("\n"))
+
+    assert (texts(learner), learner.hidden) == ([], set())
+
+
+def test_a_prompt_that_was_answered_does_not_ask_for_the_next_row() -> None:
+    """The password was not shown, so its prompt looks as if it were still waiting."""
+    learner = learn(
+        shown("Password: "), typed(SECRET + ENTER, unseen=True), shown("\n"), typed("open\r")
+    )
+
+    assert texts(learner) == [SECRET]
+
+
+def test_an_answer_of_the_users_terminal_begins_no_field() -> None:
+    """It comes before the prompt that it was asked for."""
+    learner = learn(Typed(0, b"\x1b[1;1R"), shown("Password: "), typed(SECRET + ENTER))
+
+    assert texts(learner) == [SECRET]
+
+
+# -- signs in its place ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", ["*", "•", "●", "**"])
+def test_what_is_shown_as_signs_is_secret(sign: str) -> None:
+    """Whatever the prompt says; more than one sign a key, too."""
+    learner = learn(shown("Unlock > "), *hidden_keys(SECRET, sign), typed(ENTER))
+
+    assert texts(learner) == [SECRET]
+    assert 1 in learner.hidden
+
+
+@pytest.mark.parametrize(
+    "answer", [f"{'*' * len(SECRET)}\nok\n", f"\r\x1b[KUnlock > {'•' * len(SECRET)}\nok"]
+)
+def test_signs_that_come_after_enter_tell_as_well(answer: str) -> None:
+    """A driver sends the line in one piece."""
+    learner = learn(shown("Unlock > "), typed(SECRET + ENTER), shown(answer))
+
+    assert texts(learner) == [SECRET]
+
+
+def test_signs_that_come_one_by_one_after_enter_tell_as_well() -> None:
+    """The driver was faster than the program, which shows the secret at last."""
+    signs = [shown("•") for _ in SECRET]
+    learner = learn(shown("Unlock > "), *keys(SECRET + ENTER), *signs, shown("\n" + SECRET))
+
+    assert texts(learner) == [SECRET]
+
+
+def test_signs_without_a_cursor_tell_as_well() -> None:
+    """Ink hides the cursor and paints one of its own."""
+    events: list[JournalEvent] = [shown("\x1b[?25lUnlock > _\n\nesc to cancel\n")]
+    for count, char in enumerate(SECRET, 1):
+        events += [typed(char), shown(f"\x1b[3A\rUnlock > {'*' * count}_\x1b[3B\r")]
+
+    assert texts(learn(*events, typed(ENTER))) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("text", "echo"),
+    [("hello", "hello"), ("****", "****"), ("*args", "*args"), ("hello", "..."), ("hi", ""),
+     ("x = 1", "x = 1")],
+)  # fmt: skip
+def test_what_is_shown_is_not_secret(text: str, echo: str) -> None:
+    """Text that consists of such signs, or something else in its place."""
+    learner = learn(shown("> "), typed(text), shown(echo), typed(ENTER), shown("\n> "))
+
+    assert texts(learner) == []
+
+
+# -- nothing in its place --------------------------------------------------------------
+
+
+def silent_at(prompt: str, *, before: Iterable[JournalEvent], pause_us: int) -> TypedSecrets:
+    """Something is typed, nothing happens, Enter is pressed."""
+    return learn(
+        *before,
+        shown("\n" + prompt),
+        typed("swordfish"),
+        typed(ENTER, pause_us),
+        shown("ok", 10**6),
+    )
+
+
+ECHOED: list[JournalEvent] = [shown("$ "), typed("ls"), shown("ls"), typed(ENTER)]
+
+
+def test_what_is_not_shown_where_else_all_is_shown_is_secret() -> None:
+    """At a prompt, with time enough to show it."""
+    assert texts(silent_at("Answer? ", before=ECHOED, pause_us=400_000)) == ["swordfish"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "before", "pause_us"),
+    [("Answer? ", [], 400_000), ("Answer? ", ECHOED, 100_000), ("Answer", ECHOED, 400_000)],
+    ids=["never shows input", "too soon", "no prompt"],
+)
+def test_what_is_not_shown_is_not_always_secret(
+    prompt: str, before: list[JournalEvent], pause_us: int
+) -> None:
+    """Keys of a game; a slow program; a pager."""
+    assert texts(silent_at(prompt, before=before, pause_us=pause_us)) == []

@@ -1,0 +1,50 @@
+"""Escapes: what each kind stands for, and where it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub.decode import Decoded, Decoder
+
+
+def decoded(text: str) -> list[Decoded]:
+    """What ``text`` decodes to."""
+    return list(Decoder().views(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "meanings"),
+    [
+        ("so: a%20b%41", ["so: a bA"]),
+        (r"\u0061\u00e9", ["a\xc3\xa9"]),
+        (r"so: \x41\x42", ["so: AB"]),
+        (r"\U00000041\U0001F600\U00110000", ["A\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"]),
+        (r"so: \101\102", ["so: AB"]),
+        (r"say \"hi\"\/\n", ['say "hi"/\n']),
+        ("%22the+key%22", ['"the+key"', '"the key"']),
+        ("a&amp;b &lt;c&gt; &quot;d&apos; &nothing; &#233;", ["a&b <c> \"d' &nothing; \xc3\xa9"]),
+        (
+            "?password%3DaB3%26c=d&z=1&amp;y=2 &c=3",
+            ["?password=aB3&c=d\n&z=1&y=2 \n&c=3"],
+        ),
+    ],
+)
+def test_escapes_are_read(text: str, meanings: list[str]) -> None:
+    """A plus sign among percent signs may be a blank, and an ampersand there ends a field."""
+    assert [view.text for view in decoded(text)] == meanings
+
+
+def test_escapes_lead_back_to_where_they_stand() -> None:
+    """A character from an escape leads to the whole escape, also behind a field that ends."""
+    (view,) = decoded("it: ab%41cd")
+    (field,) = decoded("?password%3DaB3%26c=d&z=1")
+
+    assert view.source(5, 8) == (5, 10)
+    assert view.source(6, 7) == (6, 9)
+    assert view.source(8, 9) == (10, 11)
+    assert field.source(10, 17) == (12, 21)
+
+
+def test_escapes_far_apart_are_two_stretches() -> None:
+    """Ordinary text between them is read once, as it stands."""
+    assert len(decoded("%41" + " " * 1000 + "%42")) == 2

@@ -1,0 +1,69 @@
+"""One text, everything in it that must go."""
+
+from __future__ import annotations
+
+import base64
+
+from ptycassette.scrub.rules import Rule, RuleSet
+from ptycassette.scrub.search import KnownValue, KnownValues, Searcher
+
+
+def test_what_is_new_can_be_searched_for_alone() -> None:
+    """Where everything else was searched for; after that all is known again."""
+    searcher = Searcher(rules=RuleSet([]), known=KnownValues([KnownValue("known-Value-1", "old")]))
+
+    def found() -> set[str]:
+        text = "known-Value-1 and other-Value-2"
+        return {match.rule for match in searcher.search(text, by_rules=False)}
+
+    with searcher.knowing_only([KnownValue("other-Value-2", "new")]):
+        alone = found()
+
+    assert alone == {"new"}
+    assert found() == {"old"}
+
+
+def test_a_text_is_searched_again_when_more_of_a_value_identifies_it() -> None:
+    """Though as many values are known as before."""
+    value = "ghp_" + "vocabularies" * 2 + "bookkeepers" + "x"
+    named = Rule(name="named", pattern="token=(?P<s>[a-z_]+)", anchors=("token=",))
+    shaped = Rule(name="shaped", pattern="ghp_[a-z]{36}", anchors=("ghp_",), public=4)
+    searcher = Searcher(rules=RuleSet([named, shaped]), known=KnownValues())
+    encoded = base64.b64encode(f"it is {value[:20]} there".encode()).decode()
+
+    def found(text: str) -> list[str]:
+        rules = [match.rule for match in searcher.search(text)]
+        searcher.adopt()
+        return rules
+
+    searcher.known.add(KnownValue(value, "named", learnt=True))
+    assert found(encoded) == []
+    assert "shaped" in found(f"see {value} there")
+    assert "shaped" in found(encoded)
+
+
+def test_rules_of_one_name_are_judged_apart() -> None:
+    """One may take as its beginning what is public for the other."""
+    rules = RuleSet(
+        [
+            Rule(name="r", pattern="k=(?P<s>xxx[0-9]{8})", anchors=("k=",), public=3),
+            Rule(name="r", pattern="xxx[0-9]{8}", anchors=("xxx",), edge=False),
+        ]
+    )
+    searcher = Searcher(rules=rules, known=KnownValues())
+    found = [len(list(searcher.search(text))) for text in ("k=xxx12345678", "xxx12345678")]
+
+    assert found == [1, 0]
+
+
+def test_a_text_that_comes_again_is_asked_for_what_is_known_since() -> None:
+    """What looking at it gave is kept, not what was unknown then."""
+    value = "correct horse battery"
+    text = base64.b64encode(f"a {value} b".encode()).decode()
+    searcher = Searcher(rules=RuleSet(()), known=KnownValues())
+
+    assert list(searcher.search(text)) == []
+    searcher.known.add(KnownValue(value))
+    assert len(list(searcher.search(text))) == 1
+    searcher.known = KnownValues([KnownValue("another phrase")])
+    assert list(searcher.search(text)) == []

@@ -1,0 +1,79 @@
+"""Which lines are one: a table of pairs, and what is found across the end of a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.scrub.views import View, joined_lines
+
+HEAD = "token=qP7xR2mK9vT4"
+TAIL = "nB8sL3wZaB3dE5gH7"
+
+
+def clipped(text: str, value: str, *, shaped: bool = False, cols: int = 80) -> str:
+    """What of a value, found where lines are put together, is taken."""
+    view = joined_lines(View(text), cols)
+    if view is None or value not in view.text:
+        return ""
+    start = view.text.index(value)
+    return view.text[start : view.clipped(start, start + len(value), shaped=shaped)]
+
+
+# The lines, and whether the last word of one and the first of the next are one word.
+PAIRS = [
+    (f"{HEAD}\n{TAIL}", True),
+    (f"| {HEAD} |\n| {TAIL} |", True),
+    (f"  {HEAD}\n  {TAIL} and more", True),
+    (f"# {HEAD}\n# {TAIL}", True),
+    (f"10  {HEAD}\n11  {TAIL}", False),  # a gutter of numbers alone is no sign
+    (f"{HEAD}\n{TAIL} {'word ' * 9}\n", True),
+    (f"{HEAD[:10]}\n{TAIL} x", True),
+    (f"{HEAD[:10]}\n{TAIL} x\na line of words that says where the margin is", False),
+    (f"{HEAD}\nwonderful", False),
+    (f"{HEAD}\n2026-01-02T10:11:12Z", False),
+    (f"{HEAD}\npassword={TAIL}", False),
+    (f"{HEAD}\n3f786850e387550fdab836ed7e6dc881de23001b", False),
+    (f"{HEAD}\n\n{TAIL}", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_one"), PAIRS)
+def test_a_word_is_taken_over_the_end_of_a_line_where_it_continues(text: str, is_one: bool) -> None:
+    """Not where the next line begins with a word, a date, a digest or a name of its own."""
+    words = (
+        [
+            line.strip("|# ").split()[-1 if at == 0 else 0]
+            for at, line in enumerate(line for line in text.split("\n")[:2] if line)
+        ]
+        if "\n\n" not in text
+        else []
+    )
+    value = "".join(words).partition("=")[2]
+
+    assert bool(value and clipped(text, value)) is is_one
+
+
+def test_a_hit_in_one_line_is_left_to_others() -> None:
+    """It is searched for there; and bytes lead back to the view with the lines."""
+    text = f"{HEAD}\n{TAIL}"
+    view = joined_lines(View(text, base=5), 80)
+    assert view is not None
+
+    assert view.clipped(0, len(HEAD), shaped=True) == 0
+    assert list(view.pieces(len(HEAD) - 2, len(HEAD) + 2)) == [
+        (len(HEAD) - 2, 2, 5 + len(HEAD) - 2),
+        (len(HEAD), 2, 5 + len(HEAD) + 1),
+    ]
+
+
+def test_a_hit_ends_at_the_first_join_that_is_none() -> None:
+    """What was joined too far is cut off."""
+    text = f"{HEAD}\n{TAIL}\nwonderful"
+
+    assert clipped(text, f"{HEAD[6:]}{TAIL}wonderful") == f"{HEAD[6:]}{TAIL}"
+
+
+@pytest.mark.parametrize("text", ["", "one line", "a few words\nand a few more", "a\nb\nc"])
+def test_lines_of_words_are_not_put_together(text: str) -> None:
+    """Nothing costs as much as joining what says nothing."""
+    assert joined_lines(View(text), 80) is None
