@@ -30,12 +30,13 @@ from ptycassette.format.layout import (
     REQUIRED_FILES,
 )
 from ptycassette.format.manifest import decode_manifest, peek_version
-from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.cassettes.staging import disk_errors, lost_race
 from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.model.visible import visible
 
 __all__ = ["check_target"]
 
+_LOOKS = 20  # each further look means that somebody has published in between
 _OWN = frozenset({MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES})
 
 
@@ -47,7 +48,26 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
         NewerCassetteError: a cassette of a newer version is there.
         StorageError: the disk refuses to say.
     """
-    found = _status(target)
+    for _ in range(_LOOKS):
+        found = _status(target)
+        refused: CassetteError | None = None
+        replaces: os.stat_result | None = None
+        try:
+            replaces = _look_at(target, found, overwrite=overwrite)
+        except CassetteError as exc:
+            refused = exc
+        # What another writer has replaced loses its files while it is looked at.
+        if not _same(found, _status(target)):
+            continue
+        if refused is not None:
+            raise refused
+        return replaces
+    raise lost_race(target)
+
+
+def _look_at(
+    target: Path, found: os.stat_result | None, *, overwrite: bool
+) -> os.stat_result | None:
     if found is None:
         return None
     if not stat.S_ISDIR(found.st_mode):
@@ -57,6 +77,12 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
             return None
         _check_replaceable(directory, target, overwrite=overwrite)
     return found
+
+
+def _same(then: os.stat_result | None, now: os.stat_result | None) -> bool:
+    if then is None or now is None:
+        return then is now
+    return os.path.samestat(then, now)
 
 
 def _status(target: Path) -> os.stat_result | None:

@@ -19,6 +19,7 @@ import pytest
 from ptycassette import CassetteWriter, errors, open_cassette
 from ptycassette.format.limits import Limits
 from ptycassette.host.cassettes import staging as cassette_staging
+from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.model import (
     DiscoveryRecord,
     EmulatorId,
@@ -538,6 +539,33 @@ def test_of_many_writers_exactly_one_wins(tmp_path: Path, *, overwrite: bool, th
 
     assert sorted(won) == [False] * 7 + [True]
     assert _names(tmp_path) == ["c"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "no manifest", "a stranger"])
+def test_what_is_replaced_while_it_is_looked_at_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    """The old cassette loses its files while a slower writer still reads it: that one has lost."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    writer = _fill(CassetteWriter(tmp_path / "c", overwrite=True))
+    entries = DirectoryHandle.entries
+
+    def replaced_meanwhile(handle: DirectoryHandle) -> frozenset[str]:
+        monkeypatch.setattr(DirectoryHandle, "entries", entries)
+        (tmp_path / "c").rename(tmp_path / "old")
+        write_cassette(tmp_path / "c", Output(0, b"winner"))
+        if left == "nothing":
+            shutil.rmtree(tmp_path / "old")
+        elif left == "no manifest":
+            (tmp_path / "old" / "manifest.json").unlink()
+        else:
+            (tmp_path / "old" / "notes.txt").write_text("mine")
+        return entries(handle)
+
+    monkeypatch.setattr(DirectoryHandle, "entries", replaced_meanwhile)
+    with writer, pytest.raises(errors.ExistsError, match="in the meantime"):
+        writer.publish(manifest_of())
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
 
 
 def test_a_writer_whose_target_was_replaced_loses(tmp_path: Path) -> None:
