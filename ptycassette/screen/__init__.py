@@ -7,11 +7,10 @@ Start here:
     the port ``signals`` (what the program told its terminal), ``scrollback``,
     ``synchronized``, ``cells``. ``PyteEmulator`` takes the width mode, the length of
     the scrollback and the ``Profile`` that says which queries are answered.
-``TracedEmulator(size, on_losing=...)``
-    the same screens, plus ``origins()``: per cell the bytes (start, end) of the output
-    that painted it, which go with the cell through scrolling, editing, reflow and
-    history; ``wrapped()``; and a call ``on_losing(first_row, last_row)`` before
-    anything on screen is lost.
+``LazyEmulator(size, on_read, traced=...)``
+    the same screens, painted when somebody looks; hands over rows that say what the print
+    stream does not, before anything on them is lost; where it is traced, cells know which
+    bytes painted them.
 ``save_emulator``, ``load_emulator``
     the whole state as bytes, and back: checkpoints for seeking.
 ``SignalReader``
@@ -33,13 +32,13 @@ from ptycassette.screen.diff import CellChange, ScreenDiff, diff
 from ptycassette.screen.digest import screen_hash
 from ptycassette.screen.emulator import PyteEmulator, default_emulator
 from ptycassette.screen.hearing import SignalReader
+from ptycassette.screen.lazy import LazyEmulator
 from ptycassette.screen.normalise import Normaliser, Rule, normaliser
 from ptycassette.screen.policies import POLICY_NAMES, FramePolicy, frame_policy
 from ptycassette.screen.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
 from ptycassette.screen.render import render_ansi, render_html, render_text
 from ptycassette.screen.signals import Signal
 from ptycassette.screen.state import load_emulator, save_emulator
-from ptycassette.screen.trace import OnLosing, TracedEmulator
 
 __all__ = [
     "DUMB",
@@ -48,8 +47,8 @@ __all__ = [
     "XTERM",
     "CellChange",
     "FramePolicy",
+    "LazyEmulator",
     "Normaliser",
-    "OnLosing",
     "Profile",
     "PyteEmulator",
     "Rule",
@@ -57,7 +56,6 @@ __all__ = [
     "ScreenDiff",
     "Signal",
     "SignalReader",
-    "TracedEmulator",
     "answering",
     "available_backends",
     "backend",

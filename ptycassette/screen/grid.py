@@ -39,8 +39,8 @@ __all__ = ["BLANK", "Origin", "Row", "Uniform", "collect_runs"]
 
 BLANK: Final = "\0"
 
-Origin = tuple[int, int]
-"""First byte and end of the stretch of output that painted a cell."""
+Origin = int | tuple[int, int]
+"""The first byte that painted a cell, or first byte and end of the stretch that did."""
 
 
 @cache

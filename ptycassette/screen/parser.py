@@ -52,9 +52,6 @@ __all__ = ["MAX_STRING", "Parser", "ParserState"]
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
 
-_GROUND, _SPLIT, _STARTERS = GROUND, SPLIT, STARTERS
-"""The same, by the names that kin of this parser know."""
-
 _BLOCK: Final = 1 << 14
 _ACTION_LIMIT: Final = 1 << 13
 _SLOW_LIMIT: Final = 8
@@ -153,7 +150,7 @@ class Parser(pyte.ByteStream):
             slow = 0
             while at < stop:
                 if self._state == GROUND and slow < _SLOW_LIMIT:
-                    at += self._fast(text[at:stop])
+                    at += self._fast(text, at, stop)
                     if at == stop:
                         break
                     slow += 1
@@ -161,8 +158,12 @@ class Parser(pyte.ByteStream):
                 at, began = self._machine(text, at, stop, began, whole=slow >= _SLOW_LIMIT)
         return began
 
-    def _fast(self, block: str) -> int:
-        """Perform what can be taken whole; says how many characters that was.
+    def _parts(self, text: str, at: int, stop: int) -> list[str]:
+        """Text and control functions in turn; the first and the last part are text."""
+        return SPLIT.split(text[at:stop])
+
+    def _fast(self, text: str, at: int, stop: int) -> int:
+        """Perform what can be taken whole of a block; says how many characters that was.
 
         A block that ends in the middle of a sequence hands the rest to the
         machine, which goes on in the next block.
@@ -170,12 +171,11 @@ class Parser(pyte.ByteStream):
         screen = self.screen
         draw = screen.draw
         known = self._actions.get
-        parts = SPLIT.split(block)
+        parts = self._parts(text, at, stop)
         rest = iter(parts)
-        # Text and control functions take turns; the last part is text.
-        for text, control in zip(rest, rest, strict=False):
-            if text:
-                draw(text)
+        for shown, control in zip(rest, rest, strict=False):
+            if shown:
+                draw(shown)
             pen = screen.pen.next.get(control)
             if pen is not None:
                 screen.pen = pen
@@ -184,7 +184,7 @@ class Parser(pyte.ByteStream):
             action = known(control)
             if action is None:
                 if control in STARTERS:
-                    return len(block) - len(control) - sum(map(len, rest))
+                    return stop - at - len(control) - sum(map(len, rest))
                 if control in "\x7f\x9c":
                     continue
                 action = self._learn(control)
@@ -193,7 +193,7 @@ class Parser(pyte.ByteStream):
             screen.kind = NO_JOIN
         if parts[-1]:
             draw(parts[-1])
-        return len(block)
+        return stop - at
 
     def _learn(self, control: str) -> Action:
         """What a complete control function does; remembered when it is short."""

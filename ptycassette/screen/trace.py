@@ -1,46 +1,42 @@
-"""Which bytes painted which cell: the emulator for whoever must find text in the raw output.
+"""Which bytes painted which cell: the terminal for whoever must find text in the raw output.
 
-``TracedEmulator`` renders exactly as the default emulator does, and knows for
-every cell the stretch of output, in bytes since the first ``feed``, that holds the
-characters in it. The stretch goes with the cell through scrolling, insertion,
-deletion, reflow, the history and the other buffer. Cells that nothing was written
-to have none.
+A traced terminal renders exactly as the ordinary one does, and knows for every cell the stretch
+of output, in bytes since the first ``feed``, that holds the characters in it. The stretch goes
+with the cell through scrolling, insertion, deletion, reflow, the history and the other buffer.
+Cells that nothing was written to have none.
 
-Before anything on screen is lost (erased, painted over, scrolled off, shifted out,
-reset, hidden by the other buffer, reflowed) ``on_losing(first, last)`` is called with
-the rows concerned, while they are still whole. Rows that scroll into the history are
-announced too, although they can still be read there for a while.
-
-It looks at every character on its own and is some five times slower than the
-ordinary emulator.
+For most cells ``Row.origins`` holds the offset of the first byte alone, not a pair: pairs cost a
+third of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, compress, count
 from typing import Final
 
-from ptycassette.model import Size
-from ptycassette.screen.core import DEFAULT_SCROLLBACK, bounded
-from ptycassette.screen.emulator import PyteEmulator
-from ptycassette.screen.grid import BLANK, Origin, Row
+from ptycassette.screen.core import DEFAULT_SCROLLBACK
+from ptycassette.screen.grid import Row
 from ptycassette.screen.parser import Parser
 from ptycassette.screen.terminal import Terminal
-from ptycassette.screen.widths import WidthMode, WidthModeName, width_mode
+from ptycassette.screen.widths import PLAIN, WidthMode
 
-__all__ = ["OnLosing", "TracedEmulator"]
+__all__ = ["TracedParser", "TracedTerminal"]
 
-OnLosing = Callable[[int, int], None]
-
-_NOWHERE: Final[Origin] = (0, 0)
+_NOWHERE: Final[tuple[int, int]] = (0, 0)
+_BEGINS: Final = bytes(code & 0xC0 != 0x80 for code in range(256))
+"""Which bytes begin a character of UTF-8 (RFC 3629)."""
 
 
 class TracedTerminal(Terminal):
-    """A terminal whose cells remember their bytes."""
+    """A terminal whose cells remember their bytes.
+
+    Attributes:
+        starts: where each character of the text that is being parsed starts.
+        places: of each text that ``draw`` gets next, the number of its first character.
+    """
 
     traced = True
-    watched = True
 
     def __init__(
         self,
@@ -49,48 +45,93 @@ class TracedTerminal(Terminal):
         *,
         width_mode: WidthMode,
         scrollback: int = DEFAULT_SCROLLBACK,
-        on_losing: OnLosing | None = None,
     ) -> None:
-        self.on_losing = on_losing
-        self._origin: Origin = _NOWHERE
-        self._repeated: Origin | None = None
-        # Where each character of the text being parsed starts, and which one is next.
+        self._origin = _NOWHERE
+        self._repeated: tuple[int, int] | None = None
+        self._next = -1
         self.starts: Sequence[int] = ()
-        self.at = 0
+        self.places: Iterator[int] = iter(())
         super().__init__(columns, lines, width_mode=width_mode, scrollback=scrollback)
 
-    def losing(self, first: int, last: int) -> None:
-        """Tell whoever watches."""
-        if self.on_losing is not None:
-            self.on_losing(first, last)
-
     def draw(self, data: str) -> None:
-        """Paint text, one character at a time."""
-        self._announce(len(data) if data.isascii() else 2 * len(data))
+        """Paint text."""
         table = self.charset_map
-        repeated = self._repeated
-        for offset, char in enumerate(data):
-            if repeated is None:
-                start = self.starts[self.at + offset]
-                self._origin = (start, start + _byte_length(char))
-            else:
-                self._origin = repeated
-            self._step(char if table is None else char.translate(table))
-
-    def _announce(self, width: int) -> None:
-        """Rows whose painted cells the next text, at most ``width`` cells wide, may replace."""
-        if self.on_losing is None:
+        if self._repeated is not None:
+            for char in data:
+                self._origin = self._repeated
+                self._step(char if table is None else char.translate(table))
             return
-        buf = self.buf
-        x = buf.x if buf.x < self.columns else 0
-        cells = buf.rows[buf.y].chars[x : x + width]
-        last = buf.y + (buf.x + width - 1) // self.columns
-        if last > buf.y or cells.count(BLANK) != len(cells):
-            self.on_losing(buf.y, min(last, self.lines - 1))
+        self._next = next(self.places)
+        if table is not None:
+            for char in data:
+                self._begin(char)
+                super()._step(char.translate(table))
+        elif self.insert_mode:
+            for char in data:
+                self._step(char)
+        elif self.kind > PLAIN:
+            self._paint_mixed(data)
+        elif data.isascii():
+            self.kind, self.width = PLAIN, 1
+            self._paint_narrow(data)
+        elif self.width_mode.narrow.fullmatch(data):
+            self.kind, self.width = self.width_mode.classify(data[-1])[0], 1
+            self._paint_narrow(data)
+        else:
+            self._paint_mixed(data)
+        self._next = -1
+
+    def _paint_narrow(self, data: str) -> None:
+        cols, buf = self.columns, self.buf
+        total, at = len(data), self._next
+        self._next = at + total
+        starts = self.starts[at : at + total]
+        x = buf.x
+        end = x + total
+        if end <= cols:
+            row = buf.rows[buf.y]
+            if not row.own:
+                row.take_over()
+            chars = row.chars
+            if chars[x] and (end == len(chars) or chars[end]):
+                # What nearly all text is: it fits in the row and cuts no wide character.
+                chars[x:end] = data
+                row.styles[x:end] = [self.pen.style] * total
+                if row.origins is not None:
+                    row.origins[x:end] = starts
+                row.view = None
+                buf.x = end
+                return
+        done = 0
+        while done < total:
+            size = min(total - done, cols - buf.x or cols) if self.autowrap else 1
+            super()._paint_narrow(data[done : done + size] if size < total else data)
+            row, end = buf.rows[buf.y], buf.x
+            if row.origins is not None:
+                row.origins[end - size : end] = starts[done : done + size]
+            done += size
+
+    def _paint_wide(self, data: str) -> None:
+        for char in data:
+            self._begin(char)
+            self._put(char, 2)
+
+    def _step(self, char: str) -> None:
+        if self._next >= 0:
+            self._begin(char)
+        super()._step(char)
+
+    def _begin(self, char: str) -> None:
+        """Note where the next character stands."""
+        start = self.starts[self._next]
+        self._origin = (start, start + _byte_length(char))
+        self._next += 1
 
     def _repeat_traced(self, text: str, count: int) -> None:
         origins = self.row.origins
         found = origins[self.buf.x - self.width] if origins is not None else None
+        if isinstance(found, int):
+            found = found, found + _byte_length(text)
         self._repeated = found or _NOWHERE
         self.draw(text * count)
         self._repeated = None
@@ -102,7 +143,10 @@ class TracedTerminal(Terminal):
 
     def _join(self, char: str, width: int, before: int) -> None:
         row, x = self.row, self.buf.x - 1
-        if row.origins is not None and (old := row.origins[x]) is not None:
+        old = row.origins[x] if row.origins is not None else None
+        if isinstance(old, int):
+            old = old, old + len(row.chars[x].encode())
+        if old is not None:
             self._origin = (old[0], max(self._origin[1], old[1]))
         super()._join(char, width, before)
         row, end = self.row, self.buf.x
@@ -125,6 +169,10 @@ class TracedParser(Parser):
         super().__init__(screen)
         self._fed = 0
 
+    def skip(self, length: int) -> None:
+        """So many bytes of the output are left out."""
+        self._fed += length
+
     def feed(self, data: bytes) -> None:  # type: ignore[override]
         """Parse bytes, knowing where each character starts."""
         held = self._held
@@ -141,65 +189,23 @@ class TracedParser(Parser):
         base, chunk = self._chunk_start, self._chunk
         if text.isascii() and len(text) == len(chunk):
             return range(base, base + len(chunk))
-        lengths = [_byte_length(char) for char in text]
-        if sum(lengths) == len(chunk) - len(self._held):
-            return list(accumulate(lengths, initial=base))
+        if chunk.startswith(text.encode()):
+            return list(compress(count(base), chunk.translate(_BEGINS)))
         starts = []
         at = 0
-        for char, length in zip(text, lengths, strict=True):
+        for char in text:
             # Malformed bytes were dropped; none of them can hold a whole character.
             at = chunk.index(char.encode(), at)
             starts.append(base + at)
-            at += length
+            at += _byte_length(char)
         return starts
 
-    def _fast(self, block: str) -> int:  # noqa: ARG002 - positions are known to the machine alone
-        return 0
+    def _parts(self, text: str, at: int, stop: int) -> list[str]:
+        parts = super()._parts(text, at, stop)
+        begins = [*accumulate(map(len, parts), initial=at)]
+        self.screen.places = compress(begins[::2], parts[::2])
+        return parts
 
     def _draw(self, text: str, at: int) -> None:
-        self.screen.at = at
+        self.screen.places = iter((at,))
         self.screen.draw(text)
-
-
-class TracedEmulator(PyteEmulator):
-    """The default emulator, with ``origins``.
-
-    Args:
-        size: the size to start with.
-        width: ``cluster`` or ``codepoint``.
-        scrollback: rows kept after they scrolled off the top.
-        on_losing: called with the first and the last row that are about to lose something.
-    """
-
-    terminal: TracedTerminal
-
-    def __init__(
-        self,
-        size: Size,
-        *,
-        width: WidthModeName = "cluster",
-        scrollback: int = DEFAULT_SCROLLBACK,
-        on_losing: OnLosing | None = None,
-    ) -> None:
-        super().__init__(size, width=width, scrollback=scrollback)
-        size = bounded(size)
-        self.terminal = TracedTerminal(
-            size.cols,
-            size.rows,
-            width_mode=width_mode(width),
-            scrollback=scrollback,
-            on_losing=on_losing,
-        )
-        self._parser = TracedParser(self.terminal)
-
-    def origins(self) -> list[list[Origin | None]]:
-        """Per visible row and cell, the bytes (start, end) that painted it, or ``None``.
-
-        Parallel to ``cells()``; both halves of a wide character have the same bytes.
-        """
-        cols = self.terminal.columns
-        return [(row.origins or [])[:cols] for row in self.terminal.buf.rows]
-
-    def wrapped(self) -> list[bool]:
-        """Per visible row, whether it continues the row above it."""
-        return [row.wrapped for row in self.terminal.buf.rows]

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
-from ptycassette.screen import TracedEmulator, default_emulator
+from ptycassette.screen import default_emulator
+from ptycassette.screen.terminal import Terminal
 from ptycassette.scrub.views import OutputText, ScreenReader
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)
@@ -91,18 +92,42 @@ def test_painting_late_changes_no_screen(examples: int) -> None:
 @settings(max_examples=200, deadline=None)
 @given(PARTS.map("".join), st.integers(1, 40))
 def test_cells_know_their_bytes(stream: str, step: int) -> None:
-    """As the traced emulator does, which looks at every character on its own."""
+    """However it came: what comes byte by byte is looked at byte by byte."""
     data = stream.encode()
-    slow, fast = TracedEmulator(Size(6, 30)), ScreenReader(Size(6, 30))
+    slow, fast = ScreenReader(Size(6, 30)), ScreenReader(Size(6, 30))
+    for byte in data:
+        slow.feed(bytes([byte]))
     for at in range(0, len(data), step):
-        slow.feed(data[at : at + step])
         fast.feed(data[at : at + step])
-    screen = fast.emulator.snapshot()
-    rows = fast.emulator.terminal.buf.rows
 
-    assert screen == slow.snapshot()
-    for row, origins in zip(rows, slow.origins(), strict=True):
-        for char, own, other in zip(row.chars, row.origins or [], origins, strict=False):
-            if char not in {"\0", ""}:
-                first = own[0] if isinstance(own, tuple) else own
-                assert first == (other[0] if other else None)
+    assert fast.emulator.snapshot() == slow.emulator.snapshot()
+    assert painted(fast.emulator.terminal) == painted(slow.emulator.terminal)
+
+
+def painted(terminal: Terminal) -> list[list[tuple[int, str]]]:
+    """The first byte behind each cell in which something is painted, and what it is."""
+    return [
+        [
+            (origin[0] if isinstance(origin, tuple) else origin, char)
+            for origin, char in zip(row.origins or [], row.chars, strict=False)
+            if char not in {"\0", ""}
+        ]
+        for row in terminal.buf.rows
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("sign", ["a", "é", "漢"])
+def test_each_cell_knows_where_its_sign_stands(sign: str, *, whole: bool) -> None:
+    """Painted with the cursor anywhere, in one run and one by one."""
+    raw = f"\x1b[3;4H{sign}b{sign}\x1b[2;1H\x1b[1mc{sign}\x1b[5G{sign}{sign}".encode()
+    reader = ScreenReader(Size(4, 12))
+    for piece in [raw] if whole else [bytes([byte]) for byte in raw]:
+        reader.feed(piece)
+    reader.emulator.paint()
+
+    found = [pair for row in painted(reader.emulator.terminal) for pair in row]
+    assert len(found) == 7
+    assert [raw[at : at + len(char.encode())].decode() for at, char in found] == [
+        char for _, char in found
+    ]

@@ -15,14 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ptycassette.model import Size
-from ptycassette.screen import TracedEmulator
-from ptycassette.screen.terminal import Terminal
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical, squeeze
 from ptycassette.scrub.search._spread import spread
-from ptycassette.scrub.views import ScreenReader
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.testing import scrub_chunks
 
@@ -112,32 +108,6 @@ def test_arbitrary_bytes_keep_their_length_and_controls(data: bytes) -> None:
 
     assert len(after) == len(data)
     assert [b for b in after if b < 0x20] == [b for b in data if b < 0x20]
-
-
-@settings(max_examples=150, deadline=None)
-@given(STREAMS, st.integers(1, 50))
-def test_the_fast_trace_agrees_with_the_emulator(data: bytes, step: int) -> None:
-    """The same screen, and the same bytes behind each cell."""
-    slow = TracedEmulator(Size(6, 30))
-    fast = ScreenReader(Size(6, 30)).emulator
-    for at in range(0, len(data), step):
-        slow.feed(data[at : at + step])
-        fast.feed(data[at : at + step])
-
-    assert fast.snapshot() == slow.snapshot()
-    assert _painted(fast.terminal) == _painted(slow.terminal)
-
-
-def _painted(terminal: Terminal) -> list[list[int | None]]:
-    """The first byte behind each cell that something is painted in."""
-    return [
-        [
-            origin[0] if isinstance(origin, tuple) else origin
-            for origin, char in zip(row.origins or (), row.chars, strict=False)
-            if char not in {"\0", ""}
-        ]
-        for row in terminal.buf.rows
-    ]
 
 
 @pytest.mark.parametrize("form", [TEXT, HEX, ESCAPED, VOLATILE, BASE64, f"{BASE64}3"])

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 from ptycassette.model import Screen, Size
-from ptycassette.screen import PyteEmulator
 from ptycassette.screen.core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.screen.emulator import PyteEmulator
 from ptycassette.screen.parser import Parser
+from ptycassette.screen.trace import TracedParser, TracedTerminal
+from ptycassette.screen.watched import OnRead, WatchedTerminal
 from ptycassette.screen.widths import width_mode
-from ptycassette.scrub.views._tracing import FastTracedParser, TracedWatchedTerminal
-from ptycassette.scrub.views._watching import OnRead, WatchedTerminal
 
 __all__ = ["LazyEmulator"]
 
@@ -26,6 +26,10 @@ _CUT = rb"\r|[\xc3-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2}"
 _LINES = re.compile(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
 _MUCH = 4
 """Screens with their history that are held before what cannot be seen any more is left out."""
+
+
+class _TracedWatchedTerminal(WatchedTerminal, TracedTerminal):
+    """Watched and traced."""
 
 
 class LazyEmulator(PyteEmulator):
@@ -42,12 +46,12 @@ class LazyEmulator(PyteEmulator):
     def __init__(self, size: Size, on_read: OnRead, *, traced: bool = True) -> None:
         super().__init__(size)
         size = bounded(size)
-        kind = TracedWatchedTerminal if traced else WatchedTerminal
+        kind = _TracedWatchedTerminal if traced else WatchedTerminal
         self.terminal = kind(size.cols, size.rows, width_mode=width_mode("cluster"))
         self.terminal.on_read = on_read
         self._parser = (
-            FastTracedParser(self.terminal)
-            if isinstance(self.terminal, TracedWatchedTerminal)
+            TracedParser(self.terminal)
+            if isinstance(self.terminal, TracedTerminal)
             else Parser(self.terminal)
         )
         self._held: list[bytes] = []
@@ -85,7 +89,7 @@ class LazyEmulator(PyteEmulator):
             self.paint()
             return
         self.terminal.clear_for_lines()
-        if isinstance(self._parser, FastTracedParser):
+        if isinstance(self._parser, TracedParser):
             self._parser.skip(at)
         self._held = [data[at:]]
         self._length = len(data) - at
