@@ -25,47 +25,31 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model.toml_bounds import check_dotted_keys
-from ptycassette.scrub.match import Pattern, PatternError
-from ptycassette.scrub.rules._rule import Kind, Rule
+from ptycassette.scrub.match import PatternError
+from ptycassette.scrub.rules._rule import Rule, RuleFields
 
 __all__ = ["ScrubConfig", "parse_config"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 
 
-class _RuleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One table of ``[[scrub.rules]]``."""
-
-    name: str
-    pattern: str
-    anchors: tuple[str, ...] = ()
-    kind: Kind = "secret"
-    placeholder: str = "<secret>"
-    lead: int = 0
-    reach: int = 400
-    edge: bool = True
-    learn: bool = True
+class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    volatile: bool = False
+    preserve: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    known_env: tuple[str, ...] = ()
+    known_files: tuple[str, ...] = ()
 
 
-class _ScrubTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Table(_Settings, frozen=True, kw_only=True):
     """The table ``[scrub]``."""
 
-    volatile: bool = False
-    preserve: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    known_env: tuple[str, ...] = ()
-    known_files: tuple[str, ...] = ()
-    rules: tuple[_RuleTable, ...] = ()
+    rules: tuple[RuleFields, ...] = ()
 
 
-class ScrubConfig(msgspec.Struct, frozen=True, kw_only=True):
+class ScrubConfig(_Settings, frozen=True, kw_only=True):
     """What a user configured. Names of variables and files, never values."""
 
-    volatile: bool = False
-    preserve: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    known_env: tuple[str, ...] = ()
-    known_files: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
 
 
@@ -82,36 +66,31 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
     try:
         check_dotted_keys(text)
         document: dict[str, Any] = msgspec.toml.decode(text)
-        table = msgspec.convert(document.get("scrub", {}), _ScrubTable)
+        table = msgspec.convert(document.get("scrub", {}), _Table)
     except msgspec.ValidationError as exc:
         raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
     except (msgspec.DecodeError, ValueError, RecursionError) as exc:
         raise UsageError(f"not TOML: {exc}", where=where) from exc
-    return ScrubConfig(
-        volatile=table.volatile,
-        preserve=table.preserve,
-        without=table.without,
-        known_env=table.known_env,
-        known_files=table.known_files,
-        rules=tuple(_rule(rule, where) for rule in table.rules),
-    )
+    rules = tuple(_rule(rule, where) for rule in table.rules)
+    return ScrubConfig(**{**msgspec.structs.asdict(table), "rules": rules})
 
 
-def _rule(table: _RuleTable, where: str) -> Rule:
-    if not _NAME.match(table.name):
+def _rule(fields: RuleFields, where: str) -> Rule:
+    anchors = tuple(anchor.lower() for anchor in fields.anchors)
+    rule = Rule(**{**msgspec.structs.asdict(fields), "anchors": anchors, "linear": True})
+    if not _NAME.match(rule.name):
         raise UsageError(
-            f"a rule is named {table.name!r}",
+            f"a rule is named {rule.name!r}",
             where=where,
             hint="use lower-case letters, digits and hyphens",
         )
     try:
-        Pattern(table.pattern).check()
+        rule.check()
     except PatternError as exc:
-        raise UsageError(f"rule {table.name}: {exc}", where=where) from exc
-    if any(not anchor for anchor in table.anchors) or table.lead < 0 or table.reach < 1:
+        raise UsageError(f"rule {rule.name}: {exc}", where=where) from exc
+    if "" in anchors or rule.lead < 0 or rule.reach < 1:
         raise UsageError(
-            f"rule {table.name}: anchors must not be empty, lead not negative, reach at least 1",
+            f"rule {rule.name}: anchors must not be empty, lead not negative, reach at least 1",
             where=where,
         )
-    anchors = tuple(anchor.lower() for anchor in table.anchors)
-    return Rule(**{**msgspec.structs.asdict(table), "anchors": anchors})
+    return rule

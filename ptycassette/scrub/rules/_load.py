@@ -32,7 +32,7 @@ from typing import Annotated, Any
 import msgspec
 
 from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
-from ptycassette.scrub.rules._rule import Kind, Rule
+from ptycassette.scrub.rules._rule import Kind, Rule, RuleFields
 from ptycassette.scrub.rules._words import NAMES, data_text
 
 __all__ = [
@@ -53,20 +53,13 @@ _SHORTEST_WITH_DOTS = 10
 _SHORT_PREFIX = 4
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One ``[[rule]]``: the fields of ``Rule``, and its test vectors."""
+class Entry(RuleFields, frozen=True, kw_only=True):
+    """One ``[[rule]]``: the fields of a rule, and its test vectors."""
 
-    name: str
-    pattern: str | tuple[str, ...]
+    pattern: str | tuple[str, ...]  # type: ignore[assignment]
     finds: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     stands: tuple[str, ...] = ()
-    anchors: tuple[str, ...] = ()
-    kind: Kind | None = None
-    placeholder: str = "<secret>"
-    lead: int = 0
-    reach: int = 400
-    edge: bool = True
-    learn: bool = True
+    kind: Kind | None = None  # type: ignore[assignment]
     public: int = 0
     until: str = ""
     accept: str = ""
@@ -190,19 +183,17 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
     if entry.accept and entry.accept not in JUDGES.keys() | TAIL_JUDGES.keys():
         raise ValueError(f"{where}: rule {entry.name}: there is no judge {entry.accept!r}")
     tail = entry.accept in TAIL_JUDGES
+    fields = msgspec.structs.asdict(entry)
+    del fields["finds"], fields["stands"]
     return Rule(
-        name=entry.name,
-        pattern=expanded(entry.pattern),
-        anchors=tuple(anchor.lower() for anchor in entry.anchors),
-        kind=entry.kind or file.kind,
-        placeholder=entry.placeholder,
-        lead=entry.lead,
-        reach=entry.reach,
-        edge=entry.edge,
-        learn=entry.learn,
-        public=entry.public,
-        until=expanded(entry.until),
-        accept=_on_tail(entry.accept, entry.public) if tail else JUDGES.get(entry.accept),
+        **{
+            **fields,
+            "pattern": expanded(entry.pattern),
+            "anchors": tuple(anchor.lower() for anchor in entry.anchors),
+            "kind": entry.kind or file.kind,
+            "until": expanded(entry.until),
+            "accept": _on_tail(entry.accept, entry.public) if tail else JUDGES.get(entry.accept),
+        }
     )
 
 

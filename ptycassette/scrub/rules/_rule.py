@@ -10,29 +10,25 @@ import msgspec
 
 from ptycassette.scrub.match import Pattern, PatternError
 
-__all__ = ["Found", "Kind", "Rule"]
+__all__ = ["Found", "Kind", "Rule", "RuleFields"]
 
 Kind = Literal["secret", "identity", "volatile"]
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule.
+class RuleFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What anybody may say of a rule, in a file too.
 
     Attributes:
         name: what reports call it. Several rules may share a name.
         pattern: a regular expression over canonical text. Its group ``s`` is what is scrubbed,
             or all of the match if there is no such group.
-        anchors: lower-case strings. Every match contains one of them, in whatever case.
+        anchors: strings. Every match contains one of them, in whatever case.
         kind: ``secret`` and ``identity`` are scrubbed, ``volatile`` only on demand.
         placeholder: what replaces a match in structured records.
         lead: how many characters before its anchor a match may begin.
         reach: how many characters after the beginning of its anchor a match may end.
         edge: a match must not follow a letter, a digit or ``_``.
         learn: the value found is removed wherever it, or a piece of it, occurs.
-        public: how many characters at the beginning of a match are no secret.
-        until: a pattern; what is scrubbed ends before it. For rows that were joined.
-        accept: judges what would be scrubbed; False lets it stand. It must depend on its
-            argument alone, because its answers are cached.
     """
 
     name: str
@@ -44,9 +40,24 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     reach: int = 400
     edge: bool = True
     learn: bool = True
+
+
+class Rule(RuleFields, frozen=True, kw_only=True):
+    """One rule. Its anchors are in lower case.
+
+    Attributes:
+        public: how many characters at the beginning of a match are no secret.
+        until: a pattern; what is scrubbed ends before it. For rows that were joined.
+        accept: judges what would be scrubbed; False lets it stand. It must depend on its
+            argument alone, because its answers are cached.
+        linear: the pattern is searched by RE2, in time linear in the text: for patterns that
+            somebody else wrote. ``lead`` and ``reach`` say nothing then.
+    """
+
     public: int = 0
     until: str = ""
     accept: Callable[[str], bool] | None = None
+    linear: bool = False
 
     def check(self) -> None:
         """Compile the pattern, which otherwise happens when the first anchor is found.
@@ -54,8 +65,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             PatternError: it is no regular expression.
         """
-        if not self.anchors:
+        if self.linear or not self.anchors:
             Pattern(self.pattern).check()
+            return
         try:
             re.compile(self.pattern, re.ASCII)
             re.compile(self.until)

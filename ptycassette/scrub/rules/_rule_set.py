@@ -2,8 +2,8 @@
 
 All anchors of all rules are searched for in one native pass (``Literals``), and a rule's
 pattern is tried only around its anchors. So a rule costs next to nothing where it finds nothing:
-its pattern is not even compiled before one of its anchors occurs. A rule without anchors is
-searched everywhere, by RE2.
+its pattern is not even compiled before one of its anchors occurs. A rule without anchors, or by
+somebody else, is searched everywhere, by RE2.
 """
 
 from __future__ import annotations
@@ -104,21 +104,23 @@ class _Anchored:
 
 
 class _Everywhere:
-    """A rule without anchors."""
+    """A rule without anchors, or one that is searched by RE2 all the same."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self._pattern = Pattern(rule.pattern)
         self._judge = _Judge(rule)
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str, lower: str) -> Iterator[Found]:
         """All matches."""
-        found = [
-            self._judge.found(text, start, end)
-            for first, start, end in self._pattern.matches(text, group="s")
-            if not (self.rule.edge and _touches(text, first))
-        ]
-        return [hit for hit in found if hit is not None]
+        anchors = self.rule.anchors
+        if anchors and not any(anchor in lower for anchor in anchors):
+            return
+        for first, start, end in self._pattern.matches(text, group="s"):
+            if not (self.rule.edge and _touches(text, first)):
+                found = self._judge.found(text, start, end)
+                if found is not None:
+                    yield found
 
 
 def _touches(text: str, start: int) -> bool:
@@ -148,7 +150,7 @@ class RuleSet:
         by_anchor: dict[str, list[_Anchored]] = {}
         self._everywhere = []
         for rule in self.rules:
-            if not rule.anchors:
+            if rule.linear or not rule.anchors:
                 self._everywhere.append(_Everywhere(rule))
                 continue
             anchored = _Anchored(rule)
@@ -181,6 +183,6 @@ class RuleSet:
         for anchored, anchors in leading.items():
             found.extend(anchored.around(text, anchors, loose=loose))
         for everywhere in self._everywhere:
-            found.extend(everywhere.find(text))
+            found.extend(everywhere.find(text, lower))
         found += [tail for hit in found if (tail := _behind_gap(text, hit)) is not None]
         return sorted(found, key=lambda hit: (hit.start, -hit.end, hit.rule.name, -hit.rule.public))

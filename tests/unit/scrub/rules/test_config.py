@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.rules import parse_config
+from ptycassette.scrub.rules import RuleSet, parse_config
 
 GOOD = """
 [other]
@@ -68,3 +68,14 @@ def test_what_a_config_cannot_say_is_an_error(text: str, complaint: str) -> None
 
     assert complaint in str(caught.value)
     assert "x.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("anchors", ["", 'anchors = ["a"]\n'])
+def test_no_pattern_of_a_config_takes_longer_than_its_text(anchors: str) -> None:
+    """With anchors, too: whoever wrote the file does not decide how long scrubbing takes."""
+    text = f'[[scrub.rules]]\nname = "slow"\npattern = "(a+)+!"\n{anchors}'
+    config = parse_config(text, where="ptycassette.toml")
+    rules = RuleSet(config.rules)
+
+    assert rules.find("a" * 300_000) == []
+    assert [found.rule.name for found in rules.find("aaaa!")] == ["slow"]
