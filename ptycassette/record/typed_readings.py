@@ -1,7 +1,7 @@
 """The texts that the keys of one line may have typed.
 
 Nobody knows which keys the program obeyed, so a line is read in several ways: as typed, with
-rubout and kill keys applied (``typed_view``), with cursor keys applied (``edited_view``), and
+rubout and kill keys applied (``typed_text``), with cursor keys applied (``edited_text``), and
 as it stood each time before something of it was removed: what was rubbed out and typed again.
 """
 
@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptycassette.scrub.views import (
-    KILL_LINE,
-    KILL_WORD,
-    RUBOUT,
-    edited_view,
-    typed_keys,
-    typed_view,
-)
+from ptycassette.screen import line_editor
+from ptycassette.screen.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
 
 __all__ = ["SHORTEST", "readings", "typed_text"]
 
@@ -33,7 +27,7 @@ def readings(line: bytes) -> Iterator[str]:
     """The texts that the keys of one line may have typed, none twice, the likeliest first."""
     raw = line.decode("latin-1")
     if _EDITING.search(line):
-        edited = edited_view(raw, base=0)
+        edited = line_editor.edited_text(raw)
         texts = [
             typed_text(line, editing=True),
             *(() if edited is None else _plain(edited.text).split("\n")),
@@ -63,14 +57,14 @@ def _removed(raw: str) -> Iterator[str]:
         text = _plain(chars)
         if before and len(text) >= _SHORTEST_REMOVED:
             yield text
-        chars = typed_view(chars + char, base=0).text
+        chars = line_editor.typed_text(chars + char).text
 
 
 def typed_text(line: bytes, *, editing: bool) -> str:
     """The text that the keys typed; with ``editing`` rubout and kill keys are applied."""
     if not _EDITING.search(line):
         return _plain(line.decode("latin-1"))
-    return _plain(typed_view(line.decode("latin-1"), base=0, editing=editing).text)
+    return _plain(line_editor.typed_text(line.decode("latin-1"), editing=editing).text)
 
 
 def _plain(canonical: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ptycassette.scrub.views._editing import edited_view, typed_view
-from ptycassette.scrub.views._keys import SentView
+from ptycassette.screen.line_editor import edited_text, typed_text
 from ptycassette.scrub.views._printed import printed_views
+from ptycassette.scrub.views._typed import SentView, TypedView
 from ptycassette.scrub.views._view import View
 
 __all__ = ["BLOCK", "InputChannel", "OutputText"]
@@ -107,9 +107,9 @@ class InputChannel:
 def _input_views(raw: str, base: int) -> Iterator[View]:
     yield SentView(raw, base=base)
     if "\x1b" in raw:
-        yield typed_view(raw, base=base, editing=False)
+        yield TypedView(typed_text(raw, base=base, editing=False))
     if any(key in raw for key in "\x1b\x7f\x08\x15\x17"):
-        yield typed_view(raw, base=base)
-    edited = edited_view(raw, base=base)
+        yield TypedView(typed_text(raw, base=base))
+    edited = edited_text(raw, base=base)
     if edited is not None:
-        yield edited
+        yield TypedView(edited)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.screen.line_editor import edited_text
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views import edited_view
+from ptycassette.scrub.views import TypedView
 from ptycassette.testing import scrub_chunks
 
 
 def text_of(raw: str) -> str | None:
     """What stood in the line, and None where the cursor made no difference."""
-    view = edited_view(raw, base=0)
+    view = edited_text(raw)
     return None if view is None else view.text
 
 
@@ -76,7 +77,7 @@ def test_a_line_that_loses_something_is_kept_as_it_was(raw: str, text: str | Non
 
 def test_copies_of_lines_are_bounded() -> None:
     """Removing and typing in turns does not make more of it than a few hundred thousand."""
-    view = edited_view("a" * 3000 + "\x01" + "b\x7f" * 10_000, base=0)
+    view = edited_text("a" * 3000 + "\x01" + "b\x7f" * 10_000)
 
     assert view is not None
     assert len(view.text) < 300_000
@@ -84,7 +85,7 @@ def test_copies_of_lines_are_bounded() -> None:
 
 def test_what_comes_back_is_bounded() -> None:
     """Ctrl-y may be held down."""
-    view = edited_view("a" * 3000 + "\x15" + "\x19\x15\x15" * 2000, base=0)
+    view = edited_text("a" * 3000 + "\x15" + "\x19\x15\x15" * 2000)
 
     assert view is not None
     assert len(view.text) < 300_000
@@ -101,7 +102,7 @@ def test_what_came_back_is_masked_in_the_keys_that_typed_it_first() -> None:
 
 def test_an_endless_line_is_cut() -> None:
     """What comes behind some thousand characters is a line of its own."""
-    view = edited_view("a" * 5000 + "\x01b", base=0)
+    view = edited_text("a" * 5000 + "\x01b")
 
     assert view is not None
     assert view.text.index("b") == 4096
@@ -118,9 +119,10 @@ def test_a_secret_typed_before_what_stood_there_is_masked_in_its_keys() -> None:
 
 def test_a_match_that_begins_between_lines_has_the_offset_of_the_first_key() -> None:
     """A line end that nobody typed has no bytes."""
-    view = edited_view("b\x01a\x7fc", base=7)
+    typed = edited_text("b\x01a\x7fc", base=7)
+    assert typed is not None
+    view = TypedView(typed)
 
-    assert view is not None
     assert view.text == "ab\ncb"
     assert view.offset(2, 4) == 11
     assert view.offset(2, 3) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.screen.line_editor import typed_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.views import (
@@ -14,10 +15,10 @@ from ptycassette.scrub.views import (
     OutputText,
     PiecewiseView,
     TrafficChannel,
+    TypedView,
     View,
     rewrite,
     strings_of,
-    typed_view,
 )
 from ptycassette.scrub.views._printed import printed_views
 
@@ -102,17 +103,17 @@ def test_input_blocks_overlap() -> None:
 )
 def test_typed_text_is_what_editing_leaves(raw: str, text: str) -> None:
     """Rubout, kill keys and keyboard protocols are done with."""
-    assert typed_view(raw, base=0).text == text
+    assert typed_text(raw).text == text
 
 
 def test_typed_text_without_editing_keeps_what_was_killed() -> None:
     """A secret that was typed and killed was typed."""
-    assert typed_view("\x1b[115ua\x15b", base=0, editing=False).text == "sab"
+    assert typed_text("\x1b[115ua\x15b", editing=False).text == "sab"
 
 
 def test_a_typed_key_is_masked_in_its_sequence() -> None:
     """The digits of its code become those of x, or of X where there are two."""
-    view = typed_view("\x1b[115u\x1b[65ub\x1b[9;1u", base=10)
+    view = TypedView(typed_text("\x1b[115u\x1b[65ub\x1b[9;1u", base=10))
 
     assert list(view.patches(0, 4, "text")) == [(12, b"120"), (18, b"88"), (21, b"x")]
     assert view.offset(0, 1) == 12
@@ -205,7 +206,7 @@ def test_rubout_removes_a_character_of_several_bytes() -> None:
     """Whole, as a terminal does that knows UTF-8 (termios: IUTF8)."""
     raw = canonical("pass\u00e9\u4e2d\x7f\x7fword\U0001f600\x7f!\x7f\x7f")
 
-    assert typed_view(raw, base=0).text == "passwor"
+    assert typed_text(raw).text == "passwor"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_rubout_removes_a_character_of_several_bytes() -> None:
 )
 def test_keys_say_what_they_type_once(raw: str, text: str) -> None:
     """A repeat types again, a release does not; alternates and text tell which character."""
-    assert typed_view(raw, base=0).text == text
+    assert typed_text(raw).text == text
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_keys_say_what_they_type_once(raw: str, text: str) -> None:
 )
 def test_a_key_is_masked_wherever_it_is_said(raw: str, masked: str) -> None:
     """Shifted and base alternates, text, and the release of the key."""
-    view = typed_view(raw, base=0)
+    view = TypedView(typed_text(raw))
     out = raw.encode()
     patches = Patches()
     for offset, data in view.patches(0, len(view.text), "text"):

@@ -4,26 +4,21 @@ In the kitty keyboard protocol (``CSI code:shifted:base ; modifiers:event ; text
 may be a sequence of its own. Such a sequence says its character
 up to four times, and once more when the key is released; all of these places
 belong to the one character that was typed.
+
+Bytes are given as characters 0 to 255, and so is what they type.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from bisect import bisect_left
 from collections.abc import Iterator
-
-from ptycassette.scrub.mask import decimal_mask, mask
-from ptycassette.scrub.match import canonical
-from ptycassette.scrub.views._view import Patch, View
 
 __all__ = [
     "KILL_LINE",
     "KILL_WORD",
     "RUBOUT",
     "Place",
-    "SentView",
-    "TypedView",
     "typed_keys",
 ]
 
@@ -36,8 +31,6 @@ _KEY = re.compile(
     r"|\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1bO.|\x1b[\x20-\x7e\x7f]?"
     r"|(?P<char>[\s\S])"
 )
-_CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
-_LONGEST_KEY = 64
 _CODE = re.compile(r"\d+")
 RUBOUT = frozenset("\x7f\x08")
 KILL_LINE = "\x15"
@@ -51,48 +44,8 @@ Place = tuple[int, str]
 """Offset of a character's byte, and ""; or of the number that names it, and its digits."""
 
 
-class SentView(View):
-    """Bytes as they were sent. Those of cursor keys stay, though a value may seem to hold them."""
-
-    def __init__(self, text: str, *, base: int) -> None:
-        super().__init__(text, base=base)
-        self._kept = [key.span() for key in _CURSOR_KEY.finditer(text)]
-
-    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
-        for first, last in self._kept[bisect_left(self._kept, (start - _LONGEST_KEY, 0)) :]:
-            if first >= end:
-                break
-            left, right = max(first, start), min(last, end)
-            if left < right:
-                kept = self.text[left:right]
-                masked = masked[: left - start] + kept + masked[right - start :]
-        yield from super()._written(start, end, masked)
-
-
-class TypedView(View):
-    """Typed text. Each character has the places in which its keys name it, if any do."""
-
-    def __init__(self, text: str, *, sources: list[list[Place]]) -> None:
-        super().__init__(text)
-        self._sources = sources
-
-    def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
-        """See ``View.patches``."""
-        masked = mask(self.text[start:end], form)
-        for places, char in zip(self._sources[start:end], masked, strict=True):
-            for offset, digits in places:
-                if not digits:
-                    yield offset, char.encode("latin-1")
-                elif char > " ":
-                    yield offset, decimal_mask(digits).encode()
-
-    def offset(self, start: int, end: int) -> int | None:
-        """See ``View.offset``."""
-        return next((places[0][0] for places in self._sources[start:end] if places), None)
-
-
 def typed_keys(raw: str, *, base: int) -> Iterator[tuple[str, list[Place]]]:
-    """What each key of canonical ``raw`` types, and the places that name it.
+    """What each key of ``raw`` types, and the places that name it.
 
     The return key types a line feed. For a sequence that types nothing: itself, and no places.
     """
@@ -133,12 +86,12 @@ def _key(
     texts = [(chr(code), place) for code, place in typed if _types(code)]
     if texts:
         places += [place for _, place in texts[:1]]
-        yield canonical(texts[0][0]), places
-        yield from ((canonical(char), [place]) for char, place in texts[1:])
+        yield _as_bytes(texts[0][0]), places
+        yield from ((_as_bytes(char), [place]) for char, place in texts[1:])
     elif codes:
         shifted = (*match[name].split(":"), "")[1]
         char = _character(codes[0], int(shifted or 0), held=int(modifiers or 1) - 1)
-        yield canonical(char), places
+        yield _as_bytes(char), places
     for code in codes:
         pressed[code] = pressed[_small(code)] = pressed[0] = places
 
@@ -170,3 +123,8 @@ def _character(code: int, shifted: int, *, held: int) -> str:
         upper = chr(code).upper()
         return upper if len(upper) == 1 else chr(code)
     return chr(code)
+
+
+def _as_bytes(char: str) -> str:
+    """The bytes of a character, each as one character."""
+    return char.encode("utf-8", "surrogatepass").decode("latin-1")

@@ -9,10 +9,11 @@ what was removed. Which keys a program obeyed is not known, so both are read.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from ptycassette.scrub.views._keys import KILL_LINE, KILL_WORD, RUBOUT, Place, TypedView, typed_keys
+from ptycassette.screen.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
 
-__all__ = ["edited_view", "typed_view"]
+__all__ = ["Typed", "edited_text", "typed_text"]
 
 _Cell = tuple[str, list[Place]]
 
@@ -55,24 +56,31 @@ _LONGEST_WORD = 256
 _MOST_COPIED = 1 << 18
 
 
-def typed_view(raw: str, *, base: int, editing: bool = True) -> TypedView:
-    """The characters that canonical ``raw`` typed; ``editing`` applies rubout and kill keys."""
+class Typed(NamedTuple):
+    """Text that keys typed, as bytes (characters 0 to 255), and the places that name each."""
+
+    text: str
+    sources: list[list[Place]]
+
+
+def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> Typed:
+    """What ``raw`` typed; ``editing`` applies rubout and kill keys."""
     editor = _Editor(moves=False)
     for text, places in typed_keys(raw, base=base):
         if editing or text not in _DISCIPLINE:
             editor.key(text, places)
-    return editor.view()
+    return editor.typed()
 
 
-def edited_view(raw: str, *, base: int) -> TypedView | None:
-    """What canonical ``raw`` typed, in the order in which it stood; None when that is no other."""
+def edited_text(raw: str, *, base: int = 0) -> Typed | None:
+    """What ``raw`` typed, in the order in which it stood; None when that is no other."""
     if not _MOVES_BACK.search(raw):
         return None
     editor = _Editor(moves=True)
     for text, places in typed_keys(raw, base=base):
         editor.key(text, places)
-    view = editor.view()
-    return view if editor.changed else None
+    typed = editor.typed()
+    return typed if editor.changed else None
 
 
 class _Editor:
@@ -114,11 +122,11 @@ class _Editor:
         elif places:
             self._insert([(char, places) for char in text])
 
-    def view(self) -> TypedView:
+    def typed(self) -> Typed:
         """All lines."""
         self._enter([])
         chars = "".join([char for char, _ in self._done])
-        return TypedView(chars, sources=[places for _, places in self._done])
+        return Typed(chars, [places for _, places in self._done])
 
     def _enter(self, end: list[_Cell]) -> None:
         self._done += [*self._line, *end]

@@ -1,0 +1,56 @@
+"""Input as views: the bytes as they were sent, and the text that its keys typed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from ptycassette.screen.line_editor import Typed
+from ptycassette.scrub.mask import decimal_mask, mask
+from ptycassette.scrub.views._view import Patch, View
+
+__all__ = ["SentView", "TypedView"]
+
+_CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
+_LONGEST_KEY = 64
+
+
+class SentView(View):
+    """Bytes as they were sent. Those of cursor keys stay, though a value may seem to hold them."""
+
+    def __init__(self, text: str, *, base: int) -> None:
+        super().__init__(text, base=base)
+        self._kept = [key.span() for key in _CURSOR_KEY.finditer(text)]
+
+    def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
+        for first, last in self._kept[bisect_left(self._kept, (start - _LONGEST_KEY, 0)) :]:
+            if first >= end:
+                break
+            left, right = max(first, start), min(last, end)
+            if left < right:
+                kept = self.text[left:right]
+                masked = masked[: left - start] + kept + masked[right - start :]
+        yield from super()._written(start, end, masked)
+
+
+class TypedView(View):
+    """Typed text. Each character has the places in which its keys name it, if any do."""
+
+    def __init__(self, typed: Typed) -> None:
+        super().__init__(typed.text)
+        self._sources = typed.sources
+
+    def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
+        """See ``View.patches``."""
+        masked = mask(self.text[start:end], form)
+        for places, char in zip(self._sources[start:end], masked, strict=True):
+            for offset, digits in places:
+                if not digits:
+                    yield offset, char.encode("latin-1")
+                elif char > " ":
+                    yield offset, decimal_mask(digits).encode()
+
+    def offset(self, start: int, end: int) -> int | None:
+        """See ``View.offset``."""
+        return next((places[0][0] for places in self._sources[start:end] if places), None)
