@@ -97,6 +97,7 @@ class _Recorder:
                 self.told_to_finish()
             if self._inbox.closed:
                 break
+        self._priority.urgent()  # cleaning up is short, and must not starve
         self.gone = True
         self._news.set()
         signal.pthread_kill(self._main, signal.SIGTERM)
@@ -122,7 +123,7 @@ class _Recorder:
 
     def _check(self) -> None:
         if self.gone:
-            raise _RecorderGoneError
+            _stop()
 
 
 def _stop(*_: object) -> None:

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\s\x00]+")
 _FIRST = re.compile(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
 _DATE = re.compile(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
-_PLAIN_WORD = re.compile(rf"[(\[\"'`./~]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`]*")
+_PLAIN_WORD = re.compile(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
 _GUTTER = re.compile(
     r"(?P<n>\d{1,6} {0,4})?(?P<sign>[^\w\s\"'`(\[{<$~@=.]{1,4}(?<!://)|(?<=\d)|(?<= )) {0,4}",
     re.ASCII,
@@ -155,12 +155,12 @@ def _may_go_on(line: str, below: str) -> bool:
     first = _FIRST.match(below)
     if first is not None and not _SAYS.search(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
-    if first is None:
+    if first is None or not _SAYS.search(first[1]):
         return False
     if first.end() == len(below) or line[-1:] in _HYPHENS:
         return line != ""
     word = first[1]
-    if (word.isalpha() and (word.islower() or word.istitle())) or not _SAYS.search(word):
+    if word.isalpha() and (word.islower() or word.istitle()):
         return False
     if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
         return False

@@ -7,6 +7,8 @@ import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,6 +151,41 @@ def test_a_saver_that_is_abandoned_publishes_nothing(tmp_path: Path) -> None:
 
     assert saver.finish(None) is None
     assert [path.name for path in tmp_path.iterdir()] == [journal.path.name]
+
+
+def test_cleaning_up_is_not_disturbed_by_a_second_notice() -> None:
+    """Who waits sees by itself that the recorder is gone, and the signal may come later."""
+    script = """
+import os, signal, socket, sys, threading
+from ptycassette.host.recording import saver_process
+from ptycassette.host.recording.saver_messages import Inbox
+from ptycassette.host.recording.saver_priority import Priority
+
+unwinding, sent = threading.Event(), threading.Event()
+kill = signal.pthread_kill
+
+def later(thread, number):
+    unwinding.wait()
+    kill(thread, number)
+    sent.set()
+
+signal.pthread_kill = later
+ours, theirs = socket.socketpair()
+recorder = saver_process._Recorder(theirs, Inbox(theirs), Priority(None))
+recorder.watch()
+ours.close()
+try:
+    recorder.wait(60)
+except saver_process._RecorderGoneError:
+    unwinding.set()
+    sent.wait()
+    for _ in range(1000):
+        pass
+    os._exit(7)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (7, b"")
 
 
 def test_a_saver_has_no_terminal_no_files_and_no_cores(tmp_path: Path) -> None:
