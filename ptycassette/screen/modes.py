@@ -9,6 +9,7 @@ Sources: DEC VT510 manual (DECSET), xterm's ctlseqs, the kitty keyboard protocol
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from ptycassette.screen.buffer import Buffer, Saved
@@ -30,11 +31,22 @@ _MOUSE: Final = (9, 1000, 1002, 1003)
 _MOUSE_ENCODINGS: Final = (1006, 1016)
 _SYNCHRONIZED: Final = 2026
 _COLUMN_MODE: Final = 3
+_BEGINS: Final = Signal("synchronized", {"on": "1"})
+_ENDS: Final = Signal("synchronized", {"on": "0"})
+_DOES_MORE: Final = frozenset(
+    {0, 2, _COLUMN_MODE, 6, 7, 45, *_MOUSE, *_MOUSE_ENCODINGS, *_SAVE_CURSOR, *_ALT_SCREENS}
+)
+"""Private modes that are more than remembered."""
 
 
 def mode_name(mode: int) -> str:
     """How a mode is written: ``?25`` for a DEC private one, ``4`` for an ANSI one."""
     return f"?{mode >> _PRIVATE_SHIFT}" if mode >= 1 << _PRIVATE_SHIFT else str(mode)
+
+
+@lru_cache(maxsize=2 * _MAX_MODES)
+def _told(mode: int, *, on: bool) -> Signal:
+    return Signal("mode", {"mode": mode_name(mode), "on": "1" if on else "0"})
 
 
 class Modes(Reports, Movement):
@@ -66,7 +78,7 @@ class Modes(Reports, Movement):
             self.mode.add(mode)
         else:
             self.mode.discard(mode)
-        self.signals.add(Signal("mode", {"mode": mode_name(mode), "on": "1" if on else "0"}))
+        self.signals.add(_told(mode, on=on))
 
     def _set_ansi(self, mode: int, *, on: bool) -> None:
         if mode >= 1 << _PRIVATE_SHIFT:
@@ -78,8 +90,17 @@ class Modes(Reports, Movement):
         self._note(mode, on=on)
 
     def _set_private(self, mode: int, *, on: bool) -> None:
-        if mode in {0, _COLUMN_MODE} or mode >= 1 << 16:
-            return  # DECCOLM needs ?40, which no terminal of today has on
+        if mode >= 1 << 16:
+            return
+        if mode == _SYNCHRONIZED:
+            self.signals.add(_BEGINS if on else _ENDS)
+        elif mode in _DOES_MORE:
+            if mode in {0, _COLUMN_MODE}:
+                return  # DECCOLM needs ?40, which no terminal of today has on
+            self._do_private(mode, on=on)
+        self._note(mode << _PRIVATE_SHIFT, on=on)
+
+    def _do_private(self, mode: int, *, on: bool) -> None:
         if mode == 2 and on:
             self.gsets = [None] * 4
             self._set_charset()
@@ -100,9 +121,6 @@ class Modes(Reports, Movement):
             self._show_alt(on=on)
         if mode in _SAVE_CURSOR and not on:
             self.restore_cursor()
-        if mode == _SYNCHRONIZED:
-            self.signals.add(Signal("synchronized", {"on": "1" if on else "0"}))
-        self._note(mode << _PRIVATE_SHIFT, on=on)
 
     def restore_modes(self, modes: list[int]) -> None:
         """Have exactly ``modes`` on, without doing what setting them does."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from ptycassette.screen.grid import BLANK, Row
+from ptycassette.screen.widths import width_mode
 from ptycassette.scrub.match import canonical
 
 __all__ = ["EDGE", "Line", "Piece", "line_of", "panes"]
@@ -22,7 +24,10 @@ EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u2
 """Borders, bullets and what pads them: U+2500 to U+25FF, the signs before items of agents."""
 
 _BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
+_NARROW = width_mode("cluster").narrow
 _NONE: frozenset[int] = frozenset()
+_REMEMBERED = 4096
+"""Most rows are read several times: with those beside them that are new."""
 
 _Cells = Sequence[str]
 
@@ -51,7 +56,8 @@ class Piece(NamedTuple):
 
     def text(self) -> str:
         """What they say, canonical."""
-        return canonical("".join(self.line.cells[self.start : self.end]))
+        cells = self.line.cells[self.start : self.end]
+        return canonical(cells if isinstance(cells, str) else "".join(cells))
 
     def sources(self) -> list[int]:
         """For each canonical character its offset in the output, or -1."""
@@ -77,14 +83,18 @@ def line_of(row: Row, cols: int) -> Line:
     """A copy of a row that is ``cols`` wide."""
     text = row.text(cols)
     cells: _Cells = text
-    if not text.isascii():
-        chars = row.chars[:cols]
-        if "" in chars or len("".join(chars)) != len(chars):
-            cells = [" " if char == BLANK else char for char in chars]
-            while cells and cells[-1] == " ":
-                cells.pop()
+    if not (text.isascii() or _is_narrow(text)):
+        cells = [" " if char == BLANK else char for char in row.chars[:cols]]
+        while cells and cells[-1] == " ":
+            cells.pop()
     spaced = row.chars[cols - 1 : cols] == [" "]
     return Line(cells, (row.origins or ())[: len(cells)], row.wrapped, spaced)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _is_narrow(text: str) -> bool:
+    """Whether each character has a cell of its own."""
+    return _NARROW.fullmatch(text) is not None
 
 
 def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
@@ -131,18 +141,27 @@ def _texts(lines: Sequence[Line]) -> Iterator[list[Piece]]:
 def _bars(cells: _Cells) -> frozenset[int]:
     if not isinstance(cells, str):
         return frozenset(at for at, char in enumerate(cells) if char in _BARS)
-    if cells.isascii() and "|" not in cells:
+    return _bars_of(cells)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _bars_of(text: str) -> frozenset[int]:
+    if text.isascii() and "|" not in text:
         return _NONE
-    return frozenset([bar.start() for bar in _BAR.finditer(cells)])
+    return frozenset([bar.start() for bar in _BAR.finditer(text)])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _shown(text: str) -> tuple[int, int]:
+    """Where what is no padding begins and ends."""
+    return len(text) - len(text.lstrip(EDGE)), len(text.rstrip(EDGE))
 
 
 def _stripped(line: Line, start: int, end: int) -> Piece | None:
     """What is between two bars without what pads it; None for nothing."""
     cells = line.cells
     if isinstance(cells, str):
-        shown = cells[start:end]
-        left = len(shown) - len(shown.lstrip(EDGE))
-        right = len(shown.rstrip(EDGE))
+        left, right = _shown(cells[start:end])
         return Piece(line, start + left, start + right) if left < right else None
     while start < end and cells[start] in EDGE:
         start += 1
