@@ -188,13 +188,18 @@ class Painting(Core):
         buf.y = min(buf.y + 1, self.lines - 1)
         buf.rows[buf.y].wrapped = True
 
-    def _base(self) -> str:
-        """The first character of the cell before the cursor."""
+    def _before(self) -> int:
+        """The column of the cell before the cursor; of a wide one its first."""
         chars = self.row.chars
         x = self.buf.x - 1
-        if x > 0 and chars[x] == "":
+        while x > 0 and chars[x] == "":
             x -= 1
-        return chars[x][:1] if x >= 0 else ""
+        return x
+
+    def _base(self) -> str:
+        """The first character of the cell before the cursor."""
+        x = self._before()
+        return self.row.chars[x][:1] if x >= 0 else ""
 
     def _step(self, char: str) -> None:
         """Paint one character that may join the one before it."""
@@ -217,9 +222,7 @@ class Painting(Core):
         row = buf.rows[buf.y]
         row.take_over()
         chars = row.chars
-        x = buf.x - 1
-        if chars[x] == "" and x:
-            x -= 1
+        x = self._before()
         if len(chars[x]) < MAX_CLUSTER:
             chars[x] = char if chars[x] == BLANK else chars[x] + char
         row.view = None

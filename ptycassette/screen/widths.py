@@ -174,7 +174,7 @@ class WidthMode:
             char: one character.
             kind_before: the kind of the character before, ``NO_JOIN`` when there is none.
             width_before: the width of the cell before.
-            base: the first character of the cell before.
+            base: the first character of the cell before; "" when there is none.
 
         Returns:
             The kind and the width to remember for the next step, and whether
@@ -197,7 +197,7 @@ class WidthMode:
         """How wide the cell is that ``char`` joined."""
         kind, width = self.classify(char)
         if char == _VS16:
-            emoji = base in _KEYCAP_BASES or self.classify(base)[0] == PICTOGRAPH
+            emoji = base in _KEYCAP_BASES or (base and self.classify(base)[0] == PICTOGRAPH)
             return 2 if emoji else width_before
         if kind == SKIN_TONE:
             return 2 if kind_before == PICTOGRAPH else width_before

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ptycassette.scrub.decode import Decoder
 from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical, squeeze
-from ptycassette.scrub.search._spread import spread
+from ptycassette.scrub.search._spread import _stretches
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.testing import scrub_chunks
 
@@ -129,7 +129,7 @@ def test_stretches_hold_the_squeezed_characters(text: str, cuts: list[int]) -> N
     squeezed = squeeze(raw)
     marks = sorted(cut for cut in cuts if cut <= len(squeezed))
     spans = [(start, end) for start, end in pairwise(marks) if end > start]
-    stretches = spread(raw, spans)
+    stretches = _stretches(raw, spans)
 
     assert [squeeze("".join(raw[a:b] for a, b in parts)) for parts in stretches] == [
         squeezed[start:end] for start, end in spans

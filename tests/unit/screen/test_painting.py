@@ -68,6 +68,20 @@ def test_text_lands_in_its_cells(text: str, expected: list[str]) -> None:
     assert rows(text) == expected
 
 
+@pytest.mark.parametrize(
+    "before", ["a\U0001f9d1\x1b[1m", "\x1b[X\u093f", "\x1b[1m", "\x1b[4h\u1161"]
+)
+@pytest.mark.parametrize("cols", [3, 5, 16])
+def test_a_joiner_that_joins_nothing_takes_what_comes_behind_it(before: str, cols: int) -> None:
+    """It has a cell of its own, and the emoji in it may still be asked to be one."""
+    emulator = PyteEmulator(Size(3, cols))
+    emulator.feed(f"{before}\u200d\U0001f680\ufe0f".encode())
+
+    shown = "".join(emulator.snapshot().rows)
+    assert "\U0001f680" in shown
+    assert "\u200d\U0001f680\ufe0f" in shown or cols < 16
+
+
 def test_marks_on_one_cell_are_bounded() -> None:
     """A thousand combining marks leave a cell of the largest size that there is."""
     emulator = PyteEmulator(Size(2, 5))
