@@ -18,7 +18,12 @@ from ptycassette.scrub.rules._values import (
     looks_like_a_value,
     of_letters,
 )
-from ptycassette.scrub.rules._words import FILE_ENDINGS, PUBLIC_LOCAL_PARTS, PUBLIC_USERS
+from ptycassette.scrub.rules._words import (
+    FILE_ENDINGS,
+    PUBLIC_FOLDERS,
+    PUBLIC_LOCAL_PARTS,
+    PUBLIC_USERS,
+)
 
 __all__ = ["EXAMPLE_DOMAINS", "JUDGES", "TAIL_JUDGES"]
 
@@ -118,7 +123,9 @@ def _personal_address(text: str) -> bool:
 
 
 def _personal_user(text: str) -> bool:
-    return text.lower() not in PUBLIC_USERS and bool(set(text) - set("x*._-"))
+    """Whether it may be the account of somebody: no hidden folder, no folder of everybody's."""
+    public = text.startswith(".") or text.lower() in PUBLIC_USERS | PUBLIC_FOLDERS
+    return not public and bool(set(text) - set("x*._-"))
 
 
 def _not_from_a_manual(text: str) -> bool:

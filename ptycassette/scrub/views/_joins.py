@@ -52,6 +52,7 @@ _ITSELF = (
 _LISTS = frozenset(";&?,\\")
 _ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")
 _DIGEST = re.compile("(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")  # whole or abbreviated
+_HEX_BEGUN = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{6,}\Z")  # behind a prefix
 _NO_HEX = re.compile("[G-Zg-z]")
 _ENOUGH = 12
 _LEAST_FULL = 6
@@ -262,4 +263,4 @@ def _is_a_digest_beside(last: str, word: str) -> bool:
     """
     above = last[-_ENOUGH:]
     mixed = above[-1:].isalnum() and not above.islower() and _NO_HEX.search(above) is not None
-    return mixed and _DIGEST.fullmatch(word) is not None
+    return mixed and not _HEX_BEGUN.search(last) and _DIGEST.fullmatch(word) is not None

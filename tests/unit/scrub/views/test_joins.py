@@ -53,6 +53,18 @@ def test_a_word_is_taken_over_the_end_of_a_line_where_it_continues(text: str, is
     assert bool(value and clipped(text, value)) is is_one
 
 
+@pytest.mark.parametrize(("prefix", "is_one"), [("SKcd18fc9f", True), ("SKqP7xR2mK", False)])
+def test_the_rest_of_a_token_of_hexadecimal_digits_is_no_digest(
+    prefix: str, *, is_one: bool
+) -> None:
+    """A digest stands below a token of other letters, whole, and continues nothing."""
+    rest = "b6494384932af3bda6fe8102"
+    value = f"{prefix}{rest}"
+
+    taken = clipped(f"the key is {prefix}\n{rest} and more", value, shaped=True)
+    assert taken == (value if is_one else "")
+
+
 def test_a_hit_in_one_line_is_left_to_others() -> None:
     """It is searched for there; and bytes lead back to the view with the lines."""
     text = f"{HEAD}\n{TAIL}"
