@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from ptycassette.host.cassettes.reader import Cassette
 from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.process import signal_name
+from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.model import ExitStatus, Size
 from ptycassette.replay.divergence import divergence_error
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions
@@ -120,6 +120,8 @@ class ReplayPty:
         self._run()
         if self._finished is None or self._output:
             return None
+        if self._finished.killed_by:
+            return exit_status(signal_number(self._finished.killed_by))
         if not self._finished.complete:
             return ENDED
         return self._finished.exit or ExitStatus(code=0, exited=True, signaled=False)
@@ -169,6 +171,16 @@ class ReplayPty:
         """A signal, compared with the recording."""
         self.engine.signalled(signal_name(which), self._clock.now_us())
         self._run()
+
+    def ended_by(self, name: str) -> None:
+        """The driver ends the program by signal ``name``: what follows in the recording is played.
+
+        Raises:
+            DivergenceError: the recording has no such signal here.
+        """
+        self.engine.ended_by(name, self._clock.now_us())
+        self._run()
+        self._complain()
 
     def request_end(self, grace_s: float) -> None:
         """The session is closed: play what needs no input, then stop."""
