@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from ptycassette.host.clock import MonotonicClock, SystemSleeper, random_id
+from ptycassette.host.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.host.recording.binary_probe import (
     architecture,
     git_commit,
@@ -199,6 +200,7 @@ def head_of(
         locale=locale_of(env),
         timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
         permission_mode=plan.permission_mode,
+        pty_mode=new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode()),
         git_sha=git_commit(cwd) if binary is not None else None,
         os=system(),
         arch=architecture(),
