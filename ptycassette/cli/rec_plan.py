@@ -96,12 +96,14 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
     from ptycassette.host.recording.options import RecordPlan
 
     environment: dict[str, str] = {}
-    at_end = None
+    at_end = capability = None
     if profile is not None:
+        from ptycassette.harness.capability import capability_of
         from ptycassette.host.harnesses.record import plain_environment, reader_for
 
         environment = plain_environment(profile)
         at_end = reader_for(profile, given["cwd"])
+        capability = capability_of(profile)
     cassette_id = given["cassette_id"]
     show = None if interactive or given["quiet"] else _show
     return RecordPlan(
@@ -118,6 +120,7 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
         title=given["title"],
         harness=given["harness"] if profile is None else profile.name,
         at_end=at_end,
+        capability=capability,
         account=given["account"],
         account_class=given["account_class"],
         freshness_window=given["freshness"],

@@ -13,6 +13,7 @@ import msgspec
 from ptycassette.host.clock import MonotonicClock, SystemSleeper, random_id
 from ptycassette.host.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.host.recording.binary_probe import (
+    AGENT_CLIS,
     architecture,
     git_commit,
     locale_of,
@@ -53,6 +54,8 @@ class RecordOptions(TypedDict, total=False):
         overwrite: replace the cassette that stands at the target.
         title: of the cassette.
         harness: what the program is called as a product, or the whole block.
+        capability: what the harness can do, for the manifest; what the built-in profile of its
+            name tells when None.
         account: which account of the harness it uses: only one recording at a time.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: for how long the recording is to be trusted (``24h``).
@@ -86,6 +89,7 @@ class RecordOptions(TypedDict, total=False):
     overwrite: bool
     title: str | None
     harness: str | Harness | None
+    capability: Mapping[str, Any] | None
     account: str | None
     account_class: str | None
     freshness_window: str | None
@@ -124,6 +128,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     overwrite: bool = False
     title: str | None = None
     harness: str | Harness | None = None
+    capability: Mapping[str, Any] | None = None
     account: str | None = None
     account_class: str | None = None
     freshness_window: str | None = None
@@ -215,9 +220,11 @@ def head_of(
 def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
     if isinstance(plan.harness, Harness):
         return plan.harness
+    given = None if plan.capability is None else dict(plan.capability)
     if binary is None:
-        return Harness(name=plan.harness or Path(argv[0]).name, account_class=plan.account_class)
-    return probe_harness(
+        name = plan.harness or Path(argv[0]).name
+        return Harness(name=name, capability=given, account_class=plan.account_class)
+    harness = probe_harness(
         binary,
         now=now,
         name=plan.harness,
@@ -225,6 +232,12 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
         freshness_window=plan.freshness_window,
         version=plan.probe_version,
     )
+    if given is None and (plan.harness is not None or binary.name in AGENT_CLIS):
+        # Here, because few programs are agent CLIs, and all would wait for it.
+        from ptycassette.host.recording.known_harness import known_capability
+
+        given = known_capability(harness.name, version=harness.binary_version)
+    return msgspec.structs.replace(harness, capability=given)
 
 
 def _options(plan: RecordPlan) -> dict[str, Any]:
