@@ -48,6 +48,7 @@ class RecordOptions(TypedDict, total=False):
         cwd: where the program starts; here.
         env: what to add to its environment. The values are known to the
             scrubber, and a cassette never holds more than names.
+        base_env: what its environment starts from, in place of this process's.
         clean_env: give the program an allowlist only; the default.
         term: its TERM.
         timeout_s: end the program after this long; the run is a failed one then.
@@ -83,6 +84,7 @@ class RecordOptions(TypedDict, total=False):
     size: Size
     cwd: str | os.PathLike[str] | None
     env: Mapping[str, str]
+    base_env: Mapping[str, str] | None
     clean_env: bool
     term: str
     timeout_s: float | None
@@ -122,6 +124,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     size: Size = DEFAULT_SIZE
     cwd: str | os.PathLike[str] | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    base_env: Mapping[str, str] | None = None
     clean_env: bool = True
     term: str = "xterm-256color"
     timeout_s: float | None = None
@@ -168,7 +171,9 @@ def is_allowed_name(name: str) -> bool:
 
 def environment_of(plan: RecordPlan) -> dict[str, str]:
     """The environment of the program, the side channel not included."""
-    return child_environment(clean=plan.clean_env, extra=plan.env, term=plan.term)
+    return child_environment(
+        clean=plan.clean_env, extra=plan.env, term=plan.term, base=plan.base_env
+    )
 
 
 def head_of(
