@@ -46,6 +46,7 @@ def test_a_known_cli_has_what_its_profile_knows(tmp_path: Path) -> None:
     ("name", "version", "options"),
     [
         ("claude", "a script of ours", {}),
+        ("claude", "", {}),
         ("amp", "1.0", {}),
         ("deploy", "1.0", {}),
         ("deploy", "1.0", {"harness": "../x"}),

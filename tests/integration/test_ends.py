@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,46 @@ def test_a_driver_that_leaves_the_recorded_end_out_diverges(terminated: Path) ->
         session.wait_exit()
 
     assert "goes on when signal term comes" in str(waited.value.__notes__)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_closing_the_session_is_leaving_the_block(by_itself: Path, *, allowed: bool) -> None:
+    """Input that the recording still holds is missing, unless that is allowed."""
+    using = use(by_itself, allow_unplayed=allowed)
+    left = nullcontext() if allowed else pytest.raises(DivergenceError, match="input-missing")
+    with left, using as session:
+        session.wait_for_text("ready")
+        session.close()
+
+    assert using.result.unplayed.inputs == 1
+    assert bool(using.result.divergences) != allowed
+
+
+def test_closing_an_async_session_is_leaving_the_block(by_itself: Path) -> None:
+    """As ``Session.close``."""
+
+    async def run() -> None:
+        async with use(by_itself) as session:
+            await session.wait_for_text("ready")
+            await session.close()
+
+    with pytest.raises(DivergenceError, match="input-missing"):
+        asyncio.run(run())
+
+
+def test_a_program_that_is_asked_to_end_ends_as_recorded(tmp_path: Path) -> None:
+    """``request_end`` is what leaving a block does; it is not on the record."""
+    path = tmp_path / "ended.cassette"
+    with use(path, STUBBORN, mode="record") as session:
+        session.wait_for_text("ready", timeout_s=LONG_S)
+        session.request_end()
+        recorded = session.wait_exit(timeout_s=LONG_S)
+    with use(path) as session:
+        session.wait_for_text("ready")
+        session.request_end()
+        replayed = session.wait_exit()
+
+    assert recorded == replayed == FOUR
 
 
 def test_the_signal_itself_ends_a_recorded_program_too(terminated: Path) -> None:

@@ -241,7 +241,9 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
         # Here, because few programs are agent CLIs, and all would wait for it.
         from ptycassette.host.recording.known_harness import known_capability
 
-        given = known_capability(harness.name, version=harness.binary_version)
+        asked = binary.name in AGENT_CLIS if plan.probe_version is None else plan.probe_version
+        answer = harness.binary_version or ("" if asked else None)
+        given = known_capability(harness.name, version=answer)
     return msgspec.structs.replace(harness, capability=given)
 
 

@@ -66,6 +66,7 @@ class ReplayPty:
         matching: how input is compared.
         options: how it is played.
         size: the terminal's size at the start.
+        allow_unplayed: do not mind when the session is closed before the recording ends.
 
     Attributes:
         engine: decides; holds the divergences.
@@ -82,6 +83,7 @@ class ReplayPty:
         matching: Matching,
         options: StandinOptions,
         size: Size,
+        allow_unplayed: bool = False,
     ) -> None:
         inputs = tuple(cassette.inputs())
         self.engine = StandinEngine(
@@ -93,6 +95,7 @@ class ReplayPty:
             screen=lambda seq: screen_after(cassette, seq),
         )
         self._where = str(cassette.path)
+        self._allow_unplayed = allow_unplayed
         self._clock = clock
         self._output: deque[bytes] = deque()
         self._finished: Finished | None = None
@@ -183,10 +186,13 @@ class ReplayPty:
         self._complain()
 
     def request_end(self, grace_s: float) -> None:
-        """The session is closed: play what needs no input, then stop."""
+        """The session is closed: play what needs no input; what needs some is missing."""
         del grace_s
         if self._finished is None:
-            self.engine.stop()
+            if self._allow_unplayed:
+                self.engine.stop()
+            else:
+                self.engine.input_ended()
             self._run()
         self._output.clear()
 

@@ -205,7 +205,10 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
         recorded_size=recorded,
         input_timeout_us=None,
     )
-    pty = ReplayPty(cassette, clock, matching=plan.matching, options=options, size=size)
+    pty = ReplayPty(
+        cassette, clock, matching=plan.matching, options=options, size=size,
+        allow_unplayed=plan.allow_unplayed,
+    )  # fmt: skip
     return pty, clock, size
 
 
