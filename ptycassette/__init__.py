@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ptycassette.export.svg import still_svg
     from ptycassette.host.cassettes.reader import Cassette, open_cassette
     from ptycassette.host.cassettes.writer import CassetteWriter
+    from ptycassette.host.harnesses.scenario_environment import scenario_environment
     from ptycassette.host.pty.process import spawn
     from ptycassette.host.recording.async_record import AsyncRecording, arecord
     from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
@@ -118,6 +119,7 @@ _HOMES = {
     "render_text": "ptycassette.screen",
     "replay": "ptycassette.host.replaying.replayer",
     "save_emulator": "ptycassette.screen",
+    "scenario_environment": "ptycassette.host.harnesses.scenario_environment",
     "screen_html": "ptycassette.export.screen_html",
     "screen_of": "ptycassette.replay.stored",
     "semantic_drift": "ptycassette.replay.drift",
@@ -179,6 +181,7 @@ __all__ = [
     "render_text",
     "replay",
     "save_emulator",
+    "scenario_environment",
     "screen_html",
     "screen_of",
     "semantic_drift",

@@ -13,6 +13,7 @@ from ptycassette.cli.options import TIME
 from ptycassette.cli.rec_emulator import emulator_options
 from ptycassette.cli.rec_plan import (
     argv_of,
+    base_environment,
     plan_of,
     profile_of,
     secret_key_of,
@@ -78,6 +79,12 @@ class RecCommand(click.Command):
 )
 @click.option(
     "--clean-env", is_flag=True, help="Give the program only what it needs from your environment."
+)
+@click.option(
+    "--scenario",
+    metavar="FILE",
+    type=click.Path(),
+    help="Record in the environment that a scenario asks for (docs/scenarios.md).",
 )
 @click.option("--cwd", type=click.Path(file_okay=False), help="Where the program starts.")
 @click.option(
@@ -203,9 +210,10 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     profile = profile_of(given["harness"])
     words = argv_of(argv, given["line"], profile)
     secret_key_of(given["secret_key"])  # complain before anything happens
-    plan = plan_of(given, interactive=interactive, profile=profile)
-    recorder = Recorder(words, cassette, plan, saver=_saver(plan))
-    return _run(recorder, steps, interactive=interactive, given=given)
+    with base_environment(given["scenario"]) as base_env:
+        plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
+        recorder = Recorder(words, cassette, plan, saver=_saver(plan))
+        return _run(recorder, steps, interactive=interactive, given=given)
 
 
 def _run(

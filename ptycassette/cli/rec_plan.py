@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptycassette.record.input_script import Step
 
 
-__all__ = ["argv_of", "plan_of", "profile_of", "secret_key_of", "steps_of"]
+__all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
 
 MAX_SCRIPT_BYTES = 4 << 20
 
@@ -90,18 +90,38 @@ def steps_of(script: str | None) -> tuple[Step, ...] | None:
     return parse_script(text, name=script)
 
 
-def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None) -> Any:
+@contextmanager
+def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
+    """What ``--scenario`` makes of the environment; None without it."""
+    if scenario is None:
+        yield None
+        return
+    from ptycassette.host.harnesses.scenario_environment import scenario_environment
+
+    with scenario_environment(scenario) as options:
+        yield options["base_env"]
+
+
+def plan_of(
+    given: dict[str, Any],
+    *,
+    interactive: bool,
+    profile: Profile | None,
+    base_env: dict[str, str] | None = None,
+) -> Any:
     """The plan of the recorder, from the options as click gives them."""
     from ptycassette.host.clock import random_id
     from ptycassette.host.recording.options import RecordPlan
 
     environment: dict[str, str] = {}
-    at_end = None
+    at_end = capability = None
     if profile is not None:
+        from ptycassette.harness.capability import capability_of
         from ptycassette.host.harnesses.record import plain_environment, reader_for
 
         environment = plain_environment(profile)
-        at_end = reader_for(profile, given["cwd"])
+        at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
+        capability = capability_of(profile)
     cassette_id = given["cassette_id"]
     show = None if interactive or given["quiet"] else _show
     return RecordPlan(
@@ -111,6 +131,7 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
             **environment,
             **dict(_pair(word, "--env") for word in given["env"]),
         },
+        base_env=base_env,
         clean_env=given["clean_env"],
         term=_term(interactive=interactive),
         timeout_s=given["timeout"],
@@ -118,6 +139,7 @@ def plan_of(given: dict[str, Any], *, interactive: bool, profile: Profile | None
         title=given["title"],
         harness=given["harness"] if profile is None else profile.name,
         at_end=at_end,
+        capability=capability,
         account=given["account"],
         account_class=given["account_class"],
         freshness_window=given["freshness"],

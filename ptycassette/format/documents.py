@@ -16,6 +16,8 @@ from ptycassette.format.limits import DEFAULT_LIMITS, INT64_MAX, INT64_MIN, Limi
 from ptycassette.format.records import check_stamp
 from ptycassette.format.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.model import DiscoveryRecord, FinalRecord, QuotaRecord, ScrubReport
+from ptycassette.model.records import SCRUB_STATUSES
+from ptycassette.model.visible import visible
 
 __all__ = ["DOCUMENT_TYPES", "decode_document", "encode_document", "parse_document"]
 
@@ -87,10 +89,9 @@ def decode_document(
         record = msgspec.convert(value, struct)
     except msgspec.ValidationError as exc:
         raise RecordError(explain(exc), where=where) from exc
-    if isinstance(record, FinalRecord):
-        fault = _final_fault(record)
-        if fault is not None:
-            raise RecordError(fault, where=where)
+    fault = _fault(record)
+    if fault is not None:
+        raise RecordError(fault, where=where)
     return record
 
 
@@ -111,10 +112,10 @@ def encode_document(
         ) from exc
     except TypeError as exc:
         raise error(explain(exc), where=where) from exc
+    fault = _fault(record)
+    if fault is not None:
+        raise error(fault, where=where)
     if isinstance(record, FinalRecord):
-        fault = _final_fault(record)
-        if fault is not None:
-            raise error(fault, where=where)
         value = {"seq": record.seq, "t_ms": record.t_ms, "exit": None, **value}
     check_value(value, where=where, error=error, limits=DEFAULT_LIMITS)
     data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
@@ -137,6 +138,18 @@ def _forget_go_error(value: dict[str, Any]) -> None:
     exit_status = value.get("exit")
     if isinstance(exit_status, dict) and isinstance(exit_status.get("Err"), dict):
         exit_status["Err"] = None
+
+
+def _fault(record: msgspec.Struct) -> str | None:
+    """What the types of a document do not say; None when all is well."""
+    if isinstance(record, FinalRecord):
+        return _final_fault(record)
+    if isinstance(record, ScrubReport) and record.status not in SCRUB_STATUSES:
+        return (
+            f"the scrub status is {visible(record.status, limit=80)!r}, and none of "
+            f"{', '.join(SCRUB_STATUSES)}: nobody knows whether it was scrubbed"
+        )
+    return None
 
 
 def _final_fault(record: FinalRecord) -> str | None:

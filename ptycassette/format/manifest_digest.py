@@ -1,9 +1,10 @@
 """``optional.manifest_digest``: the manifest pins itself, so that no byte of it changes unnoticed.
 
-The digest covers every field that this version knows, and what stands in
-``optional`` under the names that it lists. It leaves out what the files
-themselves prove (``content_digest``, ``optional.artifacts``) and what a later
-writer may add, so unknown fields stay allowed.
+The digest covers every field that this version knows, and all that stands in
+``optional``, by the names that it lists: what is not listed was added later, and
+refused. It leaves out what the files themselves prove (``content_digest``,
+``optional.artifacts``) and fields that a later writer may add elsewhere, so
+unknown fields stay allowed.
 
 ``provenance.contract_version`` ``ptycassette-1`` promises ``optional.artifacts``
 and this digest: a manifest that has the promise and not the digest was damaged.
@@ -27,6 +28,9 @@ __all__ = ["CONTRACT", "MANIFEST_DIGEST_KEY", "check_manifest_digest", "with_man
 
 CONTRACT = "ptycassette-1"
 MANIFEST_DIGEST_KEY = "manifest_digest"
+
+
+_EDITED = "the manifest was edited after recording: fetch it again, or record again"
 
 
 class ManifestDigest(msgspec.Struct, frozen=True):
@@ -66,7 +70,8 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     Raises:
         ManifestError: the digest or the artifacts are promised and not there,
             or the digest is malformed.
-        DigestError: the manifest is not what its digest says.
+        DigestError: the manifest is not what its digest says, or ``optional`` holds
+            what it does not cover.
     """
     optional = manifest.optional or {}
     if manifest.provenance.contract_version == CONTRACT:
@@ -82,11 +87,19 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
         raise ManifestError(
             f"optional.manifest_digest: {visible(str(exc), limit=300)}", where=where
         ) from exc
+    covered = {*digest.optional, ARTIFACTS_KEY, MANIFEST_DIGEST_KEY}
+    added = [name for name in optional if name not in covered]
+    if added:
+        raise DigestError(
+            f"the digest of the manifest does not cover optional.{visible(added[0], limit=80)}",
+            where=where,
+            hint=_EDITED,
+        )
     found = _digest(manifest, digest.optional)
     if found != digest.sha256:
         raise DigestError(
             f"the digest of the manifest is {found}, and it says "
             f"{visible(digest.sha256, limit=80)}",
             where=where,
-            hint="the manifest was edited after recording: fetch it again, or record again",
+            hint=_EDITED,
         )

@@ -14,7 +14,17 @@ from ptycassette.harness.checked import Checked, check_regex, read_checked
 from ptycassette.harness.predicate import Predicate
 from ptycassette.harness.session_log import EventRule, LogSource
 
-__all__ = ["HomeFile", "Mode", "Profile", "Screens", "Stroke", "Submit", "Terminal", "VersionQuery"]
+__all__ = [
+    "Capability",
+    "HomeFile",
+    "Mode",
+    "Profile",
+    "Screens",
+    "Stroke",
+    "Submit",
+    "Terminal",
+    "VersionQuery",
+]
 
 
 class VersionQuery(Checked, frozen=True, kw_only=True):
@@ -29,6 +39,16 @@ class VersionQuery(Checked, frozen=True, kw_only=True):
         check_regex(self.regex)
         if "(?P<version>" not in self.regex:
             raise ValueError("version.regex has no group named version")
+
+
+class Capability(Checked, frozen=True, kw_only=True):
+    """What the CLI can do, in its own words: what a recording of it says in its manifest.
+
+    ``permission_modes`` are what its option for that takes.
+    """
+
+    features: tuple[str, ...] = ()
+    permission_modes: tuple[str, ...] = ()
 
 
 class Terminal(Checked, frozen=True, kw_only=True):
@@ -113,6 +133,7 @@ class Profile(Checked, frozen=True, kw_only=True):
     licence: str = ""
     shareable: bool = False
     version_query: VersionQuery = VersionQuery()
+    capability: Capability = Capability()
     terminal: Terminal = Terminal()
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     drop_environment: tuple[str, ...] = ()
@@ -135,6 +156,7 @@ class Profile(Checked, frozen=True, kw_only=True):
         """
         tables = (
             VersionQuery,
+            Capability,
             Terminal,
             HomeFile,
             Mode,

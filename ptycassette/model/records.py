@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["DiscoveryRecord", "QuotaRecord", "ScrubReport"]
+__all__ = ["SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"]
 
 
 class QuotaRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,6 +33,10 @@ class DiscoveryRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     freshness_window: str | None = None
     staleness_behavior: str | None = None
     metadata: dict[str, Any] | None = None
+
+
+SCRUB_STATUSES = ("clean", "redacted", "unscrubbed")
+"""All that a scrub report may say."""
 
 
 class ScrubReport(msgspec.Struct, frozen=True, kw_only=True):

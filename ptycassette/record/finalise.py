@@ -23,6 +23,7 @@ from ptycassette.model import (
     CassetteSink,
     Command,
     ContentDigest,
+    DiscoveryRecord,
     EmulatorFactory,
     EmulatorId,
     EventSource,
@@ -37,6 +38,7 @@ from ptycassette.model import (
     OutputRecord,
     Probed,
     Provenance,
+    QuotaRecord,
     Resized,
     Scrubber,
     ScrubReport,
@@ -49,6 +51,7 @@ from ptycassette.model import (
     Timing,
     Typed,
 )
+from ptycassette.record.capability import with_probed
 from ptycassette.record.frames import FrameMaker
 from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.screen import default_emulator
@@ -246,6 +249,8 @@ class _Work:
         self._emulator_id: EmulatorId = own.identity
         shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
         self._frames = FrameMaker(None if shared else own, policy)
+        self._quota: QuotaRecord | None = None
+        self._discovery: DiscoveryRecord | None = None
         self._reserved = array("Q")
         self._times_us = array("Q")
         self._numbers = array("Q")
@@ -300,6 +305,8 @@ class _Work:
                 case Finished():
                     final = event
                 case Probed():
+                    self._quota = event.quota or self._quota
+                    self._discovery = event.discovery or self._discovery
                     for document in (event.quota, event.discovery):
                         if document is not None:
                             self._sink.put(document)
@@ -371,7 +378,7 @@ class _Work:
         return None if value is None else self._scrubber.text(value, channel=channel)
 
     def _harness(self) -> Harness:
-        told = msgspec.to_builtins(self._meta.harness)
+        told = msgspec.to_builtins(with_probed(self._meta.harness, self._quota, self._discovery))
         # What the format gives a shape is no text of anybody's, and keeps it.
         shaped = {name: told.pop(name) for name in _SHAPED if name in told}
         scrubbed = self._scrubber.value(told, channel="harness")

@@ -114,6 +114,11 @@ class StandinEngine:
         self.driver.last_us = now_us
         self.driver.signals.append(name)
 
+    def ended_by(self, name: str, now_us: int) -> None:
+        """The driver ended the program with signal ``name``, and will do nothing else."""
+        self.signalled(name, now_us)
+        self.input_ended()
+
     def input_ended(self, *, of_pipe: bool = False) -> None:
         """No more input can come: the driver hung up, or a pipe is at its end.
 
@@ -280,6 +285,8 @@ class StandinEngine:
             self._findings.changed(matcher)
         else:
             why = "hung up" if self.driver.ended else "did nothing for too long"
+            if self.driver.signals:
+                why = f"sent signal {self.driver.signals[0]}"
             self._findings.missing(event, matcher.entry if matcher else None, why)
         if self.driver.ended:
             self._state.stop()

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 __all__ = [
+    "TEMPORARY",
     "AltScreen",
     "Clipboard",
     "Compare",
@@ -43,6 +44,9 @@ __all__ = [
     "TimingGap",
     "Title",
 ]
+
+TEMPORARY = "temporary"
+"""A folder that is made for one run, empty."""
 
 JsonValue = Any
 Kind = str
@@ -306,7 +310,12 @@ class EmulatorPin(_Strict, frozen=True, kw_only=True):
 
 
 class EnvironmentPolicy(_Strict, frozen=True, kw_only=True):
-    """The environment that a test of the reference implementation prepares; unused here."""
+    """The environment that the recording is to be made in; ``check`` and replay run nothing.
+
+    ``home`` and ``config_root`` (XDG_CONFIG_HOME): ``temporary`` for an empty folder, or a
+    folder beside the scenario, of which the program gets a copy. ``allowlist`` names what it
+    gets of the caller's variables; ``variables`` are its own.
+    """
 
     home: str | None = None
     config_root: str | None = None

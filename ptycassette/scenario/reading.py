@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +13,11 @@ from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
     Compare,
+    EnvironmentPolicy,
     InputBytes,
     InputText,
     Link,
+    Normaliser,
     PasteBoundary,
     Scenario,
     ServiceJson,
@@ -29,6 +32,7 @@ __all__ = ["parse_scenario", "scenario_schema"]
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
 """Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
@@ -87,11 +91,10 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
         return "there is no group: a scenario that checks nothing cannot fail"
     if scenario.replay_mode not in _REPLAY_MODES:
         return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
-    for name, normaliser in scenario.normalisers.items():
-        if name in BUILT_IN:
-            return f"normaliser {name!r} is built in; give yours another name"
-        if (bad := _bad_regex(normaliser.pattern)) is not None:
-            return f"normaliser {name!r}: {bad}"
+    if scenario.environment is not None and (bad := _bad_environment(scenario.environment)):
+        return f"environment: {bad}"
+    if bad := _bad_normaliser(scenario.normalisers):
+        return bad
     known = {*BUILT_IN, *scenario.normalisers}
     for group, predicates in scenario.groups.items():
         if not predicates:
@@ -100,6 +103,31 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
             found = _predicate_problem(predicate, known)
             if found:
                 return f"group {group!r}, number {number}: {found}"
+    return None
+
+
+def _bad_normaliser(normalisers: Mapping[str, Normaliser]) -> str | None:
+    for name, normaliser in normalisers.items():
+        if name in BUILT_IN:
+            return f"normaliser {name!r} is built in; give yours another name"
+        if (bad := _bad_regex(normaliser.pattern)) is not None:
+            return f"normaliser {name!r}: {bad}"
+    return None
+
+
+def _bad_environment(policy: EnvironmentPolicy) -> str | None:
+    folders = {"home": policy.home, "config_root": policy.config_root}
+    for field, folder in folders.items():
+        if folder is not None and (
+            not folder or folder.startswith(("/", "~")) or ".." in folder.split("/")
+        ):
+            return f"{field} is {folder!r}, and must be 'temporary' or a folder beside this file"
+    for name, value in (*policy.variables.items(), *((name, "") for name in policy.allowlist)):
+        if not _VARIABLE.fullmatch(name) or "\0" in value:
+            return f"{name!r} is no variable that a program can be given"
+    for name, folder in (("HOME", policy.home), ("XDG_CONFIG_HOME", policy.config_root)):
+        if folder is not None and (name in policy.variables or name in policy.allowlist):
+            return f"{name} is given twice, by a folder and by its name"
     return None
 
 

@@ -91,6 +91,20 @@ def test_a_shell_is_driven_and_recorded(tmp_path: Path) -> None:
     assert status.code == 5
 
 
+def test_the_manifest_says_how_the_terminal_was_set(tmp_path: Path) -> None:
+    """As the program itself finds it; what it changes later is not the start."""
+    script = "stty -a; stty -echo -icanon -icrnl"
+    with record(["sh", "-c", script], tmp_path / "c", size=Size(24, 132)) as session:
+        session.wait_exit()
+
+    with open_cassette(tmp_path / "c") as cassette:
+        modes = dict(cassette.manifest.terminal.pty_mode or {})
+        words = b"".join(cassette.raw()).decode().replace(";", " ").split()
+    assert modes.pop("kind") == "pty"
+    assert set(modes) == {"icrnl", "ixon", "opost", "onlcr", "isig", "icanon", "echo"}
+    assert modes == {name: name in words for name in modes}
+
+
 def test_a_program_that_still_runs_is_ended_with_the_block(tmp_path: Path) -> None:
     """The cassette says that it was ended by a signal, and nobody is left."""
     with record(["sh", "-c", "echo up; sleep 60"], tmp_path / "c") as session:

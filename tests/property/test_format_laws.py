@@ -42,6 +42,7 @@ from ptycassette.model import (
     StyleRun,
     Typed,
 )
+from ptycassette.model.records import SCRUB_STATUSES
 from ptycassette.testing import manifest_of, write_cassette
 
 INT64 = st.integers(0, 2**63 - 1)
@@ -139,7 +140,7 @@ DOCUMENTS: dict[str, st.SearchStrategy[Any]] = {
     ),
     "scrub-report.json": st.builds(
         ScrubReport,
-        status=TEXT,
+        status=st.sampled_from(SCRUB_STATUSES),
         rules=NAMES,
         hit_counts=st.none() | st.dictionaries(TEXT, st.integers(0, 1000), max_size=3),
         env_allowlist=st.just(msgspec.UNSET) | st.lists(TEXT, max_size=2).map(tuple),

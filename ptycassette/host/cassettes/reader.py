@@ -7,7 +7,6 @@ are read by position. Memory is bounded by a few blocks per iterator.
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -76,7 +75,11 @@ def open_cassette(
     check: Literal["full", "manifest"] = "full",
     limits: Limits = DEFAULT_LIMITS,
 ) -> Cassette:
-    """Open a cassette and check it; use it in a ``with``, or close it.
+    """Open a cassette and check it.
+
+    The caller closes it: with ``with``, or by ``close``. One that nobody refers to any more
+    closes its files by itself, each when the last iterator over it is gone, so that
+    ``b"".join(open_cassette(path).raw())`` reads all.
 
     Args:
         path: its directory. The last part may not be a link.
@@ -118,7 +121,7 @@ def open_cassette(
 
 
 class Cassette:
-    """An open cassette. Made by ``open_cassette``.
+    """An open cassette. Made by ``open_cassette``, which says who closes it.
 
     Attributes:
         path: its directory.
@@ -142,7 +145,7 @@ class Cassette:
         self._page = opened.page
         self._files = opened.files
         self._limits = limits
-        self._closer = weakref.finalize(self, opened.close)
+        self._opened = opened
 
     @property
     def output_size(self) -> int:
@@ -271,7 +274,7 @@ class Cassette:
 
     def close(self) -> None:
         """Close its files; iterators stop working. Does nothing the second time."""
-        self._closer()
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self

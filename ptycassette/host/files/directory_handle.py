@@ -36,7 +36,10 @@ _SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileHandle:
-    """A regular file, open for reading by position. ``size`` is what it was when opened."""
+    """A regular file, open for reading by position. ``size`` is what it was when opened.
+
+    Closed by ``close``, or when nobody refers to it any more: an iterator over its blocks does.
+    """
 
     __slots__ = ("_fd", "place", "size")
 
@@ -102,6 +105,9 @@ class FileHandle:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+    def __del__(self) -> None:
+        self.close()
 
     def __enter__(self) -> Self:
         return self

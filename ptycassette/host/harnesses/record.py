@@ -60,9 +60,12 @@ def log_reader(
     return at_end
 
 
-def reader_for(profile: Profile, cwd: str | None) -> Callable[[_Recorder, int], None]:
-    """A log reader for a run in the user's own home that starts now."""
-    return log_reader(profile, home=Path.home(), cwd=Path(cwd or "."), since_s=time.time())
+def reader_for(
+    profile: Profile, cwd: str | None, home: str | None = None
+) -> Callable[[_Recorder, int], None]:
+    """A log reader for a run that starts now, in the user's own home when None is given."""
+    place = Path.home() if home is None else Path(home)
+    return log_reader(profile, home=place, cwd=Path(cwd or "."), since_s=time.time())
 
 
 def _final(facts: LogFacts) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Script
 
-__all__ = ["OfflineRun", "fake_key", "offline_run", "write_home"]
+__all__ = ["OfflineRun", "fake_key", "make_root", "offline_run", "write_home"]
 
 _KEY_LENGTH = 40
 
@@ -141,7 +141,7 @@ def offline_run(
             f"{profile.title} is not installed",
             hint=f"its program is called {' or '.join(profile.binaries)}",
         )
-    base = _make_root(plan.root)
+    base = make_root(plan.root)
     try:
         # A name that no screen shows otherwise: the scrubber knows it as a user's name.
         home = base / "run-home"
@@ -204,8 +204,15 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path) -> None:
             raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
 
 
-def _make_root(root: Path | None) -> Path:
-    """A private folder for the run."""
+def make_root(root: Path | None) -> Path:
+    """A private folder for a run; whoever asks for it removes it.
+
+    Args:
+        root: where to make it; in the user's cache folder when None.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     parent = root or Path(cache) / "ptycassette" / "runs"
     try:

@@ -181,13 +181,15 @@ class PtyChild:
 
     def request_end(self, grace_s: float = DEFAULT_GRACE_S) -> None:
         """As ``terminate``, but return at once; ``poll`` tells when it is done."""
+        # A grace of 0 means SIGKILL, so less than a millisecond must not become one.
+        grace_ms = 0 if grace_s <= 0 else max(1, round(grace_s * 1000))
         with suppress(OSError):
-            self._control.send(b"T %d\n" % max(0, round(grace_s * 1000)))
+            self._control.send(b"T %d\n" % grace_ms)
 
     def terminate(self, grace_s: float = DEFAULT_GRACE_S) -> ExitStatus:
         """End everybody of the tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
 
-        Returns when nobody is left. Idempotent.
+        With a grace of 0, SIGKILL and nothing before it. Returns when nobody is left. Idempotent.
         """
         self.request_end(grace_s)
         status = self.wait(grace_s + _STUCK_AFTER_S)

@@ -17,6 +17,7 @@ Rules of this file:
   left gets SIGTERM (and SIGCONT, as a stopped process cannot end); SIGHUP, as
   from a terminal that is closed, at half of the grace, or at once who ignores
   SIGTERM (interactive shells do); and at its end SIGKILL, until nobody is left.
+  A grace of 0 is SIGKILL and nothing before it.
 
 Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: who is an orphan
 already when the walk starts is found only as long as it is in the program's process group.
@@ -220,14 +221,13 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         """Begin to end everybody, or end them sooner than was said before."""
         now = time.monotonic()
         deadline = now + grace_ms / 1000
-        if self._deadline is None:
+        if self._deadline is None and grace_ms > 0:
             self._signal((signal.SIGTERM, signal.SIGCONT))
             for pid in descendants(os.getpid()):
                 if _ignores_sigterm(pid):
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(pid, signal.SIGHUP)
-            self._deadline = deadline
-        self._deadline = min(self._deadline, deadline)
+        self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
         self._hup_at = (now + self._deadline) / 2
 
     def _sweep(self) -> bool:

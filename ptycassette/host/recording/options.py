@@ -11,7 +11,9 @@ from typing import Any, TypedDict
 import msgspec
 
 from ptycassette.host.clock import MonotonicClock, SystemSleeper, random_id
+from ptycassette.host.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.host.recording.binary_probe import (
+    AGENT_CLIS,
     architecture,
     git_commit,
     locale_of,
@@ -46,12 +48,15 @@ class RecordOptions(TypedDict, total=False):
         cwd: where the program starts; here.
         env: what to add to its environment. The values are known to the
             scrubber, and a cassette never holds more than names.
+        base_env: what its environment starts from, in place of this process's.
         clean_env: give the program an allowlist only; the default.
         term: its TERM.
         timeout_s: end the program after this long; the run is a failed one then.
         overwrite: replace the cassette that stands at the target.
         title: of the cassette.
         harness: what the program is called as a product, or the whole block.
+        capability: what the harness can do, for the manifest; what the built-in profile of its
+            name tells when None.
         account: which account of the harness it uses: only one recording at a time.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
         freshness_window: for how long the recording is to be trusted (``24h``).
@@ -79,12 +84,14 @@ class RecordOptions(TypedDict, total=False):
     size: Size
     cwd: str | os.PathLike[str] | None
     env: Mapping[str, str]
+    base_env: Mapping[str, str] | None
     clean_env: bool
     term: str
     timeout_s: float | None
     overwrite: bool
     title: str | None
     harness: str | Harness | None
+    capability: Mapping[str, Any] | None
     account: str | None
     account_class: str | None
     freshness_window: str | None
@@ -117,12 +124,14 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     size: Size = DEFAULT_SIZE
     cwd: str | os.PathLike[str] | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    base_env: Mapping[str, str] | None = None
     clean_env: bool = True
     term: str = "xterm-256color"
     timeout_s: float | None = None
     overwrite: bool = False
     title: str | None = None
     harness: str | Harness | None = None
+    capability: Mapping[str, Any] | None = None
     account: str | None = None
     account_class: str | None = None
     freshness_window: str | None = None
@@ -162,7 +171,9 @@ def is_allowed_name(name: str) -> bool:
 
 def environment_of(plan: RecordPlan) -> dict[str, str]:
     """The environment of the program, the side channel not included."""
-    return child_environment(clean=plan.clean_env, extra=plan.env, term=plan.term)
+    return child_environment(
+        clean=plan.clean_env, extra=plan.env, term=plan.term, base=plan.base_env
+    )
 
 
 def head_of(
@@ -199,6 +210,7 @@ def head_of(
         locale=locale_of(env),
         timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
         permission_mode=plan.permission_mode,
+        pty_mode=new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode()),
         git_sha=git_commit(cwd) if binary is not None else None,
         os=system(),
         arch=architecture(),
@@ -213,9 +225,11 @@ def head_of(
 def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
     if isinstance(plan.harness, Harness):
         return plan.harness
+    given = None if plan.capability is None else dict(plan.capability)
     if binary is None:
-        return Harness(name=plan.harness or Path(argv[0]).name, account_class=plan.account_class)
-    return probe_harness(
+        name = plan.harness or Path(argv[0]).name
+        return Harness(name=name, capability=given, account_class=plan.account_class)
+    harness = probe_harness(
         binary,
         now=now,
         name=plan.harness,
@@ -223,6 +237,14 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
         freshness_window=plan.freshness_window,
         version=plan.probe_version,
     )
+    if given is None and (plan.harness is not None or binary.name in AGENT_CLIS):
+        # Here, because few programs are agent CLIs, and all would wait for it.
+        from ptycassette.host.recording.known_harness import known_capability
+
+        asked = binary.name in AGENT_CLIS if plan.probe_version is None else plan.probe_version
+        answer = harness.binary_version or ("" if asked else None)
+        given = known_capability(harness.name, version=answer)
+    return msgspec.structs.replace(harness, capability=given)
 
 
 def _options(plan: RecordPlan) -> dict[str, Any]:

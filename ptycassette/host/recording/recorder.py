@@ -6,8 +6,10 @@
 What becomes of a run:
 
 ========================================  ==========================================
-it ended, and the block was left quietly  a cassette
+it ended, and the block was left quietly  a cassette, whatever the program's status
 the block raised, or a timeout passed     a diagnostic directory beside the target
+it failed without a word, over a          a diagnostic directory beside the target
+cassette that shows something
 scrubbing left something                  a diagnostic without streams; the journal stays
 the disk refused, or we were killed       the journal stays; ``ptycassette recover``
 ========================================  ==========================================
@@ -36,6 +38,7 @@ from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
 from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
+from ptycassette.host.recording.replacing import reason_to_keep
 from ptycassette.host.recording.saver import Saver
 from ptycassette.host.recording.saver_messages import Begin, Published
 from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel
@@ -209,6 +212,8 @@ class Recorder:
         """
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
+        if failure is None and self.plan.overwrite:
+            failure = reason_to_keep(self.target, self.journal.path, status)
         self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
         self.status, self.saving = status, True
         try:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from ptycassette.host.cassettes.reader import Cassette
 from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.process import signal_name
+from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.model import ExitStatus, Size
 from ptycassette.replay.divergence import divergence_error
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions
@@ -66,6 +66,7 @@ class ReplayPty:
         matching: how input is compared.
         options: how it is played.
         size: the terminal's size at the start.
+        allow_unplayed: do not mind when the session is closed before the recording ends.
 
     Attributes:
         engine: decides; holds the divergences.
@@ -82,6 +83,7 @@ class ReplayPty:
         matching: Matching,
         options: StandinOptions,
         size: Size,
+        allow_unplayed: bool = False,
     ) -> None:
         inputs = tuple(cassette.inputs())
         self.engine = StandinEngine(
@@ -93,6 +95,7 @@ class ReplayPty:
             screen=lambda seq: screen_after(cassette, seq),
         )
         self._where = str(cassette.path)
+        self._allow_unplayed = allow_unplayed
         self._clock = clock
         self._output: deque[bytes] = deque()
         self._finished: Finished | None = None
@@ -120,6 +123,8 @@ class ReplayPty:
         self._run()
         if self._finished is None or self._output:
             return None
+        if self._finished.killed_by:
+            return exit_status(signal_number(self._finished.killed_by))
         if not self._finished.complete:
             return ENDED
         return self._finished.exit or ExitStatus(code=0, exited=True, signaled=False)
@@ -170,11 +175,24 @@ class ReplayPty:
         self.engine.signalled(signal_name(which), self._clock.now_us())
         self._run()
 
+    def ended_by(self, name: str) -> None:
+        """The driver ends the program by signal ``name``: what follows in the recording is played.
+
+        Raises:
+            DivergenceError: the recording has no such signal here.
+        """
+        self.engine.ended_by(name, self._clock.now_us())
+        self._run()
+        self._complain()
+
     def request_end(self, grace_s: float) -> None:
-        """The session is closed: play what needs no input, then stop."""
+        """The session is closed: play what needs no input; what needs some is missing."""
         del grace_s
         if self._finished is None:
-            self.engine.stop()
+            if self._allow_unplayed:
+                self.engine.stop()
+            else:
+                self.engine.input_ended()
             self._run()
         self._output.clear()
 

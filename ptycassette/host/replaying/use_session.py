@@ -205,7 +205,10 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
         recorded_size=recorded,
         input_timeout_us=None,
     )
-    pty = ReplayPty(cassette, clock, matching=plan.matching, options=options, size=size)
+    pty = ReplayPty(
+        cassette, clock, matching=plan.matching, options=options, size=size,
+        allow_unplayed=plan.allow_unplayed,
+    )  # fmt: skip
     return pty, clock, size
 
 
@@ -236,6 +239,9 @@ def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -
 
 def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) -> None:
     """A wait for what comes after input that was not sent cannot come to an end; say so."""
+    for sent in cassette.inputs():
+        if sent.seq == left.first_seq and sent.kind == "signal":
+            exc.add_note(f"the recording goes on when signal {visible(sent.signal or '')} comes")
     for entry in read_entries(cassette.inputs()):
         if entry.seq <= left.first_seq <= entry.last_seq:
             shown = "what was typed unseen" if entry.masked else visible(entry.shown)

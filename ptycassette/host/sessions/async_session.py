@@ -194,15 +194,18 @@ class AsyncSession(SessionFace):
     # --- the end -----------------------------------------------------------------------
 
     async def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
-        """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent."""
+        """End the program and all it started; recorded and raising as ``Session.terminate``."""
         if not self._core.finished:
-            self._pty.request_end(grace_s)
+            asked = self._core.end(grace_s)
             await self._ended()
+            self._raise_failure()
+            if asked.done():
+                asked.result()
         self._raise_failure()
         return self._status()
 
     async def kill(self) -> ExitStatus:
-        """End the program and all it started with SIGKILL. Idempotent."""
+        """End the program and all it started with SIGKILL; see ``Session.kill``."""
         return await self.terminate(grace_s=0)
 
     async def close(self) -> None:

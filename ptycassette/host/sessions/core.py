@@ -182,6 +182,14 @@ class SessionCore:
         name = signal_name(which)
         return self.request(lambda: self._signal(name))
 
+    def end(self, grace_s: float) -> Future[None]:
+        """The driver ends the program and all it started: SIGTERM, SIGKILL after ``grace_s``.
+
+        It is on the record as the signal ``term``, or ``kill`` where there is no grace, unless
+        the program had ended by itself. Fails with what a replay has to say against it.
+        """
+        return self.request(lambda: self._end(grace_s))
+
     def screen(self) -> Future[None]:
         """Done when everything read so far is rendered."""
         return self.request(self.render)
@@ -361,6 +369,17 @@ class SessionCore:
         self._refuse_if_over()
         self._tell(Signalled(self.now_us(), name))
         self.pty.send_signal(name)
+
+    def _end(self, grace_s: float) -> None:
+        self.look_for_end()
+        if self.exit is None and not self.finished:
+            name = "term" if grace_s > 0 else "kill"
+            self._tell(Signalled(self.now_us(), name))
+            compare = getattr(self.pty, "ended_by", None)
+            if compare is not None:  # a replay: it decides what comes of it
+                compare(name)
+                return
+        self.pty.request_end(grace_s)
 
 
 def describe_exit(status: ExitStatus | None) -> str:

@@ -210,15 +210,31 @@ class Session(SessionFace):
     # --- the end -----------------------------------------------------------------------
 
     def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
-        """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent."""
+        """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent.
+
+        A recording holds it as the signal ``term`` (``kill`` where ``grace_s`` is 0), unless the
+        program had ended already.
+
+        Returns:
+            How the program ended; in replay, as recorded.
+
+        Raises:
+            DivergenceError: in replay, where the recording has no such signal.
+        """
         if not self._core.finished:
-            self._pty.request_end(grace_s)
+            asked = self._core.end(grace_s)
             self._pump.join()
+            self._raise_failure()
+            if asked.done():
+                asked.result()
         self._raise_failure()
         return self._status()
 
     def kill(self) -> ExitStatus:
-        """End the program and all it started with SIGKILL. Idempotent."""
+        """End the program and all it started with SIGKILL. Idempotent.
+
+        Recorded, compared and raising as ``terminate``, as the signal ``kill``.
+        """
         return self.terminate(grace_s=0)
 
     def request_end(self) -> None:

@@ -274,10 +274,10 @@ def test_a_changed_manifest_is_noticed() -> None:
 
 
 def test_what_the_files_prove_and_what_comes_later_is_not_covered() -> None:
-    """Artifacts, content digest, and names in ``optional`` that are not listed."""
+    """Artifacts and content digest."""
     sealed = _sealed()
     assert sealed.optional is not None
-    changed = {**sealed.optional, "artifacts": {}, "later": 1}
+    changed = {**sealed.optional, "artifacts": {}}
 
     check_manifest_digest(
         msgspec.structs.replace(
@@ -285,6 +285,17 @@ def test_what_the_files_prove_and_what_comes_later_is_not_covered() -> None:
         )
     )
     assert changed != sealed.optional
+
+
+@pytest.mark.parametrize("added", ["title", "later"])
+def test_what_is_added_to_optional_is_noticed(added: str) -> None:
+    """Whether this version knows the name or not; its own writer covers all of them."""
+    sealed = _sealed(meta={"a": 1})
+    assert sealed.optional is not None
+    changed = {**sealed.optional, added: "x"}
+
+    with pytest.raises(DigestError, match=rf"does not cover optional\.{added}"):
+        check_manifest_digest(msgspec.structs.replace(sealed, optional=changed))
 
 
 @pytest.mark.parametrize("missing", ["artifacts", "manifest_digest"])

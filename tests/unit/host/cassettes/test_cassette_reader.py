@@ -212,6 +212,35 @@ def test_a_forgotten_cassette_gives_its_files_back() -> None:
     assert _open_files() <= before + 10
 
 
+@pytest.mark.parametrize("stream", ["raw", "events", "outputs", "frames", "inputs"])
+def test_an_iterator_keeps_what_it_reads_open(stream: str) -> None:
+    """Who opens a cassette only to go over it once need not hold it; then nothing stays open."""
+    before = _open_files()
+    with open_cassette(V1 / "awkward") as cassette:
+        expected = list(getattr(cassette, stream)())
+    found = list(getattr(open_cassette(V1 / "awkward"), stream)())
+
+    assert found == expected
+    assert _open_files() == before
+
+
+def test_an_artifact_is_read_to_its_end_without_its_cassette() -> None:
+    """As the output is."""
+    tape = b"".join(open_cassette(V1 / "later").artifact("provider-tape.jsonl"))
+
+    assert tape.startswith(b"{")
+
+
+def test_closing_ends_iterators() -> None:
+    """Who closes means it."""
+    cassette = open_cassette(V1 / "awkward")
+    raw = cassette.raw()
+    cassette.close()
+
+    with pytest.raises(ValueError, match="closed"):
+        next(raw)
+
+
 def test_a_refused_cassette_leaves_no_file_open() -> None:
     """Neither on the first check nor on the last."""
     before = _open_files()

@@ -385,3 +385,13 @@ def test_an_empty_argv_is_misuse(tmp_path: Path) -> None:
     """There is nothing to record."""
     with pytest.raises(ValueError, match="empty"):
         Recorder([], tmp_path / "c", RecordPlan())
+
+
+def test_the_modes_of_the_terminal_are_in_the_manifest(tmp_path: Path) -> None:
+    """Of a script, as far as its line discipline says."""
+    clock = ManualClock()
+    with record(["greet"], tmp_path / "c", **options(clock)) as session:
+        drive(session)
+
+    assert session.manifest is not None
+    assert session.manifest.terminal.pty_mode == {"kind": "pty", "icanon": False, "echo": True}

@@ -1,0 +1,49 @@
+"""The modes that a terminal has when a program starts in it, as a manifest holds them."""
+
+from __future__ import annotations
+
+import os
+import termios
+from typing import Any
+
+from ptycassette.host.pty.port import LineMode
+
+__all__ = ["modes_of_line", "new_terminal_modes"]
+
+# Which of the settings a program or a reader of the recording can tell from each other, by their
+# place in what tcgetattr gives (termios(3)).
+_FLAGS = (
+    ("icrnl", 0, termios.ICRNL),
+    ("ixon", 0, termios.IXON),
+    ("opost", 1, termios.OPOST),
+    ("onlcr", 1, termios.ONLCR),
+    ("isig", 3, termios.ISIG),
+    ("icanon", 3, termios.ICANON),
+    ("echo", 3, termios.ECHO),
+)
+
+
+def new_terminal_modes() -> dict[str, Any] | None:
+    """``terminal.pty_mode`` of a program that ``spawn`` starts; None where no PTY can be had.
+
+    ``kind`` is ``pty``; the rest are flags of termios(3), in lower case, true when set. They are
+    read from a PTY opened for it: the program's own may have been changed by the program before
+    anybody looks, and both have what the system gives to every new one.
+    """
+    try:
+        ours, theirs = os.openpty()
+    except OSError:
+        return None
+    try:
+        settings = termios.tcgetattr(theirs)
+    except termios.error:
+        return None
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return {"kind": "pty"} | {name: bool(settings[at] & flag) for name, at, flag in _FLAGS}
+
+
+def modes_of_line(mode: LineMode) -> dict[str, Any]:
+    """The same of a scripted PTY, as far as its line discipline says."""
+    return {"kind": "pty", "icanon": mode.canonical, "echo": mode.echo}
