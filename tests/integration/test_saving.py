@@ -80,8 +80,13 @@ class Rec:
         return found[0]
 
     def written(self) -> None:
-        """Wait until the program has written everything but its last line."""
+        """Wait until everything but the program's last line is in the journal."""
         until((self.folder / "written").exists, "the program has written")
+        until(lambda: self._lines() == LINES, "the recorder has read what was written")
+
+    def _lines(self) -> int:
+        with JournalFollower(self.journal()) as follower:
+            return sum(event.data.count(b"\n") for event in follower.poll())
 
     def staging(self) -> list[Path]:
         """What lies hidden beside the target."""
