@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.file_pattern import PatternError, file_pattern
 from ptycassette.provider.fake.toml_text import read_toml, suggest
 
 __all__ = ["Checked", "check_regex", "read_checked"]
@@ -20,16 +20,16 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def check_regex(pattern: str | None) -> None:
-    """Hold that ``pattern`` is a regular expression.
+    """Hold that ``pattern`` is a regular expression as files may have them.
 
     Raises:
         ValueError: it is not; msgspec adds where it stands.
     """
     if pattern is not None:
         try:
-            re.compile(pattern)
-        except re.error as wrong:
-            raise ValueError(f"not a regular expression: {wrong}: {pattern!r}") from wrong
+            file_pattern(pattern, multiline=True)
+        except PatternError as wrong:
+            raise ValueError(f"{wrong}: {pattern!r}") from wrong
 
 
 def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.file_pattern import PatternError, file_pattern
 from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
@@ -21,7 +22,7 @@ from ptycassette.scenario.model import (
     TextQuery,
     Title,
 )
-from ptycassette.scenario.normalise import BUILT_IN
+from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
 from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]
@@ -29,6 +30,8 @@ __all__ = ["parse_scenario", "scenario_schema"]
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
+MAX_PATTERNS_SIZE = 200_000
+"""Instructions of all patterns together; compiling that many takes 0.2 s."""
 _COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
 """Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
@@ -87,23 +90,27 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
         return "there is no group: a scenario that checks nothing cannot fail"
     if scenario.replay_mode not in _REPLAY_MODES:
         return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
+    patterns = _Patterns()
     for name, normaliser in scenario.normalisers.items():
         if name in BUILT_IN:
             return f"normaliser {name!r} is built in; give yours another name"
-        if (bad := _bad_regex(normaliser.pattern)) is not None:
+        bad = patterns.problem(normaliser.pattern) or normaliser_problem(normaliser)
+        if bad is not None:
             return f"normaliser {name!r}: {bad}"
     known = {*BUILT_IN, *scenario.normalisers}
     for group, predicates in scenario.groups.items():
         if not predicates:
             return f"group {group!r} is empty: it cannot fail"
         for number, predicate in enumerate(predicates, 1):
-            found = _predicate_problem(predicate, known)
+            found = _predicate_problem(predicate, known, patterns)
             if found:
                 return f"group {group!r}, number {number}: {found}"
     return None
 
 
-def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: PLR0911 - as above
+def _predicate_problem(  # noqa: PLR0911 - as above
+    predicate: Any, known: set[str], patterns: _Patterns
+) -> str | None:
     if isinstance(predicate, TextQuery | Title | Clipboard | Link | InputText):
         optional = predicate.__struct_config__.tag == "frame_stable_for"
         given = (predicate.text is not None) + (predicate.regex is not None)
@@ -111,11 +118,14 @@ def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: 
             return "give text or regex, one of them"
         if predicate.text == "":
             return "an empty text is in every screen: it cannot fail"
-        if predicate.regex is not None and (bad := _bad_regex(predicate.regex)) is not None:
+        if predicate.regex is not None and (bad := patterns.problem(predicate.regex)) is not None:
             return bad
     if isinstance(predicate, TextQuery) and (bad := _query_problem(predicate, known)) is not None:
         return bad
-    if isinstance(predicate, Compare) and (bad := _comparison_problem(predicate)) is not None:
+    if (
+        isinstance(predicate, Compare)
+        and (bad := _comparison_problem(predicate, patterns)) is not None
+    ):
         return bad
     if isinstance(predicate, InputBytes | PasteBoundary):
         if not predicate.bytes_hex and not predicate.key:
@@ -140,8 +150,8 @@ def _query_problem(predicate: TextQuery, known: set[str]) -> str | None:
     return None
 
 
-def _comparison_problem(predicate: Compare) -> str | None:
-    if predicate.matches is not None and (bad := _bad_regex(predicate.matches)) is not None:
+def _comparison_problem(predicate: Compare, patterns: _Patterns) -> str | None:
+    if predicate.matches is not None and (bad := patterns.problem(predicate.matches)) is not None:
         return f"matches: {bad}"
     return _bad_json_path(predicate.json_path) if isinstance(predicate, ServiceJson) else None
 
@@ -161,9 +171,20 @@ def _bad_json_path(path: str) -> str | None:
     return None
 
 
-def _bad_regex(pattern: str) -> str | None:
-    try:
-        re.compile(pattern)
-    except re.error as exc:
-        return f"regex {pattern!r}: {exc}"
-    return None
+class _Patterns:
+    """Checks the patterns of one file, and that they are not too many: each is compiled."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def problem(self, pattern: str) -> str | None:
+        """What is wrong with a pattern; None when all is well."""
+        try:
+            self._size += file_pattern(pattern).size
+        except PatternError as exc:
+            return f"regex {pattern!r}: {exc}"
+        if self._size > MAX_PATTERNS_SIZE:
+            return (
+                f"the patterns of this file compile to more than {MAX_PATTERNS_SIZE} instructions"
+            )
+        return None

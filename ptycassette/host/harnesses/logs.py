@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ import msgspec
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
 from ptycassette.harness import LogFacts, LogSource, Profile, read_rows
 from ptycassette.host.files.plain_file import open_plain, read_plain
+from ptycassette.model.file_pattern import file_pattern
 
 __all__ = ["read_logs"]
 
@@ -82,7 +82,9 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
                 yield from _query(path, source.query or "")
             case "text":
                 text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
-                yield from (match.groupdict() for match in re.finditer(source.regex or "", text))
+                # Not bounded: the profile is trusted, it names the program to start.
+                found = file_pattern(source.regex or "").matches(text, max_steps=None)
+                yield from (match.groupdict() for match in found)
     except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
         raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
             failed
