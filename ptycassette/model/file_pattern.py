@@ -27,16 +27,18 @@ import re2
 
 from ptycassette.errors import UsageError
 
-__all__ = ["FilePattern", "PatternError", "file_pattern"]
+__all__ = ["FilePattern", "FilePatterns", "PatternError", "TooManyPatternsError", "file_pattern"]
 
 MAX_PATTERN_CHARS = 10_000
 MAX_STEPS = 100_000_000
 """Instructions of the program times bytes of the text. At 8 ns each, the worst that was seen
 (``(a?){1000}c`` on letters a), that is 0.8 s; most patterns need a hundredth of it."""
-MAX_STEPS_OF_ALL = 1_000_000_000
+MAX_STEPS_OF_ALL = 300_000_000
 """The same for all matches together, as if each search went on to the end, which few do."""
 _SMALL = 64
 """A program of so few instructions has few states, and takes one step for each byte."""
+MAX_SIZE_OF_ALL = 200_000
+"""Instructions of all patterns of one file; compiling that many takes 0.2 s."""
 _MEMORY_BYTES = 1 << 20
 """For the program of one pattern and the states that RE2 remembers; 128 patterns are kept."""
 
@@ -57,6 +59,10 @@ _REFUSED_ESCAPES = frozenset("CEQX123456789")
 
 class PatternError(ValueError):
     """A pattern that is no regular expression, or that RE2 does not know."""
+
+
+class TooManyPatternsError(PatternError):
+    """All patterns of a file together are too large."""
 
 
 @lru_cache(maxsize=64)
@@ -145,6 +151,28 @@ class FilePattern:
             f"the regular expression {self.pattern!r} may take too long on {length} bytes",
             hint="repeat less in it, or look at less text",
         )
+
+
+class FilePatterns:
+    """Checks the patterns of one file one after the other, and that they are not too many."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def check(self, source: str, *, multiline: bool = False) -> FilePattern:
+        """The next pattern, compiled.
+
+        Raises:
+            PatternError: it is wrong.
+            TooManyPatternsError: all together are too large.
+        """
+        pattern = file_pattern(source, multiline=multiline)
+        self._size += pattern.size
+        if self._size > MAX_SIZE_OF_ALL:
+            raise TooManyPatternsError(
+                f"the patterns of this file compile to more than {MAX_SIZE_OF_ALL} instructions"
+            )
+        return pattern
 
 
 def _translated(source: str) -> str:

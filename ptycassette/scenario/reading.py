@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_pattern import PatternError, file_pattern
+from ptycassette.model.file_pattern import FilePatterns, PatternError
 from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
@@ -30,8 +30,7 @@ __all__ = ["parse_scenario", "scenario_schema"]
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
-MAX_PATTERNS_SIZE = 200_000
-"""Instructions of all patterns together; compiling that many takes 0.2 s."""
+MAX_PATH_CHARS = 1000
 _COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
 """Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
@@ -90,11 +89,11 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
         return "there is no group: a scenario that checks nothing cannot fail"
     if scenario.replay_mode not in _REPLAY_MODES:
         return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
-    patterns = _Patterns()
+    patterns = FilePatterns()
     for name, normaliser in scenario.normalisers.items():
         if name in BUILT_IN:
             return f"normaliser {name!r} is built in; give yours another name"
-        bad = patterns.problem(normaliser.pattern) or normaliser_problem(normaliser)
+        bad = _bad_pattern(normaliser.pattern, patterns) or normaliser_problem(normaliser)
         if bad is not None:
             return f"normaliser {name!r}: {bad}"
     known = {*BUILT_IN, *scenario.normalisers}
@@ -109,7 +108,7 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
 
 
 def _predicate_problem(  # noqa: PLR0911 - as above
-    predicate: Any, known: set[str], patterns: _Patterns
+    predicate: Any, known: set[str], patterns: FilePatterns
 ) -> str | None:
     if isinstance(predicate, TextQuery | Title | Clipboard | Link | InputText):
         optional = predicate.__struct_config__.tag == "frame_stable_for"
@@ -118,7 +117,10 @@ def _predicate_problem(  # noqa: PLR0911 - as above
             return "give text or regex, one of them"
         if predicate.text == "":
             return "an empty text is in every screen: it cannot fail"
-        if predicate.regex is not None and (bad := patterns.problem(predicate.regex)) is not None:
+        if (
+            predicate.regex is not None
+            and (bad := _bad_pattern(predicate.regex, patterns)) is not None
+        ):
             return bad
     if isinstance(predicate, TextQuery) and (bad := _query_problem(predicate, known)) is not None:
         return bad
@@ -150,14 +152,19 @@ def _query_problem(predicate: TextQuery, known: set[str]) -> str | None:
     return None
 
 
-def _comparison_problem(predicate: Compare, patterns: _Patterns) -> str | None:
-    if predicate.matches is not None and (bad := patterns.problem(predicate.matches)) is not None:
+def _comparison_problem(predicate: Compare, patterns: FilePatterns) -> str | None:
+    if (
+        predicate.matches is not None
+        and (bad := _bad_pattern(predicate.matches, patterns)) is not None
+    ):
         return f"matches: {bad}"
     return _bad_json_path(predicate.json_path) if isinstance(predicate, ServiceJson) else None
 
 
 def _bad_json_path(path: str) -> str | None:
     """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
+    if len(path) > MAX_PATH_CHARS:
+        return f"json_path {path[:40]!r}... is longer than {MAX_PATH_CHARS} characters"
     import jsonpath  # noqa: PLC0415 - most scenarios have none
 
     try:
@@ -171,20 +178,9 @@ def _bad_json_path(path: str) -> str | None:
     return None
 
 
-class _Patterns:
-    """Checks the patterns of one file, and that they are not too many: each is compiled."""
-
-    def __init__(self) -> None:
-        self._size = 0
-
-    def problem(self, pattern: str) -> str | None:
-        """What is wrong with a pattern; None when all is well."""
-        try:
-            self._size += file_pattern(pattern).size
-        except PatternError as exc:
-            return f"regex {pattern!r}: {exc}"
-        if self._size > MAX_PATTERNS_SIZE:
-            return (
-                f"the patterns of this file compile to more than {MAX_PATTERNS_SIZE} instructions"
-            )
-        return None
+def _bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
+    try:
+        patterns.check(pattern)
+    except PatternError as exc:
+        return f"regex {pattern!r}: {exc}"
+    return None

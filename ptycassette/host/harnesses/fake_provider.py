@@ -29,6 +29,7 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider_log import RequestLog
 from ptycassette.host.harnesses.fake_provider_tls import server_context
 from ptycassette.model.ports import Clock
+from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script, withheld_values
 from ptycassette.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
 from ptycassette.provider.wire.neutral import WireError
@@ -36,7 +37,6 @@ from ptycassette.provider.wire.neutral import WireError
 __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 
 HOST = "127.0.0.1"
-_MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0
 
@@ -49,7 +49,7 @@ def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Scrip
         UnsafeFileError, LimitError: no regular file, or one far too large.
     """
     try:
-        text = read_plain(path, max_bytes=_MAX_SCRIPT_BYTES).decode("utf-8")
+        text = read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except (NotFoundError, UnreadableError) as failed:
         raise UsageError(
             f"the script cannot be read: {failed.message}", where=str(path)

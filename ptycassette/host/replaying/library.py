@@ -40,7 +40,7 @@ from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.scrubbing.conceal import concealed_words
-from ptycassette.model.file_pattern import file_pattern
+from ptycassette.model.file_pattern import FilePatterns, file_pattern
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import order_named, strategy_named
@@ -273,8 +273,9 @@ class Library:
             return ()
         try:
             rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
+            patterns = FilePatterns()
             for rule in rules:
-                file_pattern(rule.argv_regex or "")
+                patterns.check(rule.argv_regex or "")
                 strategy_named(rule.match or "prompt")
                 order_named(rule.order or "strict")
                 if not rule.cassettes:

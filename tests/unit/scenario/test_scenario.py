@@ -365,6 +365,7 @@ def _json_path(path: str) -> str:
         (_json_path("$[?@.a =~ /(a+)+$/]"), "no regular expressions here; use matches"),
         (_json_path("$[?search(@.a, '(a+)+$')]"), "no regular expressions here; use matches"),
         (_json_path("$..*..*"), "at most one '..'"),
+        (_json_path("$" + ".a" * 500), "is longer than 1000 characters"),
         (
             f"{PINS}groups: {{g: [{{type: final_metadata, metadata_key: a, matches: '('}}]}}",
             "matches: regex '(': not a regular expression: missing )",
