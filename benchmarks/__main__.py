@@ -14,6 +14,7 @@ NAMES = {
     "recording": "what recording costs the program and the user, beside other recorders",
     "cassettes": "finalising, checking, replaying, and how that grows",
     "safety": "kills, fuzz, hostile directories, escape vectors",
+    "untrusted_cost": "what a stranger's file costs whoever opens it",
     "viewer": "how quickly recordings open, seek and play in the viewer, and what it holds",
     "startup": "how long commands take to start",
     "standins": "stand-ins: the first byte, runs a second, replays in one process",
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
     names = [word for word in arguments if not word.startswith("-")] or list(NAMES)
     unknown = [name for name in names if name not in NAMES]
     if unknown or any(option != "--quick" for option in options):
-        listed = "\n".join(f"  {name:12} {text}" for name, text in NAMES.items())
+        listed = "\n".join(f"  {name:14} {text}" for name, text in NAMES.items())
         print(f"usage: python -m benchmarks [--quick] [NAME...]\n{listed}", file=sys.stderr)
         return 2
     status = 0

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["chosen_emulator", "emulator_options"]
 
-MAX_PROFILE_BYTES = 1 << 20
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -53,6 +52,7 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
 def _profile(name: str) -> Profile:
     from ptycassette.errors import UsageError
     from ptycassette.host.files.plain_file import read_plain
+    from ptycassette.model.toml_bounds import MAX_TOML_BYTES
     from ptycassette.screen import PROFILES, profile_of
 
     if name in PROFILES:
@@ -62,6 +62,6 @@ def _profile(name: str) -> Profile:
             f"no profile named {name!r}", hint=f"there are: {', '.join(PROFILES)}; or name a file"
         )
     try:
-        return profile_of(read_plain(name, max_bytes=MAX_PROFILE_BYTES))
+        return profile_of(read_plain(name, max_bytes=MAX_TOML_BYTES))
     except ValueError as exc:
         raise UsageError(f"no profile of answers: {exc}", where=name) from exc

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
 
-MAX_SCRIPT_BYTES = 4 << 20
+MAX_SCRIPT_BYTES = 2 << 20
 
 
 def profile_of(name: str | None) -> Profile | None:

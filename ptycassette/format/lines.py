@@ -16,7 +16,7 @@ from typing import Generic
 import msgspec
 
 from ptycassette.errors import LimitError, RecordError, TruncatedError
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
+from ptycassette.format.limits import DEFAULT_LIMITS, Limits, check_density
 from ptycassette.format.records import R, RecordCodec
 
 __all__ = ["Batch", "LineReader"]
@@ -90,6 +90,8 @@ class LineReader(Generic[R]):
         if not self._tail_bytes:
             return Batch(first, [])
         line = b"".join(self._tail)
+        place = f"{self._place} line {first}"
+        check_density(line, self._limits.max_line_values, place)
         try:
             record = self._codec.decode_line(
                 line, number=first, place=self._place, limits=self._limits
@@ -97,7 +99,7 @@ class LineReader(Generic[R]):
         except RecordError as exc:
             raise TruncatedError(
                 f"the last line is cut off after {len(line)} bytes",
-                where=f"{self._place} line {first}",
+                where=place,
                 hint="the copy is incomplete: fetch the cassette again, or record it again",
             ) from exc
         self._line += 1

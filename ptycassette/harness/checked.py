@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.file_pattern import (
+    FilePatterns,
+    PatternError,
+    TooManyPatternsError,
+    file_pattern,
+)
 from ptycassette.provider.fake.toml_text import read_toml, suggest
 
 __all__ = ["Checked", "check_regex", "read_checked"]
@@ -20,16 +25,37 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def check_regex(pattern: str | None) -> None:
-    """Hold that ``pattern`` is a regular expression.
+    """Hold that ``pattern`` is a regular expression as files may have them.
 
     Raises:
         ValueError: it is not; msgspec adds where it stands.
     """
     if pattern is not None:
         try:
-            re.compile(pattern)
-        except re.error as wrong:
-            raise ValueError(f"not a regular expression: {wrong}: {pattern!r}") from wrong
+            file_pattern(pattern, multiline=True)
+        except PatternError as wrong:
+            raise ValueError(f"{wrong}: {pattern!r}") from wrong
+
+
+def _check_all(value: Any, patterns: FilePatterns) -> None:
+    """Hold that the patterns of a file are not too many; each is checked where it stands."""
+    if isinstance(value, list):
+        for item in value:
+            _check_all(item, patterns)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == "regex" and isinstance(item, str):
+                _count(item, patterns)
+            _check_all(item, patterns)
+
+
+def _count(pattern: str, patterns: FilePatterns) -> None:
+    try:
+        patterns.check(pattern, multiline=True)
+    except TooManyPatternsError:
+        raise
+    except PatternError:
+        pass  # its struct says so, with the place
 
 
 def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:
@@ -47,6 +73,10 @@ def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...
     raw = read_toml(text, where=where, variables=None)
     if raw.get("version") != 1:
         raise UsageError("the file starts with version = 1", where=where)
+    try:
+        _check_all(raw, FilePatterns())
+    except TooManyPatternsError as wrong:
+        raise UsageError(str(wrong), where=where) from wrong
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as wrong:

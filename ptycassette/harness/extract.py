@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from ptycassette.harness.probe import Accounted, Discovery, Fact, Quota, Window
 from ptycassette.harness.session_log import to_number
+from ptycassette.model.file_pattern import file_pattern
 from ptycassette.model.screen import Screen
 
 __all__ = ["LayoutError", "find_discovery", "find_quota"]
@@ -49,7 +49,7 @@ def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
     windows: list[dict[str, Any]] = []
     read_rows: list[str] = []
     for window in quota.windows:
-        found = list(re.finditer(window.regex, screens[window.screen].text, re.MULTILINE))
+        found = list(_all(window.regex, screens[window.screen]))
         if not found and window.required:
             told = window.name or window.regex
             raise LayoutError(
@@ -82,7 +82,7 @@ def find_discovery(discovery: Discovery, screens: Screens) -> tuple[tuple[str, .
     )
 
 
-def _window(window: Window, match: re.Match[str]) -> dict[str, Any]:
+def _window(window: Window, match: Any) -> dict[str, Any]:
     """One window; percentages must lie between 0 and 100, or the layout is not understood."""
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
     told: dict[str, Any] = {"name": window.name or groups.pop("name", "").strip()}
@@ -101,8 +101,9 @@ def _window(window: Window, match: re.Match[str]) -> dict[str, Any]:
 
 def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str]) -> None:
     """Every row that looks like a window was read as one."""
+    pattern = file_pattern(accounted.regex)
     for row in screens[accounted.screen].rows:
-        if re.search(accounted.regex, row) and not any(
+        if pattern.found(row) and not any(
             row.strip() in read or read.strip() in row for read in read_rows
         ):
             raise LayoutError(
@@ -115,7 +116,7 @@ def _values(fact: Fact, screens: Screens) -> list[Any]:
     """All values of a fact."""
     found: list[Any] = []
     for name in fact.screens:
-        for match in re.finditer(fact.regex, screens[name].text, re.MULTILINE):
+        for match in _all(fact.regex, screens[name]):
             text = match["value"].strip()
             value: Any = fact.map.get(text, text)
             if fact.kind == "number":
@@ -126,6 +127,11 @@ def _values(fact: Fact, screens: Screens) -> list[Any]:
     if not found and fact.required:
         raise LayoutError(f"nothing matches {fact.regex!r}", fact.screens[0])
     return found
+
+
+def _all(regex: str, screen: Screen) -> Iterator[Any]:
+    """Every match on a screen; ``^`` and ``$`` match at rows."""
+    return file_pattern(regex, multiline=True).matches(screen.text)
 
 
 def _first(fact: Fact, screens: Screens) -> Any:

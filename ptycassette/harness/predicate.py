@@ -8,9 +8,8 @@ who has a clock holds it, this module does not.
 
 from __future__ import annotations
 
-import re
-
 from ptycassette.harness.checked import Checked, check_regex
+from ptycassette.model.file_pattern import file_pattern
 from ptycassette.model.screen import Screen
 
 __all__ = ["Predicate"]
@@ -35,7 +34,7 @@ class Predicate(Checked, frozen=True, kw_only=True):
         text = screen.text
         told = [f"contains {part!r}" for part in self.contains if part not in text]
         told += [f"absent {part!r}" for part in self.absent if part in text]
-        if self.regex is not None and re.search(self.regex, text, re.MULTILINE) is None:
+        if self.regex and not file_pattern(self.regex, multiline=True).found(text):
             told.append(f"regex {self.regex!r}")
         return tuple(told)
 

@@ -17,6 +17,7 @@ from ptycassette.harness.checked import Checked, check_regex, read_checked
 from ptycassette.harness.predicate import Predicate
 from ptycassette.harness.profile import Stroke
 from ptycassette.harness.step import Step
+from ptycassette.model.file_pattern import file_pattern
 
 __all__ = [
     "Discovery",
@@ -99,7 +100,7 @@ class Window(Checked, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Hold what the types cannot say."""
         check_regex(self.regex)
-        groups = set(re.compile(self.regex).groupindex)
+        groups = file_pattern(self.regex, multiline=True).groups
         unknown = groups - {"used_percent", "left_percent", "resets", "used", "limit", "name"}
         if unknown:
             raise ValueError(f"a window has no field {min(unknown)!r}")

@@ -113,9 +113,9 @@ def parse_script(text: str, *, name: str = "script") -> tuple[Step, ...]:
                 continue
             steps.append(_step(number, word, argument, timeout_s))
         except ValueError as exc:
-            raise UsageError(
-                str(exc), where=f"{visible(name)} line {number}", hint=f"steps: {', '.join(STEPS)}"
-            ) from exc
+            raise _wrong(exc, name, number) from exc
+    if any(step.kind == "wait-regex" for step in steps):
+        _check_patterns(steps, name)
     return tuple(steps)
 
 
@@ -146,8 +146,6 @@ def _step(line: int, word: str, argument: str, timeout_s: float) -> Step:
         case "key":
             for key in argument.split():
                 canonical_key(key)
-        case "wait-regex":
-            _check_pattern(argument)
         case "resize":
             return msgspec.structs.replace(step, size=parse_size(argument))
         case "note":
@@ -177,15 +175,31 @@ def _seconds(text: str) -> float:
     return float(match.group(1)) * _UNITS[match.group(2)]
 
 
-def _check_pattern(text: str) -> None:
-    try:
-        re.compile(text)
-    except re.error as exc:
-        raise ValueError(f"no regular expression: {exc}") from exc
+def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
+    return UsageError(
+        visible(str(problem)),
+        where=f"{visible(name)} line {line}",
+        hint=f"steps: {', '.join(STEPS)}",
+    )
+
+
+def _check_patterns(steps: list[Step], name: str) -> None:
+    # Few scripts have one, and rec waits for whatever it loads.
+    from ptycassette.model.file_pattern import FilePatterns  # noqa: PLC0415
+
+    patterns = FilePatterns()
+    for step in steps:
+        if step.kind == "wait-regex":
+            try:
+                patterns.check(step.text, multiline=True)
+            except ValueError as exc:
+                raise _wrong(exc, name, step.line) from exc
 
 
 def _payload(text: str) -> object:
     try:
         return msgspec.json.decode(text)
+    except RecursionError as exc:
+        raise ValueError("no JSON: it nests too deep") from exc
     except msgspec.DecodeError as exc:
         raise ValueError(f"no JSON: {exc}") from exc

@@ -8,7 +8,6 @@ that stands at its start, and bytes may also be spread over several records.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ import jsonpath
 import msgspec
 
 from ptycassette.model import FrameRecord
+from ptycassette.model.file_pattern import file_pattern
 from ptycassette.scenario import model as spec
 from ptycassette.scenario.comparing import compares
 from ptycassette.scenario.evidence import Evidence
@@ -224,7 +224,8 @@ class _Judge:
     ) -> Failed | None:
         seen = list(dict.fromkeys(texts))
         if predicate.regex is not None:
-            hit = any(re.search(predicate.regex, text) for text in seen)
+            pattern = file_pattern(predicate.regex)
+            hit = any(map(pattern.found, seen))
         else:
             hit = any((predicate.text or "") in text for text in seen)
         if hit:
@@ -337,15 +338,14 @@ def _finder(
 ) -> Callable[[FrameRecord], bool]:
     """A function that looks for the query in one frame."""
     normalise = normaliser_of(query.normalise, defined)
-    flags = re.IGNORECASE if query.ignore_case else 0
-    pattern = re.compile(
-        re.escape(normalise(query.text)) if query.text is not None else query.regex or "", flags
-    )
-
-    def found(frame: FrameRecord) -> bool:
-        return pattern.search(normalise(_cut(frame, query))) is not None
-
-    return found
+    if query.regex is not None:
+        pattern = file_pattern(query.regex, ignore_case=query.ignore_case)
+        return lambda frame: pattern.found(normalise(_cut(frame, query)))
+    wanted = normalise(query.text or "")
+    if query.ignore_case:
+        wanted = wanted.lower()
+        return lambda frame: wanted in normalise(_cut(frame, query)).lower()
+    return lambda frame: wanted in normalise(_cut(frame, query))
 
 
 def _cut(frame: FrameRecord, query: spec.TextQuery) -> str:

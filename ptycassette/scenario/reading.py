@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.file_pattern import FilePatterns, PatternError
 from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
@@ -24,7 +25,7 @@ from ptycassette.scenario.model import (
     TextQuery,
     Title,
 )
-from ptycassette.scenario.normalise import BUILT_IN
+from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
 from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]
@@ -33,6 +34,7 @@ _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_PATH_CHARS = 1000
 _COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
 """Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
@@ -93,24 +95,26 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
         return f"replay_mode is {scenario.replay_mode!r}, none of realtime, scaled, collapsed"
     if scenario.environment is not None and (bad := _bad_environment(scenario.environment)):
         return f"environment: {bad}"
-    if bad := _bad_normaliser(scenario.normalisers):
+    patterns = FilePatterns()
+    if bad := _bad_normaliser(scenario.normalisers, patterns):
         return bad
     known = {*BUILT_IN, *scenario.normalisers}
     for group, predicates in scenario.groups.items():
         if not predicates:
             return f"group {group!r} is empty: it cannot fail"
         for number, predicate in enumerate(predicates, 1):
-            found = _predicate_problem(predicate, known)
+            found = _predicate_problem(predicate, known, patterns)
             if found:
                 return f"group {group!r}, number {number}: {found}"
     return None
 
 
-def _bad_normaliser(normalisers: Mapping[str, Normaliser]) -> str | None:
+def _bad_normaliser(normalisers: Mapping[str, Normaliser], patterns: FilePatterns) -> str | None:
     for name, normaliser in normalisers.items():
         if name in BUILT_IN:
             return f"normaliser {name!r} is built in; give yours another name"
-        if (bad := _bad_regex(normaliser.pattern)) is not None:
+        bad = _bad_pattern(normaliser.pattern, patterns) or normaliser_problem(normaliser)
+        if bad is not None:
             return f"normaliser {name!r}: {bad}"
     return None
 
@@ -131,7 +135,9 @@ def _bad_environment(policy: EnvironmentPolicy) -> str | None:
     return None
 
 
-def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: PLR0911 - as above
+def _predicate_problem(  # noqa: PLR0911 - as above
+    predicate: Any, known: set[str], patterns: FilePatterns
+) -> str | None:
     if isinstance(predicate, TextQuery | Title | Clipboard | Link | InputText):
         optional = predicate.__struct_config__.tag == "frame_stable_for"
         given = (predicate.text is not None) + (predicate.regex is not None)
@@ -139,11 +145,17 @@ def _predicate_problem(predicate: Any, known: set[str]) -> str | None:  # noqa: 
             return "give text or regex, one of them"
         if predicate.text == "":
             return "an empty text is in every screen: it cannot fail"
-        if predicate.regex is not None and (bad := _bad_regex(predicate.regex)) is not None:
+        if (
+            predicate.regex is not None
+            and (bad := _bad_pattern(predicate.regex, patterns)) is not None
+        ):
             return bad
     if isinstance(predicate, TextQuery) and (bad := _query_problem(predicate, known)) is not None:
         return bad
-    if isinstance(predicate, Compare) and (bad := _comparison_problem(predicate)) is not None:
+    if (
+        isinstance(predicate, Compare)
+        and (bad := _comparison_problem(predicate, patterns)) is not None
+    ):
         return bad
     if isinstance(predicate, InputBytes | PasteBoundary):
         if not predicate.bytes_hex and not predicate.key:
@@ -168,14 +180,19 @@ def _query_problem(predicate: TextQuery, known: set[str]) -> str | None:
     return None
 
 
-def _comparison_problem(predicate: Compare) -> str | None:
-    if predicate.matches is not None and (bad := _bad_regex(predicate.matches)) is not None:
+def _comparison_problem(predicate: Compare, patterns: FilePatterns) -> str | None:
+    if (
+        predicate.matches is not None
+        and (bad := _bad_pattern(predicate.matches, patterns)) is not None
+    ):
         return f"matches: {bad}"
     return _bad_json_path(predicate.json_path) if isinstance(predicate, ServiceJson) else None
 
 
 def _bad_json_path(path: str) -> str | None:
     """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
+    if len(path) > MAX_PATH_CHARS:
+        return f"json_path {path[:40]!r}... is longer than {MAX_PATH_CHARS} characters"
     import jsonpath  # noqa: PLC0415 - most scenarios have none
 
     try:
@@ -189,9 +206,9 @@ def _bad_json_path(path: str) -> str | None:
     return None
 
 
-def _bad_regex(pattern: str) -> str | None:
+def _bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
     try:
-        re.compile(pattern)
-    except re.error as exc:
+        patterns.check(pattern)
+    except PatternError as exc:
         return f"regex {pattern!r}: {exc}"
     return None

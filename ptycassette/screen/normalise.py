@@ -43,7 +43,8 @@ class Rule(msgspec.Struct, frozen=True):
 _SPINNERS: Final = "⠀-⣿◐-◓◰-◳◴-◷◜-◟⊶⊷✢✳✶✻✽✺⏳⌛🌑-🌘🕐-🕛⣾⣽⣻⢿⡿⣟⣯⣷▖▘▝▗"
 _DAY: Final = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_NUMBER: Final = r"\d+(?:[.,]\d+)*"
+_NUMBER: Final = r"(?<!\d)(?<!\d[.,])\d+(?:[.,]\d+)*"
+"""From its first digit on: trying each digit of a long run would take time quadratic in it."""
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("uuid", r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b", "<uuid>"),
@@ -79,7 +80,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "<path>",
     ),
     Rule("port", r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):\d{2,5}\b", r"\1:<port>"),
-    Rule("blank", r"[ \t]+$", ""),
+    Rule("blank", r"(?<![ \t])[ \t]+$", ""),
 )
 """All rules there are, in the order they are applied in."""
 

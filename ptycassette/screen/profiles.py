@@ -25,6 +25,8 @@ from typing import Final
 
 import msgspec
 
+from ptycassette.model.toml_bounds import check_dotted_keys
+
 __all__ = ["DUMB", "PROFILES", "XTERM", "Profile", "profile_of"]
 
 Color = tuple[int, int, int]
@@ -127,7 +129,10 @@ def profile_of(text: str | bytes) -> Profile:
         ValueError: it is no TOML, or no profile; says what is wrong.
     """
     try:
+        check_dotted_keys(text if isinstance(text, str) else text.decode())
         written = msgspec.toml.decode(text, type=_Written)
+    except RecursionError as error:
+        raise ValueError("it nests too deep") from error
     except msgspec.MsgspecError as error:
         raise ValueError(str(error)) from error
     base = PROFILES.get(written.extends)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import signal
@@ -19,6 +21,7 @@ import pytest
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.host.harnesses.fake_provider import FakeProviderServer, read_script
 from ptycassette.provider.fake import Script
+from ptycassette.provider.fake.body import MAX_BODY_BYTES
 
 pytestmark = pytest.mark.integration
 
@@ -54,6 +57,39 @@ async def test_an_answer_comes_over_http() -> None:
     )
     assert stream.endswith("data: [DONE]\n\n")
     assert [entry["outcome"] for entry in server.requests] == ["complete", "complete"]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("data", "encoding", "status"),
+    [
+        (gzip.compress(json.dumps(CHAT).encode()), "gzip", 200),
+        (gzip.compress(bytes(50_000_000)), "gzip", 413),
+        (bytes(MAX_BODY_BYTES + 1), "identity", 413),
+        (b"nonsense", "gzip", 400),
+        (b"{}", "zstd", 415),
+        (b"[" * 90_000, "identity", 400),
+    ],
+    ids=["gzip", "gzip bomb", "long", "damaged", "zstd", "deep"],
+)
+async def test_a_body_is_unpacked_or_refused(data: bytes, encoding: str, status: int) -> None:
+    """In the words of the API, and the provider goes on; the log has it, too."""
+    with FakeProviderServer(script(HELLO)) as server:
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.post(
+                f"{server.url}/v1/chat/completions",
+                data=io.BytesIO(data),
+                headers={"content-encoding": encoding},
+            ) as response,
+        ):
+            told = await response.json()
+        again, _ = await post(server.url, CHAT)
+
+    assert (response.status, again) == (status, 200)
+    assert ("error" in told) is (status != 200)
+    assert [entry["status"] for entry in server.requests] == [status, 200]
+    assert len(server.problems) == (status != 200)
 
 
 @pytest.mark.asyncio

@@ -73,6 +73,8 @@ class Annotations:
             return ()
         except OSError as exc:
             raise self._wrong(exc.strerror or "cannot be read") from exc
+        except RecursionError as exc:
+            raise self._wrong("nested too deep") from exc
         except msgspec.MsgspecError as exc:
             raise self._wrong(str(exc)) from exc
         if (found.version, found.cassette_id) != (1, self._id):

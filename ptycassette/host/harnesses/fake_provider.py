@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 from aiohttp import WSMsgType, web
 
 from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
@@ -28,13 +29,14 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider_log import RequestLog
 from ptycassette.host.harnesses.fake_provider_tls import server_context
 from ptycassette.model.ports import Clock
+from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script, withheld_values
+from ptycassette.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
+from ptycassette.provider.wire.neutral import WireError
 
 __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 
 HOST = "127.0.0.1"
-_MAX_BODY_BYTES = 256 * 1024 * 1024
-_MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0
 
@@ -47,7 +49,7 @@ def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Scrip
         UnsafeFileError, LimitError: no regular file, or one far too large.
     """
     try:
-        text = read_plain(path, max_bytes=_MAX_SCRIPT_BYTES).decode("utf-8")
+        text = read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except (NotFoundError, UnreadableError) as failed:
         raise UsageError(
             f"the script cannot be read: {failed.message}", where=str(path)
@@ -63,7 +65,7 @@ class ProviderApp:
     def __init__(self, provider: FakeProvider, log: RequestLog) -> None:
         self._provider = provider
         self._log = log
-        self.app = web.Application(client_max_size=_MAX_BODY_BYTES)
+        self.app = web.Application(client_max_size=MAX_BODY_BYTES)
         self.app.router.add_route("*", "/{path:.*}", self._handle)
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
@@ -73,11 +75,15 @@ class ProviderApp:
             path=request.path,
             query=tuple(request.query.items()),
             headers={name.lower(): value for name, value in request.headers.items()},
-            body=b"" if _wants_websocket(request) else await request.read(),
         )
         self._log.learn(withheld_values(asked))
         if _wants_websocket(request):
             return await self._converse(request, asked)
+        try:
+            body = await _body(request)
+        except WireError as wrong:
+            return await self._carry_out(request, self._provider.refuse(asked, wrong))
+        asked = msgspec.structs.replace(asked, body=body)
         return await self._carry_out(request, self._provider.http(asked))
 
     async def _carry_out(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
@@ -125,7 +131,7 @@ class ProviderApp:
         handshake = self._provider.connect(asked)
         if handshake.status != HTTPStatus.SWITCHING_PROTOCOLS:
             return await self._carry_out(request, handshake)
-        socket = web.WebSocketResponse(max_msg_size=_MAX_BODY_BYTES, autoping=True)
+        socket = web.WebSocketResponse(max_msg_size=MAX_BODY_BYTES, autoping=True)
         await socket.prepare(request)
         await self._note(handshake, began_us=self._log.now_us(), sent=0, outcome="complete")
         async for message in socket:
@@ -156,6 +162,19 @@ class ProviderApp:
         finally:
             await self._note(exchange, began_us=began_us, sent=sent, outcome=outcome)
         return outcome == "complete"
+
+
+async def _body(request: web.Request) -> bytes:
+    """The body, unpacked: aiohttp would unpack as much as there is before it looks at the limit.
+
+    Raises:
+        WireError: too large, or packed in another way than is accepted.
+    """
+    try:
+        packed = await request.read()
+    except web.HTTPRequestEntityTooLarge as large:
+        raise too_large() from large
+    return unpacked(packed, request.headers.get("content-encoding", ""))
 
 
 def _wants_websocket(request: web.Request) -> bool:
@@ -302,7 +321,11 @@ class FakeProviderServer:
         self._stop = asyncio.Event()
         app = ProviderApp(self._provider, self._log).app
         runner = web.AppRunner(
-            app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None
+            app,
+            handler_cancellation=True,
+            shutdown_timeout=0.1,
+            access_log=None,
+            auto_decompress=False,
         )
         await runner.setup()
         try:

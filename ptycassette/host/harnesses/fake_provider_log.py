@@ -34,6 +34,8 @@ __all__ = ["RequestLog"]
 _WITHHELD = "(withheld: it could not be scrubbed)"
 _FREE_TEXT = ("body", "path", "query", "headers", "problem")
 """What of an entry a client can put words into."""
+MAX_LOGGED_BYTES = 400_000
+"""Of a request and its body: clients wait for its scrubbing, up to 2.5 s for a megabyte."""
 _SHORTEST = 8
 """Shorter keys are words such as ``test``, which would be removed from everything."""
 
@@ -186,6 +188,9 @@ class _ScrubbedLines:
     def _clean(self, entry: dict[str, Any]) -> bytes:
         """The line of an entry, without its end."""
         raw = msgspec.json.encode(entry)
+        if len(raw) > MAX_LOGGED_BYTES:
+            entry = {**entry, "body": f"(left out: {len(raw)} bytes)"}
+            raw = msgspec.json.encode(entry)
         # As traffic first: values are found by the names of their keys, and from then on
         # everywhere. Then string by string, where placeholders say what was removed.
         if self._scrubber.traffic([raw]) == [raw]:

@@ -19,6 +19,7 @@ from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.recording.binary_probe import ask_version
+from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 
 __all__ = [
     "Installed",
@@ -32,7 +33,6 @@ __all__ = [
     "load_profile",
 ]
 
-_MAX_BYTES = 1 << 20
 _PATIENCE_S = 20.0
 _PACKAGE = "ptycassette.harness"
 
@@ -168,6 +168,6 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
 
 def _text(path: Path) -> str:
     try:
-        return read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8")
+        return read_plain(path, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except UnicodeDecodeError as failed:
         raise UnreadableError(f"cannot be read: {failed}", where=str(path)) from failed

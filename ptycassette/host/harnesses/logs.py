@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,12 +12,18 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+from ptycassette.format.limits import check_density
 from ptycassette.harness import LogFacts, LogSource, Profile, read_rows
 from ptycassette.host.files.plain_file import open_plain, read_plain
+from ptycassette.model.file_pattern import file_pattern
 
 __all__ = ["read_logs"]
 
 _MAX_BYTES = 256 * 1024 * 1024
+# Each row is held against all rules, which takes 8 us; a row of a CLI has hundreds of bytes.
+_MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
+_MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
+_MAX_VALUES, _VALUE_BYTES = 500_000, 5
 
 
 def read_logs(
@@ -82,16 +87,35 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
                 yield from _query(path, source.query or "")
             case "text":
                 text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
-                yield from (match.groupdict() for match in re.finditer(source.regex or "", text))
+                yield from _matches(source.regex or "", text, path)
     except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
         raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
             failed
         )
 
 
+def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
+    """The groups of every match. A profile is trusted: it names the program to start."""
+    most = max(_MAX_SHORT_MATCHES, len(text) // _MATCH_CHARS)
+    for number, match in enumerate(file_pattern(regex).matches(text, max_steps=None)):
+        if number > most:
+            raise LimitError(
+                f"more than {most} matches, of less than {_MATCH_CHARS} characters",
+                where=str(path),
+            )
+        yield match.groupdict()
+
+
 def _json_lines(path: Path) -> Iterator[Any]:
     """Lines of JSON; a torn last line (the CLI was killed) is left out."""
-    lines = read_plain(path, max_bytes=_MAX_BYTES).split(b"\n")
+    data = read_plain(path, max_bytes=_MAX_BYTES)
+    if data.count(b"\n") > max(_MAX_SHORT_ROWS, len(data) // _ROW_BYTES):
+        raise LimitError(
+            f"more than {_MAX_SHORT_ROWS} rows, of less than {_ROW_BYTES} bytes each",
+            where=str(path),
+        )
+    check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
+    lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -20,6 +20,7 @@ from ptycassette.host.recording.record import Recording, recording_with
 from ptycassette.host.recording.recorder import Recorder
 from ptycassette.host.recording.saver_seclusion import core_dumps, no_core_dumps
 from ptycassette.host.recording.saving_signals import SavingSignals
+from ptycassette.host.sessions.waits import matches_in_file
 from ptycassette.model import ExitStatus, Manifest
 from ptycassette.model.visible import visible
 from ptycassette.record.input_script import Step
@@ -300,7 +301,7 @@ def _wait(session: Recording, step: Step) -> None:
         case "wait-text":
             session.wait_for_text(step.text, timeout_s=step.timeout_s)
         case "wait-regex":
-            session.wait_for_regex(step.text, timeout_s=step.timeout_s)
+            session.wait_for(matches_in_file(step.text), timeout_s=step.timeout_s)
         case "wait-stable":
             session.wait_stable(step.seconds * 1000, timeout_s=step.timeout_s)
         case "wait-idle":

@@ -40,6 +40,7 @@ from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.scrubbing.conceal import concealed_words
+from ptycassette.model.file_pattern import FilePatterns, file_pattern
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import order_named, strategy_named
@@ -272,13 +273,14 @@ class Library:
             return ()
         try:
             rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
+            patterns = FilePatterns()
             for rule in rules:
-                re.compile(rule.argv_regex or "")
+                patterns.check(rule.argv_regex or "")
                 strategy_named(rule.match or "prompt")
                 order_named(rule.order or "strict")
                 if not rule.cassettes:
                     raise UsageError("a rule names no cassette", where=str(path))
-        except (ValueError, re.error) as exc:
+        except ValueError as exc:
             raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
         return rules
 
@@ -308,7 +310,9 @@ def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per
         return f"program is {start.program!r}, not {rule.program!r}"
     if rule.argv is not None and rule.argv != start.args:
         return f"arguments are {list(start.shown)}, not {list(rule.argv)}"
-    if rule.argv_regex is not None and not re.search(rule.argv_regex, " ".join(start.args)):
+    if rule.argv_regex is not None and not file_pattern(rule.argv_regex).found(
+        " ".join(start.args)
+    ):
         return f"/{rule.argv_regex}/ is not in {' '.join(start.shown)!r}"
     if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
         return f"working directory {start.cwd!r} does not match {rule.cwd!r}"

@@ -10,6 +10,7 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.files.plugins import announced
 from ptycassette.host.scrubbing.sources import credential_values, file_lines
+from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.match import PatternError
@@ -21,7 +22,6 @@ __all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "sessio
 
 CONFIG_NAME = "ptycassette.toml"
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
-_MAX_BYTES = 1 << 20
 PLUGIN_GROUP = "ptycassette.scrub_rules"
 """Entry points that name a ``Rule``, several, or a function that returns several."""
 
@@ -37,7 +37,7 @@ def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubCo
     named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
     place = named or (cwd or Path.cwd()) / CONFIG_NAME
     try:
-        text = read_plain(place, max_bytes=_MAX_BYTES).decode("utf-8")
+        text = read_plain(place, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except NotFoundError:
         if (
             named is None

@@ -26,6 +26,7 @@ __all__ = [
     "broken_off",
     "contains",
     "matches",
+    "matches_in_file",
 ]
 
 
@@ -85,6 +86,20 @@ def matches(pattern: str | re.Pattern[str]) -> Satisfies:
     compiled = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
     what = f"a match of {visible(compiled.pattern)!r}"
     return Satisfies(lambda screen: compiled.search(screen.text) is not None, what)
+
+
+def matches_in_file(source: str) -> Satisfies:
+    """As ``matches``, of a pattern that a file gives: RE2 looks for it, in linear time.
+
+    Raises:
+        PatternError: it is no regular expression as files may have them.
+    """
+    # Who waits for patterns of Python code does not wait for RE2 to load.
+    from ptycassette.model.file_pattern import file_pattern  # noqa: PLC0415
+
+    pattern = file_pattern(source, multiline=True)
+    what = f"a match of {visible(source)!r}"
+    return Satisfies(lambda screen: pattern.found(screen.text), what)
 
 
 class CursorAt(Satisfies):

@@ -6,8 +6,7 @@ import hashlib
 import itertools
 from typing import Any
 
-import msgspec
-
+from ptycassette.provider.fake.body import Body
 from ptycassette.provider.fake.exchange import HttpRequest, shown_headers, shown_query
 from ptycassette.provider.fake.script import Auth
 from ptycassette.provider.wire.neutral import Api
@@ -59,7 +58,7 @@ class Door:
         self._numbers = itertools.count(1)
         self._keys: dict[str, int] = {}
 
-    def entry(self, request: HttpRequest, transport: str) -> dict[str, Any]:
+    def entry(self, request: HttpRequest, transport: str, body: Body) -> dict[str, Any]:
         """The log entry of a request: all that it said, keys withheld.
 
         ``key`` is 1 for the first key that was seen, 2 for the next other one:
@@ -78,10 +77,7 @@ class Door:
             digest = hashlib.sha256(key.encode()).hexdigest()
             entry["key"] = self._keys.setdefault(digest, len(self._keys) + 1)
         if request.body:
-            try:
-                entry["body"] = msgspec.json.decode(request.body)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                entry["body"] = request.body.decode("utf-8", "replace")
+            entry["body"] = body.shown
         return entry
 
     def let_in(self, request: HttpRequest, api: Api | None) -> None:

@@ -22,6 +22,7 @@ import msgspec
 
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import chatgpt, plans
+from ptycassette.provider.fake.body import Body, read_body
 from ptycassette.provider.fake.choose import Replies, make_answer
 from ptycassette.provider.fake.door import Door, NotLetInError
 from ptycassette.provider.fake.exchange import Ending, Exchange, HttpRequest, Step
@@ -67,7 +68,8 @@ class FakeProvider:
 
     def http(self, request: HttpRequest) -> Exchange:
         """Answer one HTTP request."""
-        entry = self._door.entry(request, "http")
+        body = read_body(request.body)
+        entry = self._door.entry(request, "http", body)
         api: Api | None = None
         try:
             route = self._route(request)
@@ -79,16 +81,26 @@ class FakeProvider:
             if api is None:
                 return plans.plain(200, b'{"ptycassette":"fake provider"}', entry, {})
             self._door.let_in(request, api)
-            return self._operate(api, operation, request, entry)
+            return self._operate(api, operation, request, body, entry)
         except NotLetInError as refused:
             return plans.refusal(api, refused.status, refused.message, entry)
         except WireError as wrong:
             self._problem(entry, wrong.message)
             return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
 
+    def refuse(self, request: HttpRequest, wrong: WireError) -> Exchange:
+        """Answer one HTTP request whose body was not read, in the words of its API."""
+        entry = self._door.entry(request, "http", read_body(b""))
+        self._problem(entry, wrong.message)
+        try:
+            api = find_operation(request).api
+        except WireError:
+            api = None
+        return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
+
     def connect(self, request: HttpRequest) -> Exchange:
         """Decide about a WebSocket handshake: status 101 to accept, anything else to refuse."""
-        entry = self._door.entry(request, "websocket")
+        entry = self._door.entry(request, "websocket", read_body(b""))
         entry["operation"] = "responses.connect"
         if request.path != "/v1/responses":
             message = f"unknown WebSocket path: {request.path}"
@@ -109,11 +121,11 @@ class FakeProvider:
             text: what the client sent.
             request: the handshake.
         """
-        entry = self._door.entry(request, "websocket")
-        entry["operation"] = "responses.generate"
+        sent = read_body(text.encode("utf-8", "surrogatepass"))
+        entry = self._door.entry(request, "websocket", sent)
+        entry |= {"operation": "responses.generate", "body": sent.shown}
         try:
-            body = _decoded(text.encode("utf-8", "surrogatepass"))
-            entry["body"] = body
+            body = sent.json
             if _message_type(body) == "response.processed":
                 # Codex tells what it has taken in; nobody answers that.
                 told = {**entry, "operation": "responses.processed", "status": 200}
@@ -137,14 +149,14 @@ class FakeProvider:
         self.problems.append(f"request {entry['n']} {entry['method']} {entry['path']}: {message}")
 
     def _operate(
-        self, api: Api, operation: Operation, request: HttpRequest, entry: _Entry
+        self, api: Api, operation: Operation, request: HttpRequest, sent: Body, entry: _Entry
     ) -> Exchange:
         """One of the known operations."""
         if operation.name in {"models", "model"}:
             return self._models(api, operation, entry)
         if operation.name in {"account", "usage"}:
             return self._account(operation, request, entry)
-        body = _decoded(request.body)
+        body = sent.json
         if operation.name == "count":
             return self._count(api, operation, body, entry)
         if api == "responses":
@@ -320,11 +332,3 @@ def _failed(
     if websocket:
         return plans.socket_error(failure, headers, entry, delay_ms=pace.first_ms)
     return plans.scripted_error(ask.api, failure, headers, entry, delay_ms=pace.first_ms)
-
-
-def _decoded(body: bytes) -> Any:
-    """JSON, or the refusal of what is not."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise WireError(f"the body is not JSON: {wrong}") from wrong

@@ -7,6 +7,8 @@ answer no call and calls that get no result.
 
 from __future__ import annotations
 
+from collections import deque
+
 from ptycassette.provider.wire.neutral import Answer, Ask, Call, Text, ToolUse, Turn, WireError
 
 __all__ = ["History"]
@@ -66,21 +68,27 @@ class History:
         """
         called: dict[str, str] = {}
         answered: set[str] = set()
+        waiting: dict[str, deque[str]] = {}
         for turn in ask.turns:
-            called.update((use.call_id, use.name) for use in turn.calls if use.call_id)
+            for use in turn.calls:
+                if use.call_id:
+                    called[use.call_id] = use.name
+                    waiting.setdefault(use.name, deque()).append(use.call_id)
             for result in turn.results:
                 if result.call_id and result.call_id not in called:
                     raise WireError(f"a tool result for {result.call_id!r}, which nobody called")
-                answered.add(result.call_id or _oldest_open(called, answered, result.name))
+                open_calls = waiting.get(result.name, deque())
+                answered.add(result.call_id or _oldest_open(open_calls, answered))
         missing = called.keys() - answered
         if missing:
             raise WireError(f"no tool result for the call {min(missing)!r}")
 
 
-def _oldest_open(called: dict[str, str], answered: set[str], name: str) -> str:
+def _oldest_open(calls: deque[str], answered: set[str]) -> str:
     """The first call of a tool that has no result yet; empty when there is none.
 
     Gemini takes results that name only the function.
     """
-    waiting = (one for one, tool in called.items() if tool == name and one not in answered)
-    return next(waiting, "")
+    while calls and calls[0] in answered:
+        calls.popleft()
+    return calls[0] if calls else ""

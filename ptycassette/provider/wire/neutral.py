@@ -44,6 +44,7 @@ Stop = Literal["end", "tool", "length", "refusal"]
 """Why the model stopped: done, wants a tool, out of tokens, will not."""
 
 _CHARS_PER_TOKEN = 4
+_MAX_MESSAGE_CHARS = 4000
 
 
 class WireError(Exception):
@@ -56,8 +57,10 @@ class WireError(Exception):
     """
 
     def __init__(self, message: str, *, status: int = 400, kind: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        # It may quote what a client sent, megabytes of it.
+        more = len(message) - _MAX_MESSAGE_CHARS
+        self.message = message if more <= 0 else f"{message[:-more]} ... ({more} more characters)"
+        super().__init__(self.message)
         self.status = status
         self.kind = kind
 
@@ -120,8 +123,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         for turn in reversed(self.turns):
             if turn.role == "assistant":
                 break
-            found[:0] = turn.results
-        return tuple(found)
+            found += reversed(turn.results)
+        return tuple(reversed(found))
 
     @property
     def size_tokens(self) -> int:

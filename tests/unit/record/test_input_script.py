@@ -67,7 +67,7 @@ def test_values_are_parsed() -> None:
         ("sleep 1", "no such step: sleep"),
         ("type", "type of what"),
         ("key nosuchkey", "nosuchkey"),
-        ("wait-regex [", "no regular expression"),
+        ("wait-regex [", "not a regular expression"),
         ("wait-stable soon", "no time"),
         ("wait-idle soon", "no time"),
         ("wait-exit now", "takes nothing"),

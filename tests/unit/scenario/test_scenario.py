@@ -36,6 +36,8 @@ from ptycassette.scenario import (
     repin_scenario,
     scenario_schema,
 )
+from ptycassette.scenario.model import Normaliser
+from ptycassette.scenario.normalise import normaliser_of
 from ptycassette.testing import events_of, fixed_id, manifest_of
 
 PINS = f"""
@@ -363,9 +365,10 @@ def _json_path(path: str) -> str:
         (_json_path("$[?@.a =~ /(a+)+$/]"), "no regular expressions here; use matches"),
         (_json_path("$[?search(@.a, '(a+)+$')]"), "no regular expressions here; use matches"),
         (_json_path("$..*..*"), "at most one '..'"),
+        (_json_path("$" + ".a" * 500), "is longer than 1000 characters"),
         (
             f"{PINS}groups: {{g: [{{type: final_metadata, metadata_key: a, matches: '('}}]}}",
-            "matches: regex '(': missing",
+            "matches: regex '(': not a regular expression: missing )",
         ),
         (f"{PINS}replay_mode: fast\ngroups: {{g: [{{type: raw_output_order}}]}}", "replay_mode"),
         (f"{PINS}normalisers: {{clock: {{pattern: x}}}}\ngroups: {{g: []}}", "built in"),
@@ -434,6 +437,55 @@ def test_a_normaliser_of_the_users_is_applied_and_listed() -> None:
     assert outcome.passed
     assert outcome.normalisers == ("ready",)
     assert "normalised before comparing: ready" in "\n".join(outcome_lines(outcome))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replace", "screen", "normalised"),
+    [
+        (r"(\w+)-(?P<n>\d+)", r"\g<n>:\1:\g<0>", "build-7", "7:build:build-7"),
+        ("(a)|b", r"[\1]", "ab", "[a][]"),
+        ("x*", "-", "axb", "-a--b-"),
+        ("b", r"\\\tü", "abc", "a\\\tüc"),
+    ],
+)
+def test_a_replacement_has_groups_and_escapes(
+    pattern: str, replace: str, screen: str, normalised: str
+) -> None:
+    """As Python's ``re.sub`` has them."""
+    own = Normaliser(pattern=pattern, replace=replace)
+
+    assert normaliser_of(["own"], {"own": own})(screen) == normalised
+    assert re.sub(pattern, replace, screen) == normalised
+
+
+@pytest.mark.parametrize("replace", [r"\2", r"\g<no>", r"\q", "a\\", r"\g<", r"\0"])
+def test_a_replacement_that_is_none_is_refused(replace: str) -> None:
+    """When the file is read."""
+    own = {"own": {"pattern": "(a)", "replace": replace}}
+    text = json.dumps({"normalisers": own, "name": "t", "groups": {"g": [{"type": "title"}]}})
+
+    with pytest.raises(UsageError, match="normaliser 'own': "):
+        parse_scenario(text.encode(), where="t", bound=False)
+
+
+@pytest.mark.parametrize(
+    ("names", "replace"), [(["own"] * 24, r"\g<0>\g<0>"), (["own"], "x" * 5_000_000)]
+)
+def test_a_normaliser_may_not_fill_the_memory(names: list[str], replace: str) -> None:
+    """Neither at once nor one after the other."""
+    normalise = normaliser_of(names, {"own": Normaliser(pattern="(?s).+", replace=replace)})
+
+    with pytest.raises(UsageError, match="normaliser 'own' makes the text longer than 4000000"):
+        normalise("a")
+
+
+def test_a_file_with_too_many_patterns_is_refused() -> None:
+    """All of them are compiled."""
+    many = [{"type": "title", "regex": f".{{900}}{number}"} for number in range(40)]
+    text = json.dumps({"name": "t", "groups": {"g": many}})
+
+    with pytest.raises(UsageError, match="compile to more than 200000 instructions"):
+        parse_scenario(text.encode(), where="t", bound=False)
 
 
 def test_pins_that_are_not_met_are_failures() -> None:

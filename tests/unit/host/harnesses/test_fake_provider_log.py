@@ -53,6 +53,20 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def test_a_body_that_is_too_long_to_be_scrubbed_while_clients_wait_is_left_out(
+    log: RequestLog, path: Path
+) -> None:
+    """The line says how long it was; in memory it is whole."""
+    add(log, body="a" * 390_000)
+    add(log, body="a" * 410_000, path="/x")
+    log.close()
+
+    first, second = lines(path)
+    assert first["body"] == "a" * 390_000
+    assert second["body"].startswith("(left out: 4100")
+    assert (second["path"], log.entries[1]["body"]) == ("/x", "a" * 410_000)
+
+
 def test_secrets_in_a_body_are_not_in_the_file(log: RequestLog, path: Path) -> None:
     """By their shape in text, by the name of their key, and told by nothing but a placeholder."""
     token = "sk-" + "ant-api03-" + RANDOM * 4

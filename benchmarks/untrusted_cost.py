@@ -1,0 +1,278 @@
+"""What a stranger's file costs whoever opens it: each reader with each attack, in a process each.
+
+``python -m benchmarks untrusted_cost`` takes a few minutes, ``--quick`` one in ten. A reader
+must end, or refuse by an error of ours, within a second of processor time and 200 MB, whatever a
+file of five megabytes says. The process ends with 1 when one does not.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import untrusted_attacks as attacks
+from ptycassette import open_cassette
+from ptycassette.cli.rec_emulator import _profile as answers_profile
+from ptycassette.cli.rec_plan import MAX_SCRIPT_BYTES, steps_of
+from ptycassette.errors import CassetteError
+from ptycassette.host.cassettes.verification import verify_cassette
+from ptycassette.host.harnesses.fake_provider import read_script
+from ptycassette.host.harnesses.files import load_probe, load_profile
+from ptycassette.host.harnesses.logs import read_logs
+from ptycassette.host.recording.recovery import recover
+from ptycassette.host.replaying.library import Library
+from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
+from ptycassette.host.replaying.standin_report_file import read_reports
+from ptycassette.host.scrubbing.setup import load_config
+from ptycassette.model import Cursor, FrameRecord, Size
+from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
+from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
+from ptycassette.scenario import Evidence, check_scenario
+from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES
+from ptycassette.testing import ManualClock, events_of, manifest_of, write_cassette
+from ptycassette_viewer.annotations import Annotations, sidecar
+
+__all__ = ["MAX_MB", "MAX_S", "READERS", "Cost", "Reader", "cases", "main", "measure"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PLAIN = ROOT / "fixtures" / "v1" / "unpinned"
+SIZE = 5_000_000
+MAX_S = 1.0
+MAX_MB = 200.0
+_GUARD_S = 30
+_GUARD_BYTES = 3 << 30
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """Something that reads a file.
+
+    Attributes:
+        call: takes the path.
+        name: of the file; empty for a cassette, of which a file is replaced.
+        attacks: what to put there.
+        bytes: the size of the file: what the reader accepts, if that is less than 5 MB.
+    """
+
+    call: Callable[[Path], object]
+    name: str
+    attacks: dict[str, attacks.Attack]
+    bytes: int = SIZE
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader took: processor seconds, megabytes more than before, and how it ended."""
+
+    cpu_s: float
+    mb: float
+    ended: str
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it held the limits, and ended by itself or by an error of ours."""
+        return self.cpu_s < MAX_S and self.mb < MAX_MB and not self.ended.startswith("!")
+
+
+def _check(path: Path) -> None:
+    row = "a" * 999 + "!"
+    frame = FrameRecord(
+        seq=0, t_ms=0, size=Size(rows=100, cols=1000), text=(row,) * 100,
+        cursor=Cursor(row=0, col=0), raw_start=0, raw_end=0, parser_offset=0,
+    )  # fmt: skip
+    events = events_of(frame)
+    check_scenario(load_scenario(path, bound=False), Evidence(manifest_of(), lambda: events))
+
+
+def _library(path: Path) -> None:
+    Library(path.parent, state=path.parent)
+
+
+def _profile(path: Path) -> None:
+    load_profile(str(path))
+
+
+def _probe(path: Path) -> None:
+    load_probe(str(path))
+
+
+def _answers(path: Path) -> None:
+    answers_profile(str(path))
+
+
+def _steps(path: Path) -> None:
+    steps_of(str(path))
+
+
+def _reports(path: Path) -> None:
+    list(read_reports(path))
+
+
+def _log(path: Path) -> None:
+    _logs_of("codex", path)
+
+
+def _text_log(path: Path) -> None:
+    _logs_of("aider", path)
+
+
+def _logs_of(harness: str, path: Path) -> None:
+    profile = load_profile(harness)
+    logs = tuple(msgspec.structs.replace(log, base="cwd", glob=path.name) for log in profile.logs)
+    read_logs(msgspec.structs.replace(profile, logs=logs), home=path.parent, cwd=path.parent)
+
+
+def _journal(path: Path) -> None:
+    recover(path, output=path.with_suffix(".cassette"))
+
+
+def _body(path: Path) -> None:
+    provider = FakeProvider(
+        Script.parse("version = 1\n[[replies]]\ntext = 'x'\n", where="x", variables={}),
+        ManualClock(),
+    )
+    for url in ("/v1/messages", "/v1/responses", "/v1beta/models/m:generateContent"):
+        provider.http(HttpRequest(method="POST", path=url, body=path.read_bytes()))
+
+
+def _notes(path: Path) -> None:
+    cassette = open_cassette(PLAIN)
+    read = path.parent / "c"
+    shutil.copytree(PLAIN, read)
+    sidecar(read).write_bytes(path.read_bytes())
+    cassette.path = read
+    Annotations(cassette)
+
+
+def _open(path: Path) -> None:
+    with open_cassette(path) as cassette:
+        for _ in cassette.events():
+            pass
+
+
+def _verify(path: Path) -> None:
+    verify_cassette(str(path))
+
+
+def _evidence(path: Path) -> None:
+    _ = evidence_of(path).entries
+
+
+READERS: dict[str, Reader] = {
+    "scenario": Reader(
+        load_scenario, "x.yaml", {**attacks.TEXT, **attacks.YAML, **attacks.JSON}, YAML_BYTES
+    ),
+    "check": Reader(_check, "x.yaml", attacks.SCENARIO, YAML_BYTES),
+    "library": Reader(_library, "library.yaml", attacks.YAML, YAML_BYTES),
+    "rules": Reader(load_config, "x.toml", {**attacks.TEXT, **attacks.TOML}, TOML_BYTES),
+    "profile": Reader(_profile, "x.toml", attacks.TOML, TOML_BYTES),
+    "probe": Reader(_probe, "x.toml", {**attacks.TOML, **attacks.PROBE}, TOML_BYTES),
+    "answers": Reader(_answers, "x.toml", attacks.TOML, TOML_BYTES),
+    "provider-script": Reader(read_script, "x.toml", {**attacks.TEXT, **attacks.TOML}, TOML_BYTES),
+    "input-script": Reader(_steps, "x.txt", {**attacks.TEXT, **attacks.SCRIPT}, MAX_SCRIPT_BYTES),
+    "report": Reader(_reports, "x.json", attacks.JSON),
+    "session-log": Reader(_log, "x.jsonl", {**attacks.TEXT, **attacks.JSON_LINES}),
+    "text-log": Reader(_text_log, "x.txt", {**attacks.TEXT, **attacks.HISTORY}),
+    "journal": Reader(_journal, "x.journal", attacks.TEXT),
+    "body": Reader(_body, "x.json", attacks.JSON),
+    "notes": Reader(_notes, "x.json", attacks.JSON),
+    **{
+        f"cassette-{what}": Reader(
+            call,
+            "",
+            {name: attack for name, (_, attack) in attacks.CASSETTE.items()}
+            | dict.fromkeys(attacks.WHOLE, attacks.TEXT["nothing"]),
+        )
+        for what, call in (("open", _open), ("verify", _verify), ("evidence", _evidence))
+    },
+}
+
+
+def cases(*, every: int = 1) -> Iterator[tuple[str, str]]:
+    """Names of readers and attacks; one in so many."""
+    named = [(reader, attack) for reader, it in READERS.items() for attack in it.attacks]
+    yield from named[::every]
+
+
+def measure(reader: str, attack: str) -> Cost:
+    """Read one file in a process of its own, with limits on its processor time and memory."""
+    with tempfile.TemporaryDirectory() as place:
+        path = _made(Path(place), reader, attack)
+        words = [sys.executable, "-m", "benchmarks.untrusted_cost", "--one", reader, str(path)]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().split("\n")[-1][-200:]
+        return Cost(cpu_s=_GUARD_S, mb=0, ended=f"! status {done.returncode} {told}")
+    return msgspec.json.decode(done.stdout.split(b"\n")[-2], type=Cost)
+
+
+def _made(place: Path, reader: str, attack: str) -> Path:
+    """The file or the cassette that is read."""
+    what = READERS[reader]
+    if what.name:
+        path = place / what.name
+        path.write_bytes(what.attacks[attack](what.bytes))
+        return path
+    whole = place / "c"
+    if attack in attacks.WHOLE:
+        write_cassette(whole, *map(attacks.WHOLE[attack], range(50_000)))
+        return whole
+    shutil.copytree(PLAIN, whole)
+    (whole / attacks.CASSETTE[attack][0]).write_bytes(what.attacks[attack](what.bytes))
+    return whole
+
+
+def _one(reader: str, path: Path) -> Cost:
+    """Read it here, and say what that took."""
+    resource.setrlimit(resource.RLIMIT_CPU, (_GUARD_S, _GUARD_S))
+    resource.setrlimit(resource.RLIMIT_AS, (_GUARD_BYTES, _GUARD_BYTES))
+    before_mb, began = _peak_mb(), time.process_time()
+    try:
+        READERS[reader].call(path)
+        ended = "read"
+    except CassetteError as refused:
+        ended = type(refused).__name__
+    except Exception as wrong:  # noqa: BLE001 - it is what is looked for
+        ended = f"! {type(wrong).__name__}: {str(wrong)[:100]}"
+    return Cost(cpu_s=time.process_time() - began, mb=_peak_mb() - before_mb, ended=ended)
+
+
+def _peak_mb() -> float:
+    with open("/proc/self/status", encoding="ascii") as file:  # noqa: PTH123 - one line of it
+        return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
+
+
+def main(arguments: list[str]) -> int:
+    """All cases, or one in ten of them; 1 when a reader takes too much."""
+    if arguments[:1] == ["--one"]:
+        print(msgspec.json.encode(_one(arguments[1], Path(arguments[2]))).decode())
+        return 0
+    wanted = {word for word in arguments if not word.startswith("-")}
+    table = Table("reader", "attack", "CPU s", "MB", "ended", title="What a stranger's file costs")
+    worst: dict[str, list[tuple[Cost, str]]] = {}
+    for reader, attack in cases(every=10 if "--quick" in arguments else 1):
+        if not wanted or reader in wanted:
+            worst.setdefault(reader, []).append((measure(reader, attack), attack))
+    wrong = 0
+    for reader, costs in worst.items():
+        told = [pair for pair in costs if not pair[0].bounded]
+        wrong += len(told)
+        for cost, attack in told or [max(costs, key=lambda pair: pair[0].cpu_s)]:
+            table.add_row(reader, attack, f"{cost.cpu_s:.2f}", f"{cost.mb:.0f}", cost.ended)
+    with suppress(BrokenPipeError):
+        Console(width=140).print(table)
+        print(f"{sum(map(len, worst.values()))} cases, {wrong} above {MAX_S:g} s or {MAX_MB:g} MB")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

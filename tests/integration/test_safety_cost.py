@@ -1,0 +1,65 @@
+"""What a stranger's file costs: each reader with each attack, in a process with limits.
+
+``python -m benchmarks untrusted_cost`` holds them to a second of processor time. Here they may
+take three, because machines differ; what is quadratic takes a hundred times as long.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from benchmarks.untrusted_cost import READERS, cases, measure
+
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
+
+MAX_S = 3.0
+MAX_MB = 200.0
+ALL = list(cases())
+WORST = [
+    ("check", "pattern-plus-of-plus"),
+    ("check", "rewrite-doubling"),
+    ("check", "rewrite-restarting"),
+    ("probe", "patterns"),
+    ("input-script", "patterns"),
+    ("input-script", "note-deep"),
+    ("answers", "dotted"),
+    ("answers", "lists"),
+    ("provider-script", "dotted-in-table"),
+    ("text-log", "token-lines"),
+    ("session-log", "empty-objects"),
+    ("session-log", "line-numbers"),
+    ("body", "numbers"),
+    ("notes", "objects-closed"),
+    ("cassette-open", "frames.jsonl:line-many-objects"),
+    ("cassette-open", "events-extreme"),
+]
+"""Each went beyond a limit once, or ended in a traceback."""
+
+
+def _is_bounded(reader: str, attack: str) -> None:
+    cost = measure(reader, attack)
+
+    assert not cost.ended.startswith("!"), cost
+    assert cost.cpu_s < MAX_S, cost
+    assert cost.mb < MAX_MB, cost
+
+
+@pytest.mark.parametrize(("reader", "attack"), WORST)
+def test_what_once_cost_much_is_bounded(reader: str, attack: str) -> None:
+    """It ends, or is refused by an error of ours, within processor time and memory."""
+    _is_bounded(reader, attack)
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize(("reader", "attack"), ALL)
+def test_a_strangers_file_is_bounded(reader: str, attack: str) -> None:
+    """Whatever it says, in five megabytes or as much as its reader accepts."""
+    _is_bounded(reader, attack)
+
+
+def test_every_reader_has_attacks() -> None:
+    """And none stands twice."""
+    assert {reader for reader, _ in ALL} == set(READERS)
+    assert len(ALL) == len(set(ALL)) > 500
