@@ -14,6 +14,11 @@ __all__ = ["Findings", "Place"]
 
 Place = Entry | Event | None
 
+_WHERE_ANOTHER_WILL_DO = (
+    "send the secret that was recorded, or the masks as the recording shows them; where another "
+    "secret will do, set PTYCASSETTE_SECRETS=any (or --secrets any, Matching(secrets='any'))"
+)
+
 
 class Findings:
     """Collects divergences; nothing is ever taken off the list.
@@ -67,6 +72,17 @@ class Findings:
     def changed(self, matcher: EntryMatcher) -> None:
         """Other input came than was recorded."""
         entry = matcher.entry
+        if matcher.only_secret:
+            self._add(
+                "input-changed",
+                f"input {entry.number} differs only in its secret from what was recorded "
+                f"(compared as '{matcher.strategy}')",
+                place=entry,
+                expected=_entry_said(entry),
+                got=self._sent(matcher.shown, matcher.raw),
+                hint=_WHERE_ANOTHER_WILL_DO,
+            )
+            return
         others = (other for other in self._entries if other.number != entry.number)
         self._add(
             "input-changed",
@@ -121,6 +137,7 @@ class Findings:
         got: Said,
         place: Place = None,
         nearest: Nearest | None = None,
+        hint: str = "",
     ) -> None:
         at = place or self.last
         self.divergences.append(
@@ -134,6 +151,7 @@ class Findings:
                 got=got,
                 nearest=nearest,
                 screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
+                hint=hint,
             )
         )
 

@@ -31,6 +31,7 @@ from ptycassette.replay.standin_decisions import Finished, Listen, Play
 from ptycassette.replay.standin_engine import StandinEngine
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.standin.options import Settings, parse_settings
+from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["Started", "play", "run"]
 
@@ -113,6 +114,7 @@ class _Run:
             matching=settings.matching(),
             size=_size(*started.size) if compare and started and started.size else size,
             screen=self._screen,
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
         )
         if size is not None:
             self._engine.resized(size, now_us())

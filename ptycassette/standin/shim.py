@@ -17,7 +17,11 @@ from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.pending import PendingRecordings, refuse_silence
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.library import Chosen, Library, Start
-from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of, resolve_mode
+from ptycassette.host.replaying.modes import (
+    MODE_VARIABLE,
+    action_of,
+    resolve_mode,
+)
 from ptycassette.host.replaying.shims import ShimConfig, find_real, read_shim_config
 from ptycassette.host.replaying.standin_io import end_process
 from ptycassette.host.replaying.standin_report_file import write_report
@@ -55,7 +59,10 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
         return _step_aside(program, args)
     start = Start(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
-    library = Library(Path(config.library), state=Path(config.state), pending=pending)
+    secrets = parse_settings([*config.options, "cassette"]).secrets_compared
+    library = Library(
+        Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
+    )
     may_record = action_of(mode, exists=False, env=os.environ) == "record"
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):

@@ -9,7 +9,7 @@ Answers of the terminal and focus reports belong to no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ptycassette.model import InputRecord
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
-__all__ = ["MOST_STEPS", "Entry", "Step", "read_entries", "shown_keys"]
+__all__ = ["MOST_STEPS", "Entry", "Step", "iter_entries", "read_entries", "shown_keys"]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -68,16 +68,23 @@ def read_entries(inputs: Iterable[InputRecord]) -> tuple[Entry, ...]:
     Args:
         inputs: input records in the order of ``seq``, resizes and signals included.
     """
+    return tuple(iter_entries(inputs))
+
+
+def iter_entries(inputs: Iterable[InputRecord]) -> Iterator[Entry]:
+    """As ``read_entries``, one by one, so that only one is held."""
     cutter = _Cutter()
     for record in inputs:
         cutter.take(record)
+        yield from cutter.taken()
     cutter.close()
-    return tuple(cutter.entries)
+    yield from cutter.taken()
 
 
 class _Cutter:
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self._entries: list[Entry] = []
+        self._cut = 0
         self._reader = KeyReader()
         self._steps: list[Step] = []
         self._line = Line()
@@ -112,6 +119,11 @@ class _Cutter:
             self._add(self._reader.feed(data), record)
         self._last = record
 
+    def taken(self) -> list[Entry]:
+        """The entries that were completed since the last call."""
+        entries, self._entries = self._entries, []
+        return entries
+
     def close(self) -> None:
         if self._last is not None:
             self._add(self._reader.flush(), self._last)
@@ -130,9 +142,10 @@ class _Cutter:
 
     def _finish(self, action: str) -> None:
         if self._steps and self._first is not None and self._last is not None:
-            self.entries.append(
+            self._cut += 1
+            self._entries.append(
                 Entry(
-                    number=len(self.entries) + 1,
+                    number=self._cut,
                     seq=self._first.seq,
                     last_seq=self._steps[-1].seq,
                     t_us=_moment(self._first),

@@ -16,7 +16,8 @@ A library is a directory of cassettes, and maybe a ``library.yaml``::
         order: loose               # exchanges may come in another order
 
 The first rule that holds counts. Without rules, a cassette is meant when it was
-recorded with the same program name and the same arguments. What is ambiguous or
+recorded with the same program name and the same arguments; a secret among them is the
+recorded one, where the recording tells and ``secrets`` is ``same``. What is ambiguous or
 missing is an error that names the candidates and why each was not it.
 
 A predicate file is Python, and is run: a library belongs to the tests that use it, as
@@ -42,7 +43,8 @@ from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
-from ptycassette.timeline.match import order_named, strategy_named
+from ptycassette.timeline.match import Secrets, order_named, strategy_named
+from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["Chosen", "Library", "Start", "forget_starts"]
 
@@ -101,13 +103,17 @@ class Library:
         state: where it is kept how often each rule was used: one directory per test.
         pending: where recordings lie that are not yet in the library: they count as in it,
             and new ones go there.
+        secrets: ``any``: another secret in the arguments will do.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.
     """
 
-    def __init__(self, place: Path, *, state: Path, pending: Path | None = None) -> None:
+    def __init__(
+        self, place: Path, *, state: Path, pending: Path | None = None, secrets: Secrets = "same"
+    ) -> None:
         self.place = place
+        self._secrets = secrets
         self.pending = pending
         self._state = state
         self.rules = self._read_rules()
@@ -214,19 +220,11 @@ class Library:
     def _by_argv(self, start: Start, *, record: bool) -> Chosen:
         meant, others = [], []
         for path in self._cassettes():
-            try:
-                with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
-                    argv = cassette.manifest.command.argv or ()
-            except CassetteError as exc:
-                others.append(f"{path.name}: cannot be opened: {exc.message}")
-                continue
-            named = bool(argv) and Path(argv[0]).name == start.program
-            if named and (argv[1:] == start.args or argv[1:] == start.shown):
+            reason = self._other_argv(path, start)
+            if reason is None:
                 meant.append(path)
             else:
-                others.append(
-                    f"{path.name}: recorded as {visible(' '.join(argv)) or 'nothing known'}"
-                )
+                others.append(f"{path.name}: {reason}")
         if len(meant) == 1:
             return Chosen(path=meant[0])
         if meant:
@@ -244,6 +242,23 @@ class Library:
             where=str(self.place),
             hint=f"record it (mode auto), or write rules ({RULES_FILE})",
         )
+
+    def _other_argv(self, path: Path, start: Start) -> str | None:
+        """Why a cassette was not recorded with the arguments of ``start``; None when it was."""
+        try:
+            with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+                argv = cassette.manifest.command.argv or ()
+                secrets = read_secrets(cassette.manifest, where=str(path))
+        except CassetteError as exc:
+            return f"cannot be opened: {exc.message}"
+        named = bool(argv) and Path(argv[0]).name == start.program
+        if named and argv[1:] == start.args:
+            return None
+        if not (named and argv[1:] == start.shown):
+            return f"recorded as {visible(' '.join(argv)) or 'nothing known'}"
+        if self._secrets == "same" and secrets and not secrets.in_argv((argv[0], *start.args)):
+            return "differs only in its secret (PTYCASSETTE_SECRETS=any takes it all the same)"
+        return None
 
     def _cassettes(self) -> list[Path]:
         found = {path.parent.name: path.parent for path in self.place.glob("*/manifest.json")}
