@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.bounded_regex import regex_problem
 from ptycassette.provider.fake.toml_text import read_toml, suggest
 
 __all__ = ["Checked", "check_regex", "read_checked"]
@@ -25,11 +25,8 @@ def check_regex(pattern: str | None) -> None:
     Raises:
         ValueError: it is not; msgspec adds where it stands.
     """
-    if pattern is not None:
-        try:
-            re.compile(pattern)
-        except re.error as wrong:
-            raise ValueError(f"not a regular expression: {wrong}: {pattern!r}") from wrong
+    if pattern is not None and (problem := regex_problem(pattern)) is not None:
+        raise ValueError(f"not a regular expression: {problem}: {pattern!r}")
 
 
 def read_checked(text: str, kind: type[S], *, where: str, known: tuple[type, ...]) -> S:

@@ -26,6 +26,7 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Size
+from ptycassette.model.bounded_regex import regex_problem
 from ptycassette.model.keys import canonical_key
 from ptycassette.model.visible import visible
 
@@ -70,6 +71,7 @@ STEPS = {
 """Every step, and what it does."""
 
 DEFAULT_TIMEOUT_S = 10.0
+_LONGEST_S = 86_400.0
 _QUIET_S = {"wait-stable": 0.2, "wait-idle": 0.5}
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
@@ -174,14 +176,15 @@ def _seconds(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"{visible(text)} is no time; write 500ms, 5s or 2m")
-    return float(match.group(1)) * _UNITS[match.group(2)]
+    seconds = float(match.group(1)) * _UNITS[match.group(2)]
+    if seconds > _LONGEST_S:
+        raise ValueError(f"{visible(text)} is longer than a day")
+    return seconds
 
 
 def _check_pattern(text: str) -> None:
-    try:
-        re.compile(text)
-    except re.error as exc:
-        raise ValueError(f"no regular expression: {exc}") from exc
+    if (problem := regex_problem(text)) is not None:
+        raise ValueError(f"no regular expression: {problem}")
 
 
 def _payload(text: str) -> object:

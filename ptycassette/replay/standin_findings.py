@@ -83,14 +83,15 @@ class Findings:
                 hint=_WHERE_ANOTHER_WILL_DO,
             )
             return
-        others = (other for other in self._entries if other.number != entry.number)
         self._add(
             "input-changed",
             f"input {entry.number} is not what was recorded (compared as '{matcher.strategy}')",
             place=entry,
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
-            nearest=_nearest(nearest_entry(others, matcher.shown)),
+            nearest=_nearest(
+                nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
+            ),
         )
 
     def extra_keys(self, keys: Sequence[Key]) -> None:
@@ -101,7 +102,7 @@ class Findings:
             "the driver sent input where the recording has none left",
             expected=Said("no more input"),
             got=self._sent(text, b"".join(key.raw for key in keys)),
-            nearest=_nearest(nearest_entry(self._entries, text)),
+            nearest=_nearest(nearest_entry(self._entries, text, number=len(self._entries))),
         )
 
     def extra_signal(self, name: str) -> None:

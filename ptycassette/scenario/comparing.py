@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import operator
-import re
 from typing import Any
 
 import msgspec
 
+from ptycassette.model.bounded_regex import bounded_search
 from ptycassette.scenario.model import Compare
 
 __all__ = ["compares"]
@@ -32,7 +32,7 @@ def compares(predicate: Compare, value: Any) -> bool:
     if predicate.contains is not msgspec.UNSET:
         checks.append(isinstance(value, str | list | dict) and _contains(value, predicate.contains))
     if predicate.matches is not None:
-        checks.append(isinstance(value, str) and re.search(predicate.matches, value) is not None)
+        checks.append(isinstance(value, str) and bounded_search(predicate.matches, value))
     if predicate.one_of is not None:
         checks.append(any(_same(value, option) for option in predicate.one_of))
     if predicate.exists is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
+from ptycassette.model.bounded_regex import bounded_sub
 from ptycassette.scenario.model import Normaliser
 
 __all__ = ["BUILT_IN", "normaliser_of"]
@@ -44,11 +44,11 @@ def normaliser_of(
     for name in names:
         own = (defined or {}).get(name)
         pattern, replacement = (own.pattern, own.replace) if own else BUILT_IN[name]
-        steps.append((re.compile(pattern), replacement))
+        steps.append((pattern, replacement))
 
     def normalise(text: str) -> str:
         for pattern, replacement in steps:
-            text = pattern.sub(replacement, text)
+            text = bounded_sub(pattern, replacement, text)
         return text
 
     return normalise

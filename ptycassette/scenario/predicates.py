@@ -16,6 +16,7 @@ import jsonpath
 import msgspec
 
 from ptycassette.model import FrameRecord
+from ptycassette.model.bounded_regex import bounded_search
 from ptycassette.scenario import model as spec
 from ptycassette.scenario.comparing import compares
 from ptycassette.scenario.evidence import Evidence
@@ -224,7 +225,7 @@ class _Judge:
     ) -> Failed | None:
         seen = list(dict.fromkeys(texts))
         if predicate.regex is not None:
-            hit = any(re.search(predicate.regex, text) for text in seen)
+            hit = any(bounded_search(predicate.regex, text) for text in seen)
         else:
             hit = any((predicate.text or "") in text for text in seen)
         if hit:
@@ -337,13 +338,11 @@ def _finder(
 ) -> Callable[[FrameRecord], bool]:
     """A function that looks for the query in one frame."""
     normalise = normaliser_of(query.normalise, defined)
-    flags = re.IGNORECASE if query.ignore_case else 0
-    pattern = re.compile(
-        re.escape(normalise(query.text)) if query.text is not None else query.regex or "", flags
-    )
+    pattern = re.escape(normalise(query.text)) if query.text is not None else query.regex or ""
 
     def found(frame: FrameRecord) -> bool:
-        return pattern.search(normalise(_cut(frame, query))) is not None
+        text = normalise(_cut(frame, query))
+        return bounded_search(pattern, text, ignore_case=query.ignore_case)
 
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.bounded_regex import regex_problem
 from ptycassette.model.visible import visible
 from ptycassette.scenario.model import (
     Clipboard,
@@ -162,8 +163,5 @@ def _bad_json_path(path: str) -> str | None:
 
 
 def _bad_regex(pattern: str) -> str | None:
-    try:
-        re.compile(pattern)
-    except re.error as exc:
-        return f"regex {pattern!r}: {exc}"
-    return None
+    problem = regex_problem(pattern)
+    return problem and f"regex {pattern!r}: {problem}"

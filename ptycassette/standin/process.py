@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -82,11 +83,16 @@ def play(settings: Settings, started: Started | None = None) -> int:
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
     except CassetteError as failed:
+        _complain(failed)
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
+        with suppress(CassetteError):  # perhaps that is what failed
+            write_report(settings.report, report)
+        return FAILED
+    try:
         write_report(settings.report, report)
+    except CassetteError as failed:
         _complain(failed)
         return FAILED
-    write_report(settings.report, report)
     return end_process(report.exit or ExitStatus(code=FAILED, exited=True, signaled=False))
 
 

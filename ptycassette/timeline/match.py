@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 from ptycassette.timeline.match_entries import Entry, Step, shown_keys
@@ -330,13 +330,29 @@ class EntryMatcher:
             self.state = "matched"
 
 
-def nearest_entry(entries: Iterable[Entry], text: str) -> tuple[Entry, float] | None:
-    """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much."""
+_MOST_LOOKED_AT = 100
+_LONGEST_LOOKED_AT = 400
+"""What is nearest is advice: of long recordings and long lines a part is looked at."""
+
+
+def nearest_entry(
+    entries: Sequence[Entry], text: str, *, number: int = 1, but: int = 0
+) -> tuple[Entry, float] | None:
+    """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much.
+
+    Args:
+        entries: in their order.
+        text: what came.
+        number: of the entry around which to look, where there are very many.
+        but: the number of an entry that does not count.
+    """
     best: tuple[Entry, float] | None = None
-    for entry in entries:
-        if entry.masked:
+    first = max(0, min(number - _MOST_LOOKED_AT // 2, len(entries) - _MOST_LOOKED_AT))
+    text = text[:_LONGEST_LOOKED_AT]
+    for entry in entries[first : first + _MOST_LOOKED_AT]:
+        if entry.masked or entry.number == but:
             continue
-        score = lexical_score(text, entry.shown)
+        score = lexical_score(text, entry.shown[:_LONGEST_LOOKED_AT])
         if best is None or score > best[1]:
             best = (entry, score)
     return best

@@ -28,12 +28,12 @@ from __future__ import annotations
 
 import fcntl
 import fnmatch
-import json
 import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -41,6 +41,7 @@ from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.scrubbing.conceal import concealed_words
+from ptycassette.model.bounded_regex import bounded_search, regex_problem
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 from ptycassette.timeline.match import Secrets, order_named, strategy_named
@@ -51,6 +52,7 @@ __all__ = ["Chosen", "Library", "Start", "forget_starts"]
 RULES_FILE = "library.yaml"
 STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20
+_MAX_COUNTS = 1 << 20
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -288,28 +290,45 @@ class Library:
         try:
             rules = msgspec.convert(parse_yaml(data, where=str(path)), _Rules).rules
             for rule in rules:
-                re.compile(rule.argv_regex or "")
+                if problem := regex_problem(rule.argv_regex or ""):
+                    raise UsageError(f"argv_regex: {problem}", where=str(path))
                 strategy_named(rule.match or "prompt")
                 order_named(rule.order or "strict")
                 if not rule.cassettes:
                     raise UsageError("a rule names no cassette", where=str(path))
-        except (ValueError, re.error) as exc:
+        except ValueError as exc:
             raise UsageError(f"no rules of a library: {exc}", where=str(path)) from exc
         return rules
 
     def _count(self, key: str) -> int:
         """How often ``key`` was counted before; counts it. Safe among processes."""
-        self._state.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._state / STARTS_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            counts = json.loads(file.read() or "{}")
-            before = int(counts.get(key, 0))
-            counts[key] = before + 1
-            file.seek(0)
-            file.truncate()
-            file.write(json.dumps(counts))
+        path = self._state / STARTS_FILE
+        try:
+            with _open_counts(path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                counts = msgspec.json.decode(file.read(_MAX_COUNTS) or b"{}", type=dict[str, int])
+                before = counts.get(key, 0)
+                counts[key] = before + 1
+                file.seek(0)
+                file.truncate()
+                file.write(msgspec.json.encode(counts))
+        except (OSError, msgspec.MsgspecError, RecursionError) as exc:
+            raise UsageError(
+                f"it is not kept here which session is next: {visible(str(exc))}", where=str(path),
+                hint="remove the file, or name another directory (ptycassette shim --state)",
+            ) from exc  # fmt: skip
         return before
+
+
+def _open_counts(path: Path) -> BinaryIO:
+    """The file of counts, made if need be; never through a link, and never waited for."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    fd = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError("no regular file")
+    return os.fdopen(fd, "r+b")
 
 
 def forget_starts(state: Path) -> None:
@@ -323,7 +342,7 @@ def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per
         return f"program is {start.program!r}, not {rule.program!r}"
     if rule.argv is not None and rule.argv != start.args:
         return f"arguments are {list(start.shown)}, not {list(rule.argv)}"
-    if rule.argv_regex is not None and not re.search(rule.argv_regex, " ".join(start.args)):
+    if rule.argv_regex is not None and not bounded_search(rule.argv_regex, " ".join(start.args)):
         return f"/{rule.argv_regex}/ is not in {' '.join(start.shown)!r}"
     if rule.cwd is not None and not fnmatch.fnmatchcase(start.cwd, rule.cwd):
         return f"working directory {start.cwd!r} does not match {rule.cwd!r}"
