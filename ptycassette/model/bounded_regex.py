@@ -24,6 +24,11 @@ __all__ = ["bounded_search", "bounded_sub", "regex_problem"]
 LONGEST_S = 1.0
 """How long one search may take; what people write takes microseconds."""
 
+MOST_CHARACTERS = 5000
+MOST_PARTS = 20_000
+"""``regex`` writes repetitions out: of ``a{1000000000}`` it would fill the memory."""
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<count>\d+)(?:,\d*)?\}|.", re.DOTALL)
+
 T = TypeVar("T")
 
 
@@ -53,7 +58,9 @@ def bounded_sub(pattern: str, replacement: str, text: str) -> str:
 
 
 def regex_problem(pattern: str) -> str | None:
-    """Why ``pattern`` is no regular expression; None when it is one."""
+    """Why ``pattern`` is no regular expression; None when it is one, and not too large."""
+    if len(pattern) > MOST_CHARACTERS or _parts(pattern) > MOST_PARTS:
+        return "too large or too deep"
     try:
         re.compile(pattern)
     except re.error as exc:
@@ -63,10 +70,31 @@ def regex_problem(pattern: str) -> str | None:
     return None
 
 
+def _parts(pattern: str) -> int:
+    """How many parts the expression has with repetitions written out, or more than that."""
+    open_groups, last = [0], 0
+    for part in _PARTS.finditer(pattern):
+        if part["count"] is not None:
+            open_groups[-1] += last * (
+                int(part["count"].lstrip("0")[:9]) - 1 if part["count"].strip("0") else 0
+            )
+        elif part[0] == "(":
+            open_groups.append(0)
+        elif part[0] == ")" and len(open_groups) > 1:
+            last = open_groups.pop()
+            open_groups[-1] += last
+        else:
+            last = 1
+            open_groups[-1] += 1
+    return sum(open_groups)
+
+
 @lru_cache(maxsize=64)
 def _compiled(pattern: str, *, ignore_case: bool = False) -> regex.Pattern[str]:
     import regex  # noqa: PLC0415 - a stand-in without such rules must not pay for it at start
 
+    if (problem := regex_problem(pattern)) is not None:
+        raise UsageError(f"no regular expression: {visible(pattern)}: {problem}")
     try:
         return regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as exc:

@@ -14,7 +14,7 @@ from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.library import Library, Start
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import InputRecord, bounded_regex
-from ptycassette.model.bounded_regex import bounded_search, bounded_sub
+from ptycassette.model.bounded_regex import bounded_search, bounded_sub, regex_problem
 from ptycassette.record.input_script import parse_script
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scenario import Evidence, check_scenario, parse_scenario
@@ -103,7 +103,13 @@ def test_a_scenario_cannot_search_for_ever(check: str, impatient: None) -> None:
         check_scenario(scenario, evidence)
 
 
-@pytest.mark.parametrize("pattern", [TOO_LARGE, "(" * 5000 + ")" * 5000])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(TOO_LARGE, "(" * 5000 + ")" * 5000, "a{1000000000}", "((a{1000}){1000}){1000}"),
+        *("([(]x{0,3}){9000000}", "a{000000000099999}", "a{30000,}", "[" * 100_000),
+    ],
+)
 def test_an_expression_that_is_too_large_is_none(pattern: str, tmp_path: Path) -> None:
     """Found by fuzzing: compiling it ends in an error of its own kind."""
     scenario = f"{{name: x, groups: {{a: [{{type: title, regex: '{pattern}'}}]}}}}"
@@ -119,6 +125,16 @@ def test_an_expression_that_is_too_large_is_none(pattern: str, tmp_path: Path) -
             read()
     with pytest.raises(ValueError, match="not a regular expression"):
         check_regex(pattern)  # of probes and profiles
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\d{4}-\d{2}", r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a{0,99999}", r"\{9999999"],
+)
+def test_an_expression_that_people_write_is_one(pattern: str) -> None:
+    """Counts of a date, of a UUID, and braces that are text."""
+    assert regex_problem(pattern) is None
+    assert bounded_search(pattern, "") == pattern.startswith("a")
 
 
 @pytest.mark.parametrize("line", ["timeout 25h", "wait-stable 90000s", "timeout " + "9" * 400])
