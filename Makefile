@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= auto
+FUZZ_SECONDS ?= 30
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BROKEN_OFF := $(VENV)/.broken-off
 
-.PHONY: help setup demo test test-all retest check bench fixtures format clean
+.PHONY: help setup demo test test-all retest check bench fuzz fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
@@ -14,6 +15,7 @@ help:
 	@echo "make test-all  all tests: what CI runs"
 	@echo "make check   lint, types, import contracts"
 	@echo "make bench   measure against other recorders, side by side"
+	@echo "make fuzz    coverage-guided fuzzing, FUZZ_SECONDS=30 for each target (FUZZ=journal for one)"
 	@echo "make fixtures record real agent CLIs again, offline (AGENTS=codex-tui for one)"
 	@echo "make clean   remove what these commands made"
 
@@ -54,9 +56,15 @@ format: setup
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH)
 
+# Beyond the tests, which replay the corpus. Its tool is no part of the set-up: it is large.
+fuzz: setup
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(FUZZ)
+
 fixtures: setup
 	$(BIN)/python fixtures/make_agents.py $(AGENTS)
 
 clean:
 	rm -f ptycassette/host/recording/_relay.so
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist

@@ -53,9 +53,16 @@ from ptycassette.model import (
 )
 from ptycassette.record.capability import with_probed
 from ptycassette.record.frames import FrameMaker
+from ptycassette.record.secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.screen import default_emulator
 from ptycassette.screen.policies import FramePolicy, frame_policy
+from ptycassette.timeline.match_secrets import (
+    SECRET_DIGESTS_KEY,
+    InputDigest,
+    stored_secrets,
+    word_digests,
+)
 
 __all__ = ["Progress", "finalise", "finalise_failed"]
 
@@ -105,6 +112,7 @@ def finalise(
     try:
         run.write(progress=progress)
         _refuse(run.left())
+        run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
         run.sink.abort()
@@ -190,6 +198,18 @@ class _Run(Generic[_Sink]):
         hidden = self.typed.hidden if self.typed is not None else ()
         self.work.end(self._rest(), failed=failed, hidden=hidden)
 
+    def tell_secrets_apart(self) -> None:
+        """Give the manifest digests of the secrets that were typed, where there were any."""
+        if not input_was_scrubbed(self._scrubber.report()):
+            return
+        hidden = self.typed.hidden if self.typed is not None else ()
+        self.work.secrets = typed_digests(
+            self._meta.id,
+            self.work.inputs(self._source(), hidden),
+            self.work.inputs(self._rest(), hidden),
+            typed=self.typed.values if self.typed is not None else (),
+        )
+
     def left(self) -> tuple[str, ...]:
         """What the verification found."""
         scrubber = self._scrubber
@@ -234,6 +254,7 @@ class _Work:
 
     Attributes:
         offset: how many bytes of output were written.
+        secrets: the digests of what was masked in the input.
     """
 
     def __init__(
@@ -259,6 +280,7 @@ class _Work:
         self._t_us = 0
         self._ended = False
         self.offset = 0
+        self.secrets: list[InputDigest] = []
 
     def take(self, step: Step) -> None:
         """Write one event, if it is output, and the frame after it; else keep its number."""
@@ -324,8 +346,23 @@ class _Work:
             self._sink.add(self._final_record(final))
         self._sink.put(self._report())
 
+    def inputs(
+        self, events: Iterator[JournalEvent], hidden: Collection[int]
+    ) -> Iterator[InputRecord]:
+        """The input records that ``end`` writes, of other events of the same session."""
+        number = 0
+        for event in events:
+            if isinstance(event, Output | Probed | Finished):
+                continue
+            unseen = self._numbers[number] in hidden
+            seq, t_us = self._reserved[number], self._times_us[number]
+            record = self._record(event, seq, t_us, unseen=unseen)
+            if isinstance(record, InputRecord):
+                yield record
+            number += 1
+
     def texts(self) -> dict[str, Any]:
-        """The texts of the manifest, for verification."""
+        """The texts of the manifest, for verification; digests are none."""
         manifest = self.manifest()
         harness = msgspec.to_builtins(manifest.harness)
         for name in _SHAPED:  # a digest looks like a key to some rules
@@ -333,19 +370,25 @@ class _Work:
         return {
             "command": msgspec.to_builtins(manifest.command),
             "harness": harness,
-            "optional": manifest.optional,
+            "optional": {
+                name: value
+                for name, value in (manifest.optional or {}).items()
+                if name != SECRET_DIGESTS_KEY
+            },
         }
 
     def manifest(self) -> Manifest:
         """The manifest; the sink fills in the digest."""
         meta, text = self._meta, self._scrubber.text
+        argv = tuple(text(word, channel="argv") for word in meta.argv)
+        secrets = stored_secrets(self.secrets, word_digests(meta.id, meta.argv, argv))
         return Manifest(
             version=FORMAT_VERSION,
             id=meta.id,
             content_digest=ContentDigest(""),
             harness=self._harness(),
             command=Command(
-                argv=tuple(text(word, channel="argv") for word in meta.argv),
+                argv=argv,
                 workdir_policy=meta.workdir_policy,
                 env_allowlist=meta.env_allowlist or None,
                 timeout_ms=meta.timeout_ms,
@@ -371,7 +414,7 @@ class _Work:
                 recorded_at=meta.recorded_at,
                 recorder_version=meta.recorder_version,
             ),
-            optional=self._optional() or None,
+            optional={**self._optional(), **secrets} or None,
         )
 
     def _text(self, value: str | None, channel: str) -> str | None:

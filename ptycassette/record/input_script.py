@@ -70,6 +70,7 @@ STEPS = {
 """Every step, and what it does."""
 
 DEFAULT_TIMEOUT_S = 10.0
+_LONGEST_S = 86_400.0
 _QUIET_S = {"wait-stable": 0.2, "wait-idle": 0.5}
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
@@ -172,7 +173,10 @@ def _seconds(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"{visible(text)} is no time; write 500ms, 5s or 2m")
-    return float(match.group(1)) * _UNITS[match.group(2)]
+    seconds = float(match.group(1)) * _UNITS[match.group(2)]
+    if seconds > _LONGEST_S:
+        raise ValueError(f"{visible(text)} is longer than a day")
+    return seconds
 
 
 def _wrong(problem: ValueError, name: str, line: int) -> UsageError:

@@ -46,7 +46,7 @@ class InputComparison:
     def current(self) -> EntryMatcher | None:
         """The matcher of the entry that comes next; None behind the last."""
         if self._matcher is None and self.upcoming:
-            self._matcher = self._state.matching.matcher(self.upcoming[0])
+            self._matcher = self._state.matcher(self.upcoming[0])
         return self._matcher
 
     @property
@@ -151,7 +151,7 @@ class InputComparison:
         for entry in list(self.upcoming)[1:]:
             if entry.number not in self._movable:
                 continue
-            other = self._state.matching.matcher(entry)
+            other = self._state.matcher(entry)
             for number, key in enumerate(self._fed, 1):
                 other.feed(key)
                 if other.state != "open" and number < len(self._fed):

@@ -34,6 +34,7 @@ from ptycassette.replay.standin_sizes import SizeComparison
 from ptycassette.replay.standin_state import RunState
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import read_entries
+from ptycassette.timeline.match_secrets import RecordedSecrets
 
 __all__ = ["StandinEngine"]
 
@@ -49,6 +50,7 @@ class StandinEngine:
         matching: how input is compared.
         size: the driver's terminal at the start; None over pipes or when unknown.
         screen: ``screen(seq)`` gives the rows shown after event ``seq``, for divergences.
+        secrets: what the cassette tells of the secrets that were typed.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class StandinEngine:
         matching: Matching | None = None,
         size: Size | None = None,
         screen: Callable[[int], tuple[str, ...]] | None = None,
+        secrets: RecordedSecrets | None = None,
     ) -> None:
         self.options = options or StandinOptions()
         matching = matching or Matching()
         self.entries = read_entries(inputs)
         self.driver = DriverInput(size)
         self._findings = Findings(self.entries, screen, matching.conceal)
-        self._state = RunState(self.options, matching, self.driver, self._findings)
+        self._state = RunState(self.options, matching, self.driver, self._findings, secrets)
         self._typed = InputComparison(self._state, self.entries)
         self._sizes = SizeComparison(self._state, inputs)
         self._signals = SignalComparison(self._state, inputs)

@@ -14,6 +14,11 @@ __all__ = ["Findings", "Place"]
 
 Place = Entry | Event | None
 
+_WHERE_ANOTHER_WILL_DO = (
+    "send the secret that was recorded, or the masks as the recording shows them; where another "
+    "secret will do, set PTYCASSETTE_SECRETS=any (or --secrets any, Matching(secrets='any'))"
+)
+
 
 class Findings:
     """Collects divergences; nothing is ever taken off the list.
@@ -67,14 +72,26 @@ class Findings:
     def changed(self, matcher: EntryMatcher) -> None:
         """Other input came than was recorded."""
         entry = matcher.entry
-        others = (other for other in self._entries if other.number != entry.number)
+        if matcher.only_secret:
+            self._add(
+                "input-changed",
+                f"input {entry.number} differs only in its secret from what was recorded "
+                f"(compared as '{matcher.strategy}')",
+                place=entry,
+                expected=_entry_said(entry),
+                got=self._sent(matcher.shown, matcher.raw),
+                hint=_WHERE_ANOTHER_WILL_DO,
+            )
+            return
         self._add(
             "input-changed",
             f"input {entry.number} is not what was recorded (compared as '{matcher.strategy}')",
             place=entry,
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
-            nearest=_nearest(nearest_entry(others, matcher.shown)),
+            nearest=_nearest(
+                nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
+            ),
         )
 
     def extra_keys(self, keys: Sequence[Key]) -> None:
@@ -85,7 +102,7 @@ class Findings:
             "the driver sent input where the recording has none left",
             expected=Said("no more input"),
             got=self._sent(text, b"".join(key.raw for key in keys)),
-            nearest=_nearest(nearest_entry(self._entries, text)),
+            nearest=_nearest(nearest_entry(self._entries, text, number=len(self._entries))),
         )
 
     def extra_signal(self, name: str) -> None:
@@ -121,6 +138,7 @@ class Findings:
         got: Said,
         place: Place = None,
         nearest: Nearest | None = None,
+        hint: str = "",
     ) -> None:
         at = place or self.last
         self.divergences.append(
@@ -134,6 +152,7 @@ class Findings:
                 got=got,
                 nearest=nearest,
                 screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
+                hint=hint,
             )
         )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ptycassette.replay.standin_decisions import Finished, StandinOptions
 from ptycassette.replay.standin_findings import Findings
 from ptycassette.replay.standin_input import DriverInput
-from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match import EntryMatcher, Matching
+from ptycassette.timeline.match_entries import Entry
+from ptycassette.timeline.match_secrets import RecordedSecrets
 
 __all__ = ["RunState"]
 
@@ -20,15 +22,25 @@ class RunState:
     """
 
     def __init__(
-        self, options: StandinOptions, matching: Matching, driver: DriverInput, findings: Findings
+        self,
+        options: StandinOptions,
+        matching: Matching,
+        driver: DriverInput,
+        findings: Findings,
+        secrets: RecordedSecrets | None = None,
     ) -> None:
         self.options = options
         self.matching = matching
+        self._secrets = secrets
         self.driver = driver
         self.findings = findings
         self.finished: Finished | None = None
         self.last_us = 0
         self.notes: list[str] = []
+
+    def matcher(self, entry: Entry) -> EntryMatcher:
+        """A fresh matcher for a recorded entry."""
+        return self.matching.matcher(entry, self._secrets)
 
     def stop(self, *, killed_by: str = "") -> None:
         """End before the recording does."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.host.replaying.modes import resolve_secrets
 from ptycassette.host.scrubbing.conceal import concealed
 from ptycassette.replay.standin_decisions import StandinOptions
-from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match import Matching, Secrets, secrets_named
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 
 __all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
@@ -28,6 +30,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
            "N=STRATEGY for input N alone (repeatable)"),
     Option("--order", "ORDER", "strict (default), or loose: exchanges may come in another order"),
+    Option("--secrets", "HOW", "same (default): a secret that is typed is the recorded one, where "
+           "the recording tells; any: another one will do (PTYCASSETTE_SECRETS)"),
     Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
     Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
            "recorded pause is waited for"),
@@ -54,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
     matches: tuple[str, ...] = ()
     order: str = "strict"
+    secrets: str = ""
     threshold: float = DEFAULT_THRESHOLD
     speed: float | None = None
     lenient: bool = False
@@ -66,6 +71,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_unscrubbed: bool = False
     newlines: str = "auto"
     name: str = ""
+
+    @property
+    def secrets_compared(self) -> Secrets:
+        """How secrets are compared: as the option says, else the environment.
+
+        Raises:
+            UsageError: either says what it cannot.
+        """
+        try:
+            return secrets_named(self.secrets) if self.secrets else resolve_secrets(os.environ)
+        except ValueError as exc:
+            raise UsageError(f"--secrets: {exc}") from exc
 
     def matching(self) -> Matching:
         """How input is compared.
@@ -87,6 +104,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 threshold=self.threshold,
                 order=self.order,
                 conceal=concealed,
+                secrets=self.secrets_compared,
             )
         except ValueError as exc:
             raise UsageError(

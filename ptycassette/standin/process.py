@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -31,6 +32,7 @@ from ptycassette.replay.standin_decisions import Finished, Listen, Play
 from ptycassette.replay.standin_engine import StandinEngine
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.standin.options import Settings, parse_settings
+from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["Started", "play", "run"]
 
@@ -81,11 +83,16 @@ def play(settings: Settings, started: Started | None = None) -> int:
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
     except CassetteError as failed:
+        _complain(failed)
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
+        with suppress(CassetteError):  # perhaps that is what failed
+            write_report(settings.report, report)
+        return FAILED
+    try:
         write_report(settings.report, report)
+    except CassetteError as failed:
         _complain(failed)
         return FAILED
-    write_report(settings.report, report)
     return end_process(report.exit or ExitStatus(code=FAILED, exited=True, signaled=False))
 
 
@@ -113,6 +120,7 @@ class _Run:
             matching=settings.matching(),
             size=_size(*started.size) if compare and started and started.size else size,
             screen=self._screen,
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
         )
         if size is not None:
             self._engine.resized(size, now_us())

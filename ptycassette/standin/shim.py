@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,7 +18,11 @@ from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.pending import PendingRecordings, refuse_silence
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.library import Chosen, Library, Start
-from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of, resolve_mode
+from ptycassette.host.replaying.modes import (
+    MODE_VARIABLE,
+    action_of,
+    resolve_mode,
+)
 from ptycassette.host.replaying.shims import ShimConfig, find_real, read_shim_config
 from ptycassette.host.replaying.standin_io import end_process
 from ptycassette.host.replaying.standin_report_file import write_report
@@ -55,7 +60,10 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
         return _step_aside(program, args)
     start = Start(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
-    library = Library(Path(config.library), state=Path(config.state), pending=pending)
+    secrets = parse_settings([*config.options, "cassette"]).secrets_compared
+    library = Library(
+        Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
+    )
     may_record = action_of(mode, exists=False, env=os.environ) == "record"
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
@@ -172,16 +180,11 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     """Say on stderr, and to the report, what is wrong."""
     text = str(failed)
     _complain(program, text)
-    write_report(
-        report,
-        StandinReport(
-            result="failed",
-            cassette=program,
-            argv=concealed_words((program, *args)),
-            pid=os.getpid(),
-            error=text,
-        ),
-    )
+    told = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
+    with suppress(CassetteError):  # perhaps what failed is the report, or the rules of scrubbing
+        write_report(report, told)
+        argv = concealed_words((program, *args))
+        write_report(report, msgspec.structs.replace(told, argv=argv))
     return failed.exit_status if failed.exit_status in {126, 127} else FAILED
 
 

@@ -15,18 +15,21 @@ recorded between keys plays as the keys come, also when the typing differs
 A recording holds masks where a secret was typed. Where a recorded text has any, what the
 driver sends is compared as a recording of it would hold it: ``conceal`` says how. Until the
 line is whole nobody knows what of it is secret; up to there a mask stands for any character.
+``exact`` and ``prompt`` then also ask whether it is the secret that was recorded, where the
+recording tells (``match_secrets``).
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 from ptycassette.timeline.match_entries import Entry, Step, shown_keys
 from ptycassette.timeline.match_keys import Key
 from ptycassette.timeline.match_line import Line
+from ptycassette.timeline.match_secrets import RecordedSecrets
 from ptycassette.timeline.match_text import (
     DEFAULT_THRESHOLD,
     Scorer,
@@ -38,15 +41,18 @@ __all__ = [
     "EntryMatcher",
     "Matching",
     "Order",
+    "Secrets",
     "State",
     "Strategy",
     "nearest_entry",
     "order_named",
+    "secrets_named",
     "strategy_named",
 ]
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any"]
 Order = Literal["strict", "loose"]
+Secrets = Literal["same", "any"]
 State = Literal["open", "matched", "mismatch"]
 
 _MASKED = re.compile("x{3,}|[^\\x00-\\x7f]{3,}")
@@ -88,6 +94,19 @@ def order_named(name: str) -> Order:
     raise ValueError(f"an order is one of {', '.join(get_args(Order))}, not {name!r}")
 
 
+def secrets_named(name: str) -> Secrets:
+    """How secrets are compared, by that name.
+
+    Raises:
+        ValueError: there is no such way; the message lists them.
+    """
+    for known in get_args(Secrets):
+        if name == known:
+            found: Secrets = known
+            return found
+    raise ValueError(f"secrets are compared as {' or '.join(get_args(Secrets))}, not {name!r}")
+
+
 class Matching:
     """How a run compares: one strategy for all entries, others for some of them.
 
@@ -99,12 +118,16 @@ class Matching:
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
         conceal: a text as a recording of it would hold it.
+        secrets: ``same``: under ``exact`` and ``prompt``, a secret is the one that was recorded,
+            where the recording tells. ``any``: another one of the same form will do. When None,
+            ``$PTYCASSETTE_SECRETS`` says it for runs that a host starts, else ``same``.
 
     Attributes:
         conceal: the same; None compares as it is.
+        secrets: the same.
 
     Raises:
-        ValueError: an unknown strategy or order, or a threshold out of range.
+        ValueError: an unknown strategy, order or way with secrets, or a threshold out of range.
     """
 
     def __init__(
@@ -117,6 +140,7 @@ class Matching:
         threshold: float = DEFAULT_THRESHOLD,
         order: str = "strict",
         conceal: Callable[[str], str] | None = None,
+        secrets: str | None = None,
     ) -> None:
         self.strategy = strategy_named(strategy)
         self.order = order_named(order)
@@ -127,6 +151,7 @@ class Matching:
         self._scorer = scorer
         self._threshold = threshold
         self.conceal = conceal
+        self.secrets = None if secrets is None else secrets_named(secrets)
         semantic_match("a", "a", threshold)  # complain now, not in the middle of a run
 
     def strategy_for(self, entry: Entry) -> Strategy:
@@ -135,11 +160,18 @@ class Matching:
             return "any"
         return self._per_entry.get(entry.number, self.strategy)
 
-    def matcher(self, entry: Entry) -> EntryMatcher:
-        """A fresh matcher for ``entry``."""
+    def matcher(self, entry: Entry, secrets: RecordedSecrets | None = None) -> EntryMatcher:
+        """A fresh matcher for ``entry``.
+
+        Args:
+            entry: what was recorded.
+            secrets: what its cassette tells of the secrets in it.
+        """
         strategy = self.strategy_for(entry)
         conceal = self.conceal if _MASKED.search(entry.text) else None
-        return EntryMatcher(entry, strategy, self._sameness(strategy), conceal)
+        asked = strategy in {"exact", "prompt"} and self.secrets != "any"
+        holds = secrets.of_entry(entry) if asked and secrets is not None else None
+        return EntryMatcher(entry, strategy, self._sameness(strategy), conceal, holds)
 
     def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
         match strategy:
@@ -156,7 +188,10 @@ class Matching:
 
 
 class EntryMatcher:
-    """Compares the driver's keys with one entry. ``state`` is ``open`` until it is decided."""
+    """Compares the driver's keys with one entry. ``state`` is ``open`` until it is decided.
+
+    ``only_secret``: what was sent differs from what was recorded in its secret alone.
+    """
 
     def __init__(
         self,
@@ -164,6 +199,7 @@ class EntryMatcher:
         strategy: Strategy,
         same: Callable[[str, str], bool],
         conceal: Callable[[str], str] | None = None,
+        holds_secrets: Callable[[str], bool] | None = None,
     ) -> None:
         self.entry = entry
         self.strategy = strategy
@@ -174,6 +210,8 @@ class EntryMatcher:
         self.line_feed_for_return = False
         self._plainly = same
         self._conceal = conceal
+        self._holds_secrets = holds_secrets
+        self.only_secret = False
         self._line = Line()
         self._lines = [step.line for step in entry.steps]
         if entry.action:
@@ -213,9 +251,13 @@ class EntryMatcher:
 
     def _same(self, got: str, want: str) -> bool:
         """Whether a whole text is the recorded one, as it is or as it would be recorded."""
+        self.only_secret = False
         if self._plainly(got, want):
             return True
-        return self._conceal is not None and self._plainly(self._conceal(got), want)
+        if self._conceal is None or not self._plainly(self._conceal(got), want):
+            return False
+        self.only_secret = self._holds_secrets is not None and not self._holds_secrets(got)
+        return not self.only_secret
 
     def _may_be(self, want: str, got: str) -> bool:
         """Whether the beginning of a text may be that of the recorded one."""
@@ -288,13 +330,29 @@ class EntryMatcher:
             self.state = "matched"
 
 
-def nearest_entry(entries: Iterable[Entry], text: str) -> tuple[Entry, float] | None:
-    """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much."""
+_MOST_LOOKED_AT = 100
+_LONGEST_LOOKED_AT = 400
+"""What is nearest is advice: of long recordings and long lines a part is looked at."""
+
+
+def nearest_entry(
+    entries: Sequence[Entry], text: str, *, number: int = 1, but: int = 0
+) -> tuple[Entry, float] | None:
+    """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much.
+
+    Args:
+        entries: in their order.
+        text: what came.
+        number: of the entry around which to look, where there are very many.
+        but: the number of an entry that does not count.
+    """
     best: tuple[Entry, float] | None = None
-    for entry in entries:
-        if entry.masked:
+    first = max(0, min(number - _MOST_LOOKED_AT // 2, len(entries) - _MOST_LOOKED_AT))
+    text = text[:_LONGEST_LOOKED_AT]
+    for entry in entries[first : first + _MOST_LOOKED_AT]:
+        if entry.masked or entry.number == but:
             continue
-        score = lexical_score(text, entry.shown)
+        score = lexical_score(text, entry.shown[:_LONGEST_LOOKED_AT])
         if best is None or score > best[1]:
             best = (entry, score)
     return best

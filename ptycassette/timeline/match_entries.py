@@ -9,15 +9,16 @@ Answers of the terminal and focus reports belong to no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from ptycassette.errors import LimitError
 from ptycassette.model import InputRecord
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
-__all__ = ["MOST_STEPS", "Entry", "Step", "read_entries", "shown_keys"]
+__all__ = ["MOST_KEYS", "MOST_STEPS", "Entry", "Step", "iter_entries", "read_entries", "shown_keys"]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -30,6 +31,11 @@ class Step(msgspec.Struct, frozen=True):
 
 MOST_STEPS = 1024
 """An entry without a key that ends it is cut there: each step keeps the line up to it."""
+_MOST_CHARACTERS = 4 << 20
+"""And where the lines of its steps have so many characters together."""
+_READ_BYTES = 65_536
+MOST_KEYS = 500_000
+"""More keys than that are not compared; a paste is one key, and people press a few in a second."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,23 +73,35 @@ def read_entries(inputs: Iterable[InputRecord]) -> tuple[Entry, ...]:
 
     Args:
         inputs: input records in the order of ``seq``, resizes and signals included.
+
+    Raises:
+        LimitError: there are more than ``MOST_KEYS``.
     """
-    cutter = _Cutter()
+    return tuple(iter_entries(inputs, most_keys=MOST_KEYS))
+
+
+def iter_entries(inputs: Iterable[InputRecord], *, most_keys: int | None = None) -> Iterator[Entry]:
+    """As ``read_entries``, one by one, so that few are held; no limit unless one is given."""
+    cutter = _Cutter(most_keys)
     for record in inputs:
         cutter.take(record)
+        yield from cutter.taken()
     cutter.close()
-    return tuple(cutter.entries)
+    yield from cutter.taken()
 
 
 class _Cutter:
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
+    def __init__(self, most_keys: int | None) -> None:
+        self._keys_left = most_keys
+        self._entries: list[Entry] = []
+        self._cut = 0
         self._reader = KeyReader()
         self._steps: list[Step] = []
         self._line = Line()
         self._first: InputRecord | None = None
         self._last: InputRecord | None = None
         self._masked = False
+        self._characters = 0
 
     def take(self, record: InputRecord) -> None:
         if record.source == "terminal":
@@ -96,7 +114,7 @@ class _Cutter:
             self._masked = record.masked
         if (
             self._last is not None
-            and self._reader.pending
+            and self._reader.waits
             and _moment(record) - _moment(self._last) > 50_000
         ):
             # A human's Escape, then the next key: no sequence takes that long.
@@ -109,8 +127,14 @@ class _Cutter:
                 [Key("paste", data, text=text.replace("\r\n", "\n").replace("\r", "\n"))], record
             )
         else:
-            self._add(self._reader.feed(data), record)
+            for at in range(0, len(data), _READ_BYTES):
+                self._add(self._reader.feed(data[at : at + _READ_BYTES]), record)
         self._last = record
+
+    def taken(self) -> list[Entry]:
+        """The entries that were completed since the last call."""
+        entries, self._entries = self._entries, []
+        return entries
 
     def close(self) -> None:
         if self._last is not None:
@@ -118,6 +142,7 @@ class _Cutter:
         self._finish("")
 
     def _add(self, keys: list[Key], record: InputRecord) -> None:
+        self._count(len(keys), record)
         for key in keys:
             if key.kind in {"answer", "focus"}:
                 continue
@@ -125,14 +150,28 @@ class _Cutter:
             self._last = record
             edits = self._line.apply(key)
             self._steps.append(Step(key, record.seq, self._line.text))
-            if not edits or len(self._steps) >= MOST_STEPS:
+            self._characters += len(self._steps[-1].line)
+            full = len(self._steps) >= MOST_STEPS or self._characters >= _MOST_CHARACTERS
+            if not edits or full:
                 self._finish("" if edits else key.name)
+
+    def _count(self, keys: int, record: InputRecord) -> None:
+        if self._keys_left is None:
+            return
+        self._keys_left -= keys
+        if self._keys_left < 0:
+            raise LimitError(
+                f"the recording holds more than {MOST_KEYS} keys of input",
+                where=f"seq {record.seq}",
+                hint="no replay compares so many; record long texts as pastes",
+            )
 
     def _finish(self, action: str) -> None:
         if self._steps and self._first is not None and self._last is not None:
-            self.entries.append(
+            self._cut += 1
+            self._entries.append(
                 Entry(
-                    number=len(self.entries) + 1,
+                    number=self._cut,
                     seq=self._first.seq,
                     last_seq=self._steps[-1].seq,
                     t_us=_moment(self._first),
@@ -144,7 +183,7 @@ class _Cutter:
                     masked=self._masked,
                 )
             )
-        self._steps, self._line, self._first = [], Line(), None
+        self._steps, self._line, self._first, self._characters = [], Line(), None, 0
 
 
 def _moment(record: InputRecord) -> int:

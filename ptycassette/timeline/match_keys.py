@@ -12,7 +12,9 @@ bracketed paste, SS3, modifyOtherKeys), the kitty keyboard protocol (``CSI u``).
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -27,6 +29,10 @@ PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
 MAX_SEQUENCE_BYTES = 65_536
 """A control string longer than this is no answer of any terminal; it is taken as it is."""
+_MAX_CSI_BYTES = 4096
+"""A control sequence longer than this is no key; those of terminals have some ten bytes."""
+_MOST_DIGITS = 9
+_PARAMETERS = re.compile(rb"[\x20-\x3f]*")
 
 _CONTROLS = {
     0x00: "ctrl-space",
@@ -101,13 +107,19 @@ class KeyReader:
     """
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._buffer = bytearray()
+        self._searches: dict[bytes, _Search] = {}
         self._cooked = False
 
     @property
     def pending(self) -> bytes:
         """Bytes that could still become a longer sequence or character."""
-        return self._buffer
+        return bytes(self._buffer)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any are pending; costs nothing, however many."""
+        return bool(self._buffer)
 
     def feed(self, data: bytes, *, cooked: bool = False) -> list[Key]:
         """Take bytes and return the keys that they complete."""
@@ -123,13 +135,37 @@ class KeyReader:
         keys: list[Key] = []
         data, at = self._buffer, 0
         while at < len(data):
-            length = _length(data, at, final=final)
+            length = _length(data, at, self._find, final=final)
             if length == 0:
                 break
-            keys.append(_key(data[at : at + length], cooked=self._cooked))
+            keys.append(_key(bytes(data[at : at + length]), cooked=self._cooked))
             at += length
-        self._buffer = data[at:]
+        del data[:at]
+        self._searches = {mark: search.moved(at) for mark, search in self._searches.items() if data}
         return keys
+
+    def _find(self, mark: bytes, at: int) -> int:
+        """As ``bytes.find`` in the buffer, for places that never go back: reads each byte once."""
+        search = self._searches.get(mark) or _Search(-1, 0)
+        if search.found < at:
+            found = self._buffer.find(mark, max(at, search.reached))
+            reached = len(self._buffer) - len(mark) + 1 if found < 0 else found
+            search = self._searches[mark] = _Search(found, max(0, reached))
+        return search.found
+
+
+class _Search(NamedTuple):
+    """What is known of a mark: where it is (-1: not found), and up to where it is nowhere else."""
+
+    found: int
+    reached: int
+
+    def moved(self, by: int) -> _Search:
+        """The same, once so many bytes before it are gone."""
+        return _Search(self.found - by if self.found >= by else -1, max(0, self.reached - by))
+
+
+_Find = Callable[[bytes, int], int]
 
 
 def read_keys(data: bytes) -> tuple[Key, ...]:
@@ -138,11 +174,11 @@ def read_keys(data: bytes) -> tuple[Key, ...]:
     return (*reader.feed(data), *reader.flush())
 
 
-def _length(data: bytes, at: int, *, final: bool) -> int:
+def _length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
     """The bytes of the key at ``at``; 0 when more are needed to know."""
     first = data[at]
     if first == ESC:
-        return _escape_length(data, at, final=final)
+        return _escape_length(data, at, find, final=final)
     if first < 0xC2 or first > 0xF4:
         return 1
     need = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
@@ -157,45 +193,44 @@ def _length(data: bytes, at: int, *, final: bool) -> int:
     return 1 if final else 0
 
 
-def _escape_length(data: bytes, at: int, *, final: bool) -> int:  # noqa: PLR0911 - one per shape
+def _escape_length(  # noqa: PLR0911 - one per shape
+    data: bytearray, at: int, find: _Find, *, final: bool
+) -> int:
     if at + 1 >= len(data):
         return 1 if final else 0
     second = data[at + 1]
     if second == 0x5B:  # CSI
-        return _csi_length(data, at, final=final)
+        return _csi_length(data, at, find, final=final)
     if second == 0x4F:  # SS3, one character
         if at + 2 >= len(data):
             return 1 if final else 0
         return 3 if 0x40 <= data[at + 2] <= 0x7E else 1
     if second in b"]P_^X":  # OSC, DCS, APC, PM, SOS: up to ST, or BEL
-        return _string_length(data, at, final=final)
+        return _string_length(data, at, find, final=final)
     if second in b"\x7f\x08":
         return 2  # Alt-Backspace
     return 1
 
 
-def _csi_length(data: bytes, at: int, *, final: bool) -> int:
+def _csi_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
     if data.startswith(PASTE_START, at):
-        end = data.find(PASTE_END, at)
+        end = find(PASTE_END, at)
         if end >= 0:
             return end + len(PASTE_END) - at
         return len(data) - at if final else 0
     if data.startswith(b"\x1b[M", at):  # X10 mouse: three more bytes
         return 6 if len(data) - at >= 6 else (1 if final else 0)
-    for index in range(at + 2, min(len(data), at + MAX_SEQUENCE_BYTES)):
-        byte = data[index]
-        if 0x40 <= byte <= 0x7E:
-            return index + 1 - at
-        if not 0x20 <= byte <= 0x3F:
-            return 1  # no control sequence after all: Escape, then the rest
+    parameters = _PARAMETERS.match(data, at + 2, at + _MAX_CSI_BYTES)
+    end = parameters.end() if parameters else at + 2
+    if end < len(data):
+        # No control sequence after all: Escape, then the rest.
+        return end + 1 - at if 0x40 <= data[end] <= 0x7E else 1
     return 1 if final else 0
 
 
-def _string_length(data: bytes, at: int, *, final: bool) -> int:
+def _string_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
     ends = [
-        found + len(mark)
-        for mark in (b"\x07", b"\x1b\\")
-        if (found := data.find(mark, at + 2)) >= 0
+        found + len(mark) for mark in (b"\x07", b"\x1b\\") if (found := find(mark, at + 2)) >= 0
     ]
     if ends:
         return min(ends) - at
@@ -234,7 +269,7 @@ def _function_key(raw: bytes) -> Key:  # noqa: PLR0911 - one per encoding
         return Key("key", raw, name="shift-tab")
     unknown = Key("key", raw, name=f"csi-{body}")
     parts = body[:-1].split(";")
-    if not all(part.isdecimal() or not part for part in parts):
+    if not all((part.isdecimal() and len(part) <= _MOST_DIGITS) or not part for part in parts):
         return unknown
     numbers = [int(part or "1") for part in parts]
     modifiers = numbers[1] if len(numbers) > 1 else 1

@@ -20,8 +20,9 @@ def write_whole(
     *,
     mode: int = 0o644,
     overwrite: bool = True,
+    durable: bool = True,
 ) -> None:
-    """Write ``parts`` to ``path``: a temporary file beside it, fsync, one rename.
+    """Write ``parts`` to ``path``: a temporary file beside it, fsync if ``durable``, one rename.
 
     Nobody ever sees half of it; what was there stays until the new file is whole. What is no
     regular file (a device, a pipe, a link) is never replaced.
@@ -42,7 +43,8 @@ def write_whole(
                 file.write(part)
             file.flush()
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         _check(target, overwrite=overwrite)  # what came there meanwhile
         Path(name).replace(target)
     except OSError as exc:

@@ -16,7 +16,8 @@ A library is a directory of cassettes, and maybe a ``library.yaml``::
         order: loose               # exchanges may come in another order
 
 The first rule that holds counts. Without rules, a cassette is meant when it was
-recorded with the same program name and the same arguments. What is ambiguous or
+recorded with the same program name and the same arguments; a secret among them is the
+recorded one, where the recording tells and ``secrets`` is ``same``. What is ambiguous or
 missing is an error that names the candidates and why each was not it.
 
 A predicate file is Python, and is run: a library belongs to the tests that use it, as
@@ -27,12 +28,12 @@ from __future__ import annotations
 
 import fcntl
 import fnmatch
-import json
 import os
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -43,13 +44,15 @@ from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model.file_pattern import FilePatterns, file_pattern
 from ptycassette.model.visible import visible
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
-from ptycassette.timeline.match import order_named, strategy_named
+from ptycassette.timeline.match import Secrets, order_named, strategy_named
+from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["Chosen", "Library", "Start", "forget_starts"]
 
 RULES_FILE = "library.yaml"
 STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20
+_MAX_COUNTS = 1 << 20
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,13 +105,17 @@ class Library:
         state: where it is kept how often each rule was used: one directory per test.
         pending: where recordings lie that are not yet in the library: they count as in it,
             and new ones go there.
+        secrets: ``any``: another secret in the arguments will do.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.
     """
 
-    def __init__(self, place: Path, *, state: Path, pending: Path | None = None) -> None:
+    def __init__(
+        self, place: Path, *, state: Path, pending: Path | None = None, secrets: Secrets = "same"
+    ) -> None:
         self.place = place
+        self._secrets = secrets
         self.pending = pending
         self._state = state
         self.rules = self._read_rules()
@@ -215,19 +222,11 @@ class Library:
     def _by_argv(self, start: Start, *, record: bool) -> Chosen:
         meant, others = [], []
         for path in self._cassettes():
-            try:
-                with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
-                    argv = cassette.manifest.command.argv or ()
-            except CassetteError as exc:
-                others.append(f"{path.name}: cannot be opened: {exc.message}")
-                continue
-            named = bool(argv) and Path(argv[0]).name == start.program
-            if named and (argv[1:] == start.args or argv[1:] == start.shown):
+            reason = self._other_argv(path, start)
+            if reason is None:
                 meant.append(path)
             else:
-                others.append(
-                    f"{path.name}: recorded as {visible(' '.join(argv)) or 'nothing known'}"
-                )
+                others.append(f"{path.name}: {reason}")
         if len(meant) == 1:
             return Chosen(path=meant[0])
         if meant:
@@ -245,6 +244,23 @@ class Library:
             where=str(self.place),
             hint=f"record it (mode auto), or write rules ({RULES_FILE})",
         )
+
+    def _other_argv(self, path: Path, start: Start) -> str | None:
+        """Why a cassette was not recorded with the arguments of ``start``; None when it was."""
+        try:
+            with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+                argv = cassette.manifest.command.argv or ()
+                secrets = read_secrets(cassette.manifest, where=str(path))
+        except CassetteError as exc:
+            return f"cannot be opened: {exc.message}"
+        named = bool(argv) and Path(argv[0]).name == start.program
+        if named and argv[1:] == start.args:
+            return None
+        if not (named and argv[1:] == start.shown):
+            return f"recorded as {visible(' '.join(argv)) or 'nothing known'}"
+        if self._secrets == "same" and secrets and not secrets.in_argv((argv[0], *start.args)):
+            return "differs only in its secret (PTYCASSETTE_SECRETS=any takes it all the same)"
+        return None
 
     def _cassettes(self) -> list[Path]:
         found = {path.parent.name: path.parent for path in self.place.glob("*/manifest.json")}
@@ -286,17 +302,33 @@ class Library:
 
     def _count(self, key: str) -> int:
         """How often ``key`` was counted before; counts it. Safe among processes."""
-        self._state.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._state / STARTS_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            counts = json.loads(file.read() or "{}")
-            before = int(counts.get(key, 0))
-            counts[key] = before + 1
-            file.seek(0)
-            file.truncate()
-            file.write(json.dumps(counts))
+        path = self._state / STARTS_FILE
+        try:
+            with _open_counts(path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                counts = msgspec.json.decode(file.read(_MAX_COUNTS) or b"{}", type=dict[str, int])
+                before = counts.get(key, 0)
+                counts[key] = before + 1
+                file.seek(0)
+                file.truncate()
+                file.write(msgspec.json.encode(counts))
+        except (OSError, msgspec.MsgspecError, RecursionError) as exc:
+            raise UsageError(
+                f"it is not kept here which session is next: {visible(str(exc))}", where=str(path),
+                hint="remove the file, or name another directory (ptycassette shim --state)",
+            ) from exc  # fmt: skip
         return before
+
+
+def _open_counts(path: Path) -> BinaryIO:
+    """The file of counts, made if need be; never through a link, and never waited for."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    fd = os.open(path, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError("no regular file")
+    return os.fdopen(fd, "r+b")
 
 
 def forget_starts(state: Path) -> None:

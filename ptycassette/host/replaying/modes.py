@@ -1,4 +1,7 @@
-"""Which of the five modes a run is in, and what follows from it: one meaning everywhere."""
+"""Which of the five modes a run is in, and what follows from it: one meaning everywhere.
+
+And whether secrets are compared, which the environment may say as well.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,24 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from ptycassette.errors import UsageError
+from ptycassette.timeline.match import Secrets, secrets_named
 
-__all__ = ["MODES", "MODE_VARIABLE", "Action", "Mode", "action_of", "mode_named", "resolve_mode"]
+__all__ = [
+    "MODES",
+    "MODE_VARIABLE",
+    "SECRETS_VARIABLE",
+    "Action",
+    "Mode",
+    "action_of",
+    "mode_named",
+    "resolve_mode",
+    "resolve_secrets",
+]
 
 Mode = Literal["replay", "auto", "record", "rerecord", "live"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_VARIABLE = "PTYCASSETTE_MODE"
+SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
 Action = Literal["replay", "record", "rerecord", "live"]
 _FALSE = {"", "0", "false", "no", "off"}
@@ -42,6 +57,18 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mo
     said = [*choices, (MODE_VARIABLE, env.get(MODE_VARIABLE) or None)]
     modes = [mode_named(mode, where=where) for where, mode in said if mode is not None]
     return modes[0] if modes else "replay"
+
+
+def resolve_secrets(env: Mapping[str, str]) -> Secrets:
+    """How the environment wants secrets compared; as ``same`` where it does not say.
+
+    Raises:
+        UsageError: it says something else.
+    """
+    try:
+        return secrets_named(env.get(SECRETS_VARIABLE) or "same")
+    except ValueError as exc:
+        raise UsageError(str(exc), where=SECRETS_VARIABLE) from exc
 
 
 def action_of(mode: Mode, *, exists: bool, env: Mapping[str, str]) -> Action:

@@ -19,6 +19,7 @@ from ptycassette.replay.standin_decisions import Finished, Listen, Play, Standin
 from ptycassette.replay.standin_engine import StandinEngine
 from ptycassette.screen import default_emulator
 from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after"]
 
@@ -93,6 +94,7 @@ class ReplayPty:
             matching=matching,
             size=size,
             screen=lambda seq: screen_after(cassette, seq),
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
         )
         self._where = str(cassette.path)
         self._allow_unplayed = allow_unplayed

@@ -286,7 +286,7 @@ def signal_of_text(text: str) -> int | None:
     wanted = text.strip().lower()
     digits = wanted.removeprefix("signal ").strip()
     if digits.isdecimal():
-        number = int(digits)
+        number = int(digits) if len(digits) < 4 else 0
         return number if 0 < number < signal.NSIG else None
     short = wanted.removeprefix("sig")
     for known in signal.valid_signals():
@@ -297,6 +297,13 @@ def signal_of_text(text: str) -> int | None:
     return None
 
 
+_NO_END = {
+    *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),
+    *(signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH),
+}
+"""No program ends by these, whatever a recording says; some would stop the stand-in for ever."""
+
+
 def end_process(exit_status: ExitStatus) -> NoReturn:
     """End as the recorded program did: with its status, or by its signal."""
     sys.stdout.flush()
@@ -304,8 +311,9 @@ def end_process(exit_status: ExitStatus) -> NoReturn:
     if exit_status.signaled:
         number = signal_of_text(exit_status.signal)
         if number is not None:
-            _raise_again(number)
-            os._exit(128 + number)  # the signal is one that does not end a process
+            if number not in _NO_END:
+                _raise_again(number)
+            os._exit(128 + number)
     os._exit(exit_status.code & 0xFF if exit_status.exited else 125)
 
 
@@ -314,7 +322,7 @@ def _raise_again(number: int) -> None:
 
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if number not in {signal.SIGKILL, signal.SIGSTOP}:
+    if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     os.kill(os.getpid(), number)

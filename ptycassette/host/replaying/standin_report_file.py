@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -12,6 +11,7 @@ from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
 from ptycassette.host.files.plain_file import read_plain
+from ptycassette.host.files.whole_file import write_whole
 from ptycassette.replay.standin_report import StandinReport, report_lines, report_object
 
 __all__ = ["read_reports", "write_report"]
@@ -27,6 +27,7 @@ def write_report(path: str, report: StandinReport) -> None:
     is written when ``path`` is empty. Readers never see half a report.
 
     Raises:
+        ExistsError: a link, a pipe or a device stands there.
         StorageError: the disk or the directory refuses.
     """
     if not path:
@@ -34,11 +35,12 @@ def write_report(path: str, report: StandinReport) -> None:
     try:
         target = _target(path, report)
         text = "".join(f"{line}\n" for line in report_lines(report))
-        _replace(target.with_name(f"{target.name.removesuffix('.json')}.txt"), text)
         _replace(target, json.dumps(report_object(report), indent=2) + "\n")
-    except OSError as exc:
+        _replace(target.with_name(f"{target.name.removesuffix('.json')}.txt"), text)
+    except (OSError, StorageError) as exc:
+        why = exc.message if isinstance(exc, StorageError) else f"cannot be written: {exc.strerror}"
         raise StorageError(
-            f"the report cannot be written: {exc.strerror}", where=path,
+            f"the report {why}", where=path,
             hint="name a file or a directory that may be written in PTYCASSETTE_REPORT",
         ) from exc  # fmt: skip
 
@@ -76,14 +78,7 @@ def _target(path: str, report: StandinReport) -> Path:
 
 
 def _replace(target: Path, text: str) -> None:
-    staged = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        staged.write_text(text, encoding="utf-8", errors="backslashreplace")
-        staged.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            staged.unlink()
-        raise
+    write_whole(target, [text.encode("utf-8", "backslashreplace")], durable=False)
 
 
 def _started_ns(file: Path) -> int:

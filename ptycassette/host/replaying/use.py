@@ -28,7 +28,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from ptycassette.host.replaying.modes import resolve_mode
+from ptycassette.host.replaying.modes import resolve_mode, resolve_secrets
 from ptycassette.host.replaying.use_session import (
     Plan,
     UseResult,
@@ -166,13 +166,14 @@ class Use:
         return async_session_of(self._plan, self._begin())
 
 
-def use(
+def use(  # noqa: PLR0913 - one for each thing that a user may say
     path: str | os.PathLike[str],
     argv: Sequence[str] | None = None,
     *,
     mode: str | None = None,
     match: str | Matching = "prompt",
     order: str | None = None,
+    secrets: str | None = None,
     size: Size | None = None,
     lenient: bool = False,
     allow_unplayed: bool = False,
@@ -188,23 +189,32 @@ def use(
         match: how input is compared in replay: a strategy's name, or a ``Matching``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
+        secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
+            recording tells; ``any``: another one will do. When None, the environment's
+            PTYCASSETTE_SECRETS, else ``same``.
         size: of the terminal; the recorded one, or 24 by 80.
         lenient: go on after a divergence; ``result.divergences`` holds it.
         allow_unplayed: do not mind when the block ends before the recording does.
         **record_options: for the modes that record; see ``record``.
 
     Raises:
-        UsageError: the mode is none.
-        ValueError: the strategy or the order is none.
+        UsageError: the mode is none, or PTYCASSETTE_SECRETS says what it cannot.
+        ValueError: the strategy, the order or ``secrets`` is none.
 
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.
     """
-    if isinstance(match, Matching) and order is not None:
-        raise ValueError("the order is the Matching's own: Matching(..., order='loose')")
-    matching = match if isinstance(match, Matching) else Matching(match, order=order or "strict")
+    if isinstance(match, Matching):
+        for name, value in (("order", order), ("secrets", secrets)):
+            if value is not None:
+                raise ValueError(f"say it to the Matching: Matching(..., {name}={value!r})")
+        matching = match
+    else:
+        matching = Matching(match, order=order or "strict", secrets=secrets)
     if matching.conceal is None:
         matching.conceal = concealed
+    if matching.secrets is None:
+        matching.secrets = resolve_secrets(os.environ)
     return Use(
         Plan(
             path=Path(path),

@@ -42,8 +42,10 @@ from ptycassette.model import (
 )
 from ptycassette.model.visible import visible
 from ptycassette.record.frames import frame_of
+from ptycassette.record.secrets_apart import input_was_scrubbed
 from ptycassette.screen import PyteEmulator, default_emulator
 from ptycassette.scrub.session import SessionScrubber
+from ptycassette.timeline.match_secrets import SECRET_DIGESTS_KEY
 
 __all__ = ["cassette_session", "find_left", "scrub_cassette"]
 
@@ -298,18 +300,22 @@ class _Rewrite:
         """The manifest with its texts scrubbed; the writer fills in the digests."""
         manifest = self._cassette.manifest
         argv = manifest.command.argv
+        words = argv and tuple(self._scrubber.text(word, channel="argv") for word in argv)
         optional = dict(manifest.optional or {})
         optional.pop("artifacts", None)
+        digests = optional.pop(SECRET_DIGESTS_KEY, None)
+        scrubbed = self._scrubber.value(optional, channel="manifest")
+        if (
+            digests is not None
+            and words == argv
+            and not input_was_scrubbed(self._scrubber.report())
+        ):
+            scrubbed[SECRET_DIGESTS_KEY] = digests  # they are of what is still masked there
         return msgspec.structs.replace(
             manifest,
             harness=msgspec.convert(self._harness(), type(manifest.harness)),
-            command=msgspec.structs.replace(
-                manifest.command,
-                argv=None
-                if argv is None
-                else tuple(self._scrubber.text(word, channel="argv") for word in argv),
-            ),
-            optional=self._scrubber.value(optional, channel="manifest") or None,
+            command=msgspec.structs.replace(manifest.command, argv=words),
+            optional=scrubbed or None,
         )
 
 
@@ -335,7 +341,8 @@ def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
     for digest in ("content_digest", "id"):
         manifest.pop(digest, None)
     manifest["harness"].pop("binary_path_digest_sha256", None)
-    (manifest.get("optional") or {}).pop("artifacts", None)
+    for digests in ("artifacts", SECRET_DIGESTS_KEY):
+        (manifest.get("optional") or {}).pop(digests, None)
     scrubber.check({"manifest": manifest, "path": cassette.path.name})
     seen: set[tuple[str, ...]] = set()
     for frame in cassette.frames():

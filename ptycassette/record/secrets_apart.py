@@ -1,0 +1,39 @@
+"""The digests by which a replay tells the recorded secrets from others, made while saving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ptycassette.model import InputRecord, ScrubReport
+from ptycassette.record.typed_secrets import TypedSecret
+from ptycassette.timeline.match_entries import iter_entries
+from ptycassette.timeline.match_secrets import InputDigest, input_digests
+
+__all__ = ["input_was_scrubbed", "typed_digests"]
+
+
+def input_was_scrubbed(report: ScrubReport) -> bool:
+    """Whether anything was masked in what was typed."""
+    channels = report.channels
+    return channels is not msgspec.UNSET and bool(channels.get("input"))
+
+
+def typed_digests(
+    cassette_id: str,
+    raw: Iterable[InputRecord],
+    shown: Iterable[InputRecord],
+    *,
+    typed: Sequence[TypedSecret],
+) -> list[InputDigest]:
+    """The digests of the secrets in a session's input.
+
+    Args:
+        cassette_id: of the manifest.
+        raw: the input as it was typed; what was typed unseen is hidden in it, too.
+        shown: the same records as they are published.
+        typed: what was typed where the program asked for a secret: people choose such.
+    """
+    pairs = zip(iter_entries(raw), iter_entries(shown), strict=False)
+    return input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])
