@@ -10,6 +10,7 @@ it ended, and the block was left quietly  a cassette
 the block raised, or a timeout passed     a diagnostic directory beside the target
 scrubbing left something                  a diagnostic without streams; the journal stays
 the disk refused, or we were killed       the journal stays; ``ptycassette recover``
+whoever started us was killed             the same; nothing when it was for them alone
 ========================================  ==========================================
 """
 
@@ -23,7 +24,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.errors import CassetteError, LimitError, RecordError, RunFailedError, SpawnError
+from ptycassette.errors import (
+    CassetteError,
+    LimitError,
+    RecordError,
+    RunFailedError,
+    SessionError,
+    SpawnError,
+)
 from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
 from ptycassette.host.cassettes.published import published_manifest
@@ -34,6 +42,7 @@ from ptycassette.host.pty.process import PtyChild, spawn
 from ptycassette.host.recording.binary_probe import timestamp
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
+from ptycassette.host.recording.lifeline import Lifeline
 from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
 from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
 from ptycassette.host.recording.saver import Saver
@@ -64,6 +73,7 @@ class Recorder:
         target: the directory to publish.
         plan: the options.
         saver: follows the journal and saves it; None to save here, at the end.
+        lifeline: to whoever started us; None when our own end is the user's business.
 
     Attributes:
         saving: the program is over, its journal complete, and its cassette is being made.
@@ -84,6 +94,7 @@ class Recorder:
         plan: RecordPlan,
         *,
         saver: Saver | None = None,
+        lifeline: Lifeline | None = None,
     ) -> None:
         if not argv:
             raise ValueError("argv is empty")
@@ -95,6 +106,7 @@ class Recorder:
         self.status: ExitStatus | None = None
         self.saved: Published | None = None
         self.saver = saver
+        self._lifeline = lifeline
         self.started_us: int | None = None
         self.known: tuple[str, ...] = tuple(plan.known)
         self._stack = ExitStack()
@@ -176,10 +188,13 @@ class Recorder:
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
         try:
-            return spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
+            child = spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")
             raise
+        if self._lifeline is not None:
+            self._lifeline.watch(child.request_end)
+        return child
 
     def note_side_events(self, elapsed_us: int) -> None:
         """Log what is left in the side channel, when the program is over."""
@@ -206,11 +221,13 @@ class Recorder:
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
             SecretLeftError, StorageError, ...: not published; the journal stays.
+            SessionError: who started us is gone; the journal stays, unless it was for them alone.
         """
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
         self.status, self.saving = status, True
+        self._check_owner()
         try:
             self.manifest = self._save()
         except RunFailedError:
@@ -219,8 +236,20 @@ class Recorder:
         except CassetteError as exc:
             exc.hint = _with_journal(exc.hint, self.journal.path)
             raise
-        self.journal.discard()
+        if self._lifeline is None or not self._lifeline.keeps_journal:
+            self.journal.discard()
         return self.manifest
+
+    def _check_owner(self) -> None:
+        """Save nothing where nobody is left who would take it."""
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            return
+        hint = None
+        if self._lifeline.keeps_journal:
+            hint = _with_journal(None, self.journal.path)
+        else:
+            self.journal.discard()
+        raise SessionError("what started the recorder is gone, so the program was ended", hint=hint)
 
     def _save(self) -> Manifest:
         """Take what the saver has; where there is none, or it fell over, do its work here."""

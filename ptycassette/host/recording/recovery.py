@@ -26,6 +26,7 @@ from ptycassette.errors import (
     RunFailedError,
 )
 from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
+from ptycassette.host.cassettes.pending import remove_abandoned, settled
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.recording.finalising import Finaliser
@@ -109,7 +110,7 @@ def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: Sessio
         state=state,
         bytes=size,
         argv=meta.argv,
-        target=meta.target,
+        target=str(settled(Path(meta.target))) if meta.target else "",
         recorded_at=meta.recorded_at,
     )
 
@@ -133,7 +134,8 @@ def recover(
 
     Args:
         path: the journal.
-        output: where to publish; where the recorder would have, when None.
+        output: where to publish; when None, where the recorder would have, or the library that
+            it recorded for.
         overwrite: replace the cassette that stands there.
         salvage: of a journal that is damaged in the middle, take what stands before.
         finaliser: how; the default one when None.
@@ -155,7 +157,7 @@ def recover(
             delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
         _check_head(source)
-        told = _told(source, output or Path(source.meta.target))
+        told = _told(source, output or settled(Path(source.meta.target)))
         if told.target and published_manifest(Path(told.target), source.meta.id):
             delete_journal(path)
             return msgspec.structs.replace(told, outcome="already")
@@ -167,6 +169,8 @@ def recover(
                 raise
             told = msgspec.structs.replace(told, outcome="already")
         delete_journal(path)
+        if output is None:
+            remove_abandoned(Path(told.target).parent)
         return told
 
 
