@@ -114,8 +114,11 @@ def settled(path: Path) -> Path:
 
 
 def remove_abandoned(library: Path) -> None:
-    """Remove the directories of pending recordings that nobody holds any more."""
-    for place in library.glob(f"{PREFIX}*"):
+    """Remove the directories of pending recordings that nobody holds any more, as one can."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found += library.glob(f"{PREFIX}*")
+    for place in found:
         with contextlib.suppress(OSError):
             fd = os.open(place, _DIRECTORY)
             try:

@@ -55,6 +55,8 @@ class Disk:
         self.fault: int | None = None
         self.failed = ""
         self.synced_after: list[str] = []
+        self.seen: list[tuple[str, str]] = []
+        """Calls and the files that they were about; of two names the second."""
         self._inside = str(inside)
         for name in CALLS:
             if hasattr(os, name):
@@ -66,6 +68,7 @@ class Disk:
             if not self._counts(args):
                 return real(*args, **kwargs)
             self.count += 1
+            self.seen.append((name, _place(args[1] if name == "link" else args[0])))
             if self.failed and name in SYNCS:
                 self.synced_after.append(name)
             if self.count != self.at:
@@ -88,14 +91,18 @@ class Disk:
         """Whether it is about a file of the test."""
         if not args:
             return False
-        if isinstance(args[0], int):
-            try:
-                place = str(Path(f"/proc/self/fd/{args[0]}").readlink())
-            except OSError:
-                return False
-        else:
-            place = os.fsdecode(args[0])
-        return place.startswith(self._inside) or not place.startswith("/")
+        place = _place(args[0])
+        return bool(place) and (place.startswith(self._inside) or not place.startswith("/"))
+
+
+def _place(what: Any) -> str:
+    """The file of a descriptor or a path; empty when it is closed."""
+    if not isinstance(what, int):
+        return os.fsdecode(what)
+    try:
+        return str(Path(f"/proc/self/fd/{what}").readlink())
+    except OSError:
+        return ""
 
 
 def meta(target: Path) -> SessionMeta:
@@ -401,6 +408,42 @@ def test_a_kill_before_some_call_leaves_nothing_half(
 ) -> None:
     """As above, a sample."""
     assert unkilled(kind, works, 7) == []
+
+
+@needs_proc
+def test_the_name_of_a_durable_journal_is_synced_before_anything_is_recorded(
+    works: Callable[..., Work],
+) -> None:
+    """After a crash of the machine a file without a name is lost, whole as it may be."""
+    work = works(Journal)
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, work.place)
+        work.run()
+    assert work.journal is not None
+    folder = work.journal.parent
+    named = disk.seen.index(("link", str(work.journal)))
+    synced = [disk.seen.index(("fsync", str(place))) for place in (folder, folder.parent)]
+    recorded = [at for at, (name, _) in enumerate(disk.seen) if name == "writev" and at > named]
+
+    assert named < min(synced)
+    assert max(synced) < min(recorded)
+
+
+@needs_proc
+def test_a_journal_of_which_the_name_cannot_be_synced_is_none(works: Callable[..., Work]) -> None:
+    """The program is not started, and nothing is left for ``recover``."""
+    work = works(Journal)
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, work.place)
+        work.run()
+    folder = work.journal.parent if work.journal is not None else work.place
+    at = disk.seen.index(("fsync", str(folder))) + 1
+    work = works(Journal)
+    _, raised = run(work, at, errno.EIO)
+
+    assert isinstance(raised, StorageError)
+    assert "the disk is failing" in str(raised)
+    assert list(work.place.rglob("*.journal")) == []
 
 
 def test_a_failed_sync_of_the_journal_is_told_once_and_not_tried_again(
