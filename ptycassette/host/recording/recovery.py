@@ -32,6 +32,7 @@ from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
+from ptycassette.host.scrubbing.conceal import concealed_head
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
@@ -47,7 +48,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
     ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
     ``empty`` (its recorder died before it had written anything) or
-    ``unreadable``. ``problem`` says why, for the last.
+    ``unreadable``. ``problem`` says why, for the last. ``argv`` is scrubbed.
     """
 
     path: str
@@ -78,22 +79,39 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def left_behind(directory: Path) -> Iterator[Left]:
-    """All journals of a directory, those of live recorders included, by name."""
+    """All journals of a directory, those of live recorders included, by name.
+
+    Raises:
+        UsageError: the configuration of scrubbing is wrong, so nothing can be shown.
+    """
     _sweep(directory)
     for path in sorted(directory.glob(f"*{SUFFIX}")):
+        state: Literal["crashed", "live"] = "crashed"
         try:
             size = path.lstat().st_size
-            with _locked(path):
-                meta = JournalSource(path).meta
-            yield _left(path, "crashed", size, meta)
-        except LockedError:
-            yield _live(path)
-        except EmptyJournalError as exc:
-            yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
-        except JournalError as exc:
-            yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
-        except (CassetteError, FileNotFoundError):
-            continue  # it has gone while we looked
+            try:
+                with _locked(path):
+                    meta = _head_of(path)
+            except LockedError:
+                state = "live"
+                meta = _head_of(path)
+        except (CassetteError, FileNotFoundError) as exc:
+            if state == "live":
+                yield Left(path=str(path), state="live", bytes=size)
+            elif isinstance(exc, EmptyJournalError):
+                yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
+            elif isinstance(exc, JournalError):
+                yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
+            # else it has gone while we looked
+        else:
+            yield _left(path, state, size, meta)
+
+
+def _head_of(path: Path) -> SessionMeta:
+    """The head of a journal, checked."""
+    source = JournalSource(path)
+    _check_head(source)
+    return source.meta
 
 
 def _sweep(directory: Path) -> None:
@@ -109,17 +127,10 @@ def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: Sessio
         path=str(path),
         state=state,
         bytes=size,
-        argv=meta.argv,
+        argv=concealed_head(meta),
         target=str(settled(Path(meta.target))) if meta.target else "",
         recorded_at=meta.recorded_at,
     )
-
-
-def _live(path: Path) -> Left:
-    try:
-        return _left(path, "live", path.lstat().st_size, JournalSource(path).meta)
-    except (CassetteError, OSError):
-        return Left(path=str(path), state="live", bytes=0)
 
 
 def recover(
