@@ -34,6 +34,9 @@ from ptycassette.standin.options import Settings, parse_settings
 
 __all__ = ["Started", "play", "run"]
 
+_PINNED_BYTES = 64 << 20
+"""Of files that are hashed before they are played: some 40 ms."""
+
 FAILED = 125
 """The stand-in's own exit status, as ``env`` and ``docker run`` use it."""
 
@@ -42,6 +45,7 @@ class Started(Protocol):
     """What start-up already did (``boot.Handover``)."""
 
     written: int
+    checked: frozenset[str]
     early: bytes
     saved: list[object] | None
     size: tuple[int, int] | None
@@ -77,6 +81,9 @@ def play(settings: Settings, started: Started | None = None) -> int:
             allow_unscrubbed=settings.allow_unscrubbed,
             check="manifest",
         ) as cassette:
+            cassette.check_pins(
+                most_bytes=_PINNED_BYTES, checked=started.checked if started else frozenset()
+            )
             report = msgspec.structs.replace(report, cassette_id=cassette.manifest.id)
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
