@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
+from ptycassette.host.cassettes import staging
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.locks import Holder, target_lock
 from ptycassette.host.files.staging import journal_dir
@@ -62,6 +63,7 @@ class Disk:
             if hasattr(os, name):
                 patch.setattr(os, name, self._standing_for(name, getattr(os, name)))
         patch.setattr(fcntl, "flock", self._standing_for("flock", fcntl.flock))
+        patch.setattr(staging, "exchange", self._standing_for("exchange", staging.exchange))
 
     def _standing_for(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -221,6 +223,16 @@ class Overwrite(Publish):
         super().check(failed=failed)
 
 
+class OverwriteAside(Overwrite):
+    """The same where names cannot be exchanged: the old cassette is renamed first."""
+
+    def run(self) -> None:
+        """As on a file system that cannot."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(staging, "exchange", lambda *_: False)
+            super().run()
+
+
 class Recover(Work):
     """Recovering a journal."""
 
@@ -262,6 +274,35 @@ class Scrub(Work):
         assert self.recorded() == b"".join(LINES)
 
 
+class ScrubSecret(Scrub):
+    """Scrubbing a cassette in its place that has something to hide, and so replacing it."""
+
+    secret = "gh" + "p_" + "Zk3x" * 9
+
+    def prepare(self) -> None:
+        """One with a secret."""
+        self.old = f"token {self.secret}\r\n".encode()
+        write_cassette(self.target, Output(0, self.old))
+
+    def check(self, *, failed: bool) -> None:
+        """As it was, or scrubbed; both whole."""
+        kept = self.recorded()
+        assert kept is not None
+        assert len(kept) == len(self.old or b"")
+        assert kept == self.old or self.secret.encode() not in kept
+        assert failed or kept != self.old
+
+
+class ScrubSecretAside(ScrubSecret):
+    """The same where names cannot be exchanged."""
+
+    def run(self) -> None:
+        """As on a file system that cannot."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(staging, "exchange", lambda *_: False)
+            super().run()
+
+
 class Small(Work):
     """Reports, exports and locks."""
 
@@ -286,7 +327,11 @@ class Small(Work):
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="/proc")
-WORKS = (Journal, Publish, Overwrite, Recover, Scrub, Small)
+WORKS = (
+    Journal, Publish, Overwrite, OverwriteAside, Recover, Scrub, ScrubSecret, ScrubSecretAside,
+    Small,
+)  # fmt: skip
+KILLED_WORKS = [Publish, Overwrite, Recover, Scrub, ScrubSecret]
 
 
 @pytest.fixture
@@ -393,7 +438,7 @@ def unkilled(kind: type[Work], works: Callable[..., Work], step: int) -> list[st
 
 @needs_proc
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+@pytest.mark.parametrize("kind", KILLED_WORKS)
 def test_a_kill_before_whatever_call_leaves_nothing_half(
     kind: type[Work], works: Callable[..., Work]
 ) -> None:
@@ -402,7 +447,7 @@ def test_a_kill_before_whatever_call_leaves_nothing_half(
 
 
 @needs_proc
-@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+@pytest.mark.parametrize("kind", KILLED_WORKS)
 def test_a_kill_before_some_call_leaves_nothing_half(
     kind: type[Work], works: Callable[..., Work]
 ) -> None:
