@@ -263,6 +263,9 @@ def _run(
             recorder.plan.progress.close()
     if not quiet:
         _say(_summary(recorder, ended))
+        missing = (ended.manifest.optional or {}).get("binary_version_missing")
+        if missing is not None:
+            _say(f"ptycassette: its version is not in the manifest: {missing}")
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
 
 

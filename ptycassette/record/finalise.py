@@ -249,6 +249,7 @@ class _Work:
         self._reserved = array("Q")
         self._times_us = array("Q")
         self._numbers = array("Q")
+        self._end: Finished | None = None
         self._taken = 0
         self._seq = 0
         self._t_us = 0
@@ -298,7 +299,7 @@ class _Work:
         for event in rest:
             match event:
                 case Finished():
-                    final = event
+                    final = self._end = event
                 case Probed():
                     for document in (event.quota, event.discovery):
                         if document is not None:
@@ -372,6 +373,8 @@ class _Work:
 
     def _harness(self) -> Harness:
         told = msgspec.to_builtins(self._meta.harness)
+        if self._end is not None and self._end.binary_version is not None:
+            told["binary_version"] = self._end.binary_version
         # What the format gives a shape is no text of anybody's, and keeps it.
         shaped = {name: told.pop(name) for name in _SHAPED if name in told}
         scrubbed = self._scrubber.value(told, channel="harness")
@@ -381,6 +384,8 @@ class _Work:
         options = self._meta.options
         known = ("frame_policy", "idle_limit_ms", "meta", "recovered")
         found = {name: options[name] for name in known if options.get(name) is not None}
+        if self._end is not None and self._end.version_missing is not None:
+            found["binary_version_missing"] = self._end.version_missing
         if self._meta.title is not None:
             found["title"] = self._meta.title
         value: dict[str, Any] = self._scrubber.value(found, channel="manifest")

@@ -39,7 +39,13 @@ from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, rem
 from ptycassette.host.files.locks import Holder, account_lock, target_lock
 from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
 from ptycassette.host.pty.process import PtyChild, spawn
-from ptycassette.host.recording.binary_probe import timestamp
+from ptycassette.host.recording.binary_probe import (
+    LATE_VERSION_TIMEOUT_S,
+    VERSION_TIMEOUT_S,
+    ask_version,
+    is_asked,
+    timestamp,
+)
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.lifeline import Lifeline
@@ -51,6 +57,7 @@ from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.model import (
     ExitStatus,
     Finished,
+    Harness,
     Manifest,
     Noted,
     SessionMeta,
@@ -110,6 +117,7 @@ class Recorder:
         self.started_us: int | None = None
         self.known: tuple[str, ...] = tuple(plan.known)
         self._stack = ExitStack()
+        self._binary: Path | None = None
         self._final: dict[str, Any] = {}
         self.meta: SessionMeta
         self.journal: JournalFile
@@ -146,6 +154,7 @@ class Recorder:
         env = environment_of(plan)
         check_place(self.target, overwrite=plan.overwrite)
         binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
+        self._binary = binary
         where = dict(os.environ)
         if plan.state_dir is not None:
             where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)
@@ -225,7 +234,10 @@ class Recorder:
         """
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
-        self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
+        late = self._late_version()
+        self.journal.on_event(
+            Finished(t_us=t_us, exit=status, failure=failure, **late, **self._final)
+        )
         self.status, self.saving = status, True
         self._check_owner()
         try:
@@ -239,6 +251,26 @@ class Recorder:
         if self._lifeline is None or not self._lifeline.keeps_journal:
             self.journal.discard()
         return self.manifest
+
+    def _late_version(self) -> dict[str, Any]:
+        """Ask once more for a version that was not told in time; what the end says about it."""
+        told = self.meta.harness.binary_version is not None or isinstance(
+            self.plan.harness, Harness
+        )
+        if (
+            told
+            or self._binary is None
+            or not is_asked(self._binary, version=self.plan.probe_version)
+        ):
+            return {}
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            version = ask_version(self._binary, timeout_s=LATE_VERSION_TIMEOUT_S)
+            if version is not None:
+                return {"binary_version": version}
+        return {
+            "version_missing": f"--version gave no line in {VERSION_TIMEOUT_S:g} s, nor in "
+            f"{LATE_VERSION_TIMEOUT_S:g} s after the session"
+        }
 
     def _check_owner(self) -> None:
         """Save nothing where nobody is left who would take it."""
