@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.recording.journal_file import SUFFIX, delete_journal
 from ptycassette.host.recording.lifeline import END
 from ptycassette.host.replaying.shims import find_real
@@ -101,7 +102,8 @@ def run_recorder(
     try:
         words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
         caller = _watched(os.getppid())
-        with subprocess.Popen(words, process_group=0, pass_fds=(theirs,)) as recorder:
+        recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
+        with recording as recorder, NoCoreDumps():  # the program keeps its limit
             threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
             _hand_over_terminal(recorder.pid)
             signals.pass_to(recorder.pid)

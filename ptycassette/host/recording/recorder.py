@@ -38,6 +38,7 @@ from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, remove_abandoned
 from ptycassette.host.files.locks import Holder, account_lock, target_lock
 from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.pty.process import PtyChild, spawn
 from ptycassette.host.recording.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
@@ -164,6 +165,7 @@ class Recorder:
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
         # Not this variable, as its value is no secret and differs each time.
         self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
+        self._stack.enter_context(NoCoreDumps())
         self.journal = JournalFile(
             self.meta, directory=journal_dir(where), durability=plan.durability
         )

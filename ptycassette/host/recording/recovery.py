@@ -29,6 +29,7 @@ from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.pending import remove_abandoned, settled
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
@@ -161,7 +162,7 @@ def recover(
     """
     if output is None:
         _check_ours(path)
-    with _locked(path):
+    with NoCoreDumps(), _locked(path):
         try:
             source = JournalSource(path, salvage=salvage)
         except EmptyJournalError:
