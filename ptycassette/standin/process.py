@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -87,12 +88,13 @@ def play(settings: Settings, started: Started | None = None) -> int:
             report = msgspec.structs.replace(report, cassette_id=cassette.manifest.id)
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
+        write_report(settings.report, report)
     except CassetteError as failed:
         report = msgspec.structs.replace(report, result="failed", error=str(failed))
-        write_report(settings.report, report)
+        with suppress(CassetteError):  # it may be what failed
+            write_report(settings.report, report)
         _complain(failed)
         return FAILED
-    write_report(settings.report, report)
     return end_process(report.exit or ExitStatus(code=FAILED, exited=True, signaled=False))
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -177,16 +178,15 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     """Say on stderr, and to the report, what is wrong."""
     text = str(failed)
     _complain(program, text)
-    write_report(
-        report,
-        StandinReport(
-            result="failed",
-            cassette=program,
-            argv=concealed_words((program, *args)),
-            pid=os.getpid(),
-            error=text,
-        ),
+    told = StandinReport(
+        result="failed",
+        cassette=program,
+        argv=concealed_words((program, *args)),
+        pid=os.getpid(),
+        error=text,
     )
+    with suppress(CassetteError):  # it may be what failed
+        write_report(report, told)
     return failed.exit_status if failed.exit_status in {126, 127} else FAILED
 
 

@@ -543,3 +543,13 @@ def test_what_is_not_as_it_was_pinned_is_not_played(
     assert b"after recording" in output
     assert child.exitstatus == 125
     assert stage.report()["result"] == "failed"
+
+
+def test_a_report_that_cannot_be_written_is_an_error_and_no_traceback(stage: Stage) -> None:
+    """There is no report then, so the terminal is told."""
+    stage.report_path = stage.place / "none" / "report.json"
+    output = ended(stage.start(*HELLO))
+
+    assert b"the report cannot be written" in output
+    assert b"Traceback" not in output
+    assert stage.children[0].exitstatus == 125
