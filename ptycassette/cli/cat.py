@@ -23,6 +23,7 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
+    from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.host.cassettes.raw_output import write_raw
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
@@ -33,4 +34,5 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
                 err=True,
             )
         sys.stdout.flush()
-        write_raw(source, sys.stdout.fileno())
+        with direct_writes():
+            write_raw(source, sys.stdout.fileno())

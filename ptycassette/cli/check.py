@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import click
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
 from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.files.whole_file import check_replaceable, write_whole
 from ptycassette.host.replaying.scenario_files import (
     check_file,
     evidence_of,
@@ -45,7 +46,10 @@ PARALLEL_FROM = 8
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--cassette", type=click.Path(), help="Check against this one; no pins needed then.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--junit", type=click.Path(), help="Also write a JUnit XML file.")
+@click.option(
+    "--junit", type=click.Path(), help="Also write a JUnit XML file; `-` is stdout, and all of it."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file at --junit.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Processes (default: one per processor).")
 @click.option("--init", "init", is_flag=True, help="Write a first scenario for each cassette.")
 @click.option("--update", is_flag=True, help="Pin the scenarios to the cassettes as they are now.")
@@ -56,6 +60,7 @@ def command(
     junit: str | None,
     jobs: int | None,
     *,
+    overwrite: bool,
     as_json: bool,
     init: bool,
     update: bool,
@@ -75,16 +80,28 @@ def command(
         return _init(paths)
     if update:
         return _update(paths)
+    if junit == "-" and as_json:
+        raise UsageError("--junit - and --json both take stdout", hint="name a file for one")
+    if junit is not None and junit != "-":
+        check_replaceable(Path(junit), overwrite=overwrite)  # before minutes of work
     files = [str(file) for file in find_scenarios(paths)]
     outcomes = _outcomes(files, cassette, jobs)
-    if junit:
-        write_whole(junit, [_junit(outcomes)])
+    if junit == "-":
+        sys.stdout.buffer.write(_junit(outcomes))
+        sys.stdout.buffer.flush()
+        return _status(outcomes)
+    if junit is not None:
+        write_whole(junit, [_junit(outcomes)], overwrite=overwrite)
     if as_json:
         write_lines([json_text(_object(outcomes))])
     else:
         for outcome in outcomes:
             for line in outcome_lines(outcome):
                 click.echo(line)
+    return _status(outcomes)
+
+
+def _status(outcomes: Sequence[ScenarioOutcome]) -> int:
     refusals = [outcome.refusal for outcome in outcomes]
     if any(refusal is not None and refusal.group == "usage" for refusal in refusals):
         return 2

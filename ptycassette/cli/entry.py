@@ -6,7 +6,6 @@ Commands are found in a table and imported only when they run, so that
 
 from __future__ import annotations
 
-import errno
 import importlib
 import io
 import os
@@ -17,6 +16,7 @@ from typing import Any, TextIO
 
 import click
 
+from ptycassette.cli.guarded_stdout import StdoutError, guarded_stdout
 from ptycassette.errors import CassetteError, StorageError
 from ptycassette.version import __version__
 
@@ -50,10 +50,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 BUG_STATUS = 5
 PIPE_STATUS = 128 + 13
 """What a shell reports for a program that SIGPIPE ended."""
-
-
-_STDOUT_REFUSES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing to stdout says when its disk is full or broken; other files say what they are."""
 
 
 class _PipeClosedError(Exception):
@@ -112,7 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if argv is None else argv)
     _open_what_is_closed()
     _escape_unencodable()
-    status = _run(args)
+    with guarded_stdout():
+        status = _run(args)
+        try:
+            sys.stdout.flush()  # of a command that failed in another way, too
+        except OSError:
+            _drop(sys.stdout)
     try:
         sys.stderr.flush()
     except OSError:  # the terminal is gone; ending with what is left to write would be status 120
@@ -140,10 +141,7 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
         return PIPE_STATUS
     except KeyboardInterrupt:
         return 130
-    except OSError as exc:
-        if exc.filename is not None or exc.errno not in _STDOUT_REFUSES:
-            _report_bug(exc)
-            return BUG_STATUS
+    except StdoutError as exc:
         _drop(sys.stdout)
         refused = StorageError(
             f"cannot be written: {exc.strerror}",

@@ -121,6 +121,7 @@ def _size(source: Cassette) -> Size:
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen behind in its scrollback."""
+    from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.host.replaying.player import Player
     from ptycassette.host.replaying.player_checkpoints import Checkpoints
     from ptycassette.host.replaying.player_terminal import Interrupted, PlayerTerminal
@@ -139,7 +140,7 @@ def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     )
     view = RawView(terminal) if raw else painted
     try:
-        with terminal:
+        with direct_writes(), terminal:
             Player(source, terminal, view, options=options).run()
     except Interrupted as signal:
         return signal.status
@@ -162,6 +163,7 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
+    from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.export.text import TextStream
     from ptycassette.host.cassettes.raw_output import write_all, write_raw
     from ptycassette.host.replaying.replayer import replay
@@ -169,7 +171,8 @@ def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int
     sys.stdout.flush()
     out = sys.stdout.fileno()
     if raw and options.mode == "collapsed" and options.start is None and options.end is None:
-        write_raw(source, out)  # the same bytes, without looking at events
+        with direct_writes():
+            write_raw(source, out)  # the same bytes, without looking at events
         return 0
     text = TextStream()
     events = replay(
@@ -184,7 +187,9 @@ def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int
         if event.kind == "output":
             data = event.data if raw else text.feed(event.data).encode()
             if data:
-                write_all(out, data)
+                with direct_writes():
+                    write_all(out, data)
     if not raw:
-        write_all(out, text.finish().encode())
+        with direct_writes():
+            write_all(out, text.finish().encode())
     return 0

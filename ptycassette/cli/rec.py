@@ -24,6 +24,7 @@ from ptycassette.cli.saving_line import SavingLine
 if TYPE_CHECKING:
     import socket
 
+    from ptycassette.host.recording.lifeline import Lifeline
     from ptycassette.host.recording.options import RecordPlan
     from ptycassette.host.recording.rec_session import Ended
     from ptycassette.host.recording.recorder import Recorder
@@ -189,6 +190,18 @@ class RecCommand(click.Command):
     help="Keep secrets. Readers refuse such a cassette unless told otherwise.",
 )
 @click.option(
+    "--lifeline",
+    type=click.IntRange(3),
+    metavar="FD",
+    help="For programs that start this one: the reading end of a pipe. A byte ends the program;"
+    " the end of the pipe does too, and nothing is published.",
+)
+@click.option(
+    "--keep-journal",
+    is_flag=True,
+    help="With --lifeline: keep the journal, for whoever holds the pipe to delete it.",
+)
+@click.option(
     "-q", "--quiet", is_flag=True, help="Say nothing; with --headless also do not show the output."
 )
 def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
@@ -212,7 +225,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     secret_key_of(given["secret_key"])  # complain before anything happens
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
-        recorder = Recorder(words, cassette, plan, saver=_saver(plan))
+        recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
         return _run(recorder, steps, interactive=interactive, given=given)
 
 
@@ -258,7 +271,21 @@ def _run(
             recorder.plan.progress.close()
     if not quiet:
         _say(_summary(recorder, ended))
+        missing = (ended.manifest.optional or {}).get("binary_version_missing")
+        if missing is not None:
+            _say(f"ptycassette: its version is not in the manifest: {missing}")
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+
+
+def _lifeline(given: dict[str, Any]) -> Lifeline | None:
+    if given["lifeline"] is None:
+        return None
+    from ptycassette.host.recording.lifeline import Lifeline
+
+    try:
+        return Lifeline(given["lifeline"], keeps_journal=given["keep_journal"])
+    except OSError as exc:
+        raise click.UsageError(f"--lifeline {given['lifeline']}: {exc.strerror}") from exc
 
 
 def _saver(plan: RecordPlan) -> Saver | None:

@@ -123,7 +123,10 @@ class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
-    """The end of the session. ``failure`` is set when the run must not become a cassette."""
+    """The end of the session. ``failure`` is set when the run must not become a cassette.
+
+    ``binary_version`` is what the program told only now, ``version_missing`` why it never did.
+    """
 
     t_us: int
     exit: ExitStatus | None = None
@@ -134,6 +137,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     session_log_path: str | None = None
     final_text: str | None = None
     failure: str | None = None
+    binary_version: str | None = None
+    version_missing: str | None = None
 
 
 JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished

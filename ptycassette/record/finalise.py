@@ -275,6 +275,7 @@ class _Work:
         self._reserved = array("Q")
         self._times_us = array("Q")
         self._numbers = array("Q")
+        self._end: Finished | None = None
         self._taken = 0
         self._seq = 0
         self._t_us = 0
@@ -325,7 +326,7 @@ class _Work:
         for event in rest:
             match event:
                 case Finished():
-                    final = event
+                    final = self._end = event
                 case Probed():
                     self._quota = event.quota or self._quota
                     self._discovery = event.discovery or self._discovery
@@ -422,6 +423,8 @@ class _Work:
 
     def _harness(self) -> Harness:
         told = msgspec.to_builtins(with_probed(self._meta.harness, self._quota, self._discovery))
+        if self._end is not None and self._end.binary_version is not None:
+            told["binary_version"] = self._end.binary_version
         # What the format gives a shape is no text of anybody's, and keeps it.
         shaped = {name: told.pop(name) for name in _SHAPED if name in told}
         scrubbed = self._scrubber.value(told, channel="harness")
@@ -431,6 +434,8 @@ class _Work:
         options = self._meta.options
         known = ("frame_policy", "idle_limit_ms", "meta", "recovered")
         found = {name: options[name] for name in known if options.get(name) is not None}
+        if self._end is not None and self._end.version_missing is not None:
+            found["binary_version_missing"] = self._end.version_missing
         if self._meta.title is not None:
             found["title"] = self._meta.title
         value: dict[str, Any] = self._scrubber.value(found, channel="manifest")

@@ -36,6 +36,9 @@ from ptycassette.timeline.match_secrets import read_secrets
 
 __all__ = ["Started", "play", "run"]
 
+_PINNED_BYTES = 64 << 20
+"""Of files that are hashed before they are played: some 40 ms."""
+
 FAILED = 125
 """The stand-in's own exit status, as ``env`` and ``docker run`` use it."""
 
@@ -44,6 +47,7 @@ class Started(Protocol):
     """What start-up already did (``boot.Handover``)."""
 
     written: int
+    checked: frozenset[str]
     early: bytes
     saved: list[object] | None
     size: tuple[int, int] | None
@@ -79,18 +83,17 @@ def play(settings: Settings, started: Started | None = None) -> int:
             allow_unscrubbed=settings.allow_unscrubbed,
             check="manifest",
         ) as cassette:
+            cassette.check_pins(
+                most_bytes=_PINNED_BYTES, checked=started.checked if started else frozenset()
+            )
             report = msgspec.structs.replace(report, cassette_id=cassette.manifest.id)
             write_report(settings.report, report)
             report = _Run(cassette, settings, started).report(report)
-    except CassetteError as failed:
-        _complain(failed)
-        report = msgspec.structs.replace(report, result="failed", error=str(failed))
-        with suppress(CassetteError):  # perhaps that is what failed
-            write_report(settings.report, report)
-        return FAILED
-    try:
         write_report(settings.report, report)
     except CassetteError as failed:
+        report = msgspec.structs.replace(report, result="failed", error=str(failed))
+        with suppress(CassetteError):  # it may be what failed
+            write_report(settings.report, report)
         _complain(failed)
         return FAILED
     return end_process(report.exit or ExitStatus(code=FAILED, exited=True, signaled=False))

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
+from ptycassette.host.files.staging import journal_dir
+from ptycassette.host.pty.core_dumps import NoCoreDumps
+from ptycassette.host.recording.journal_file import SUFFIX, delete_journal
+from ptycassette.host.recording.lifeline import END
 from ptycassette.host.replaying.shims import find_real
 
-__all__ = ["DriverSignals", "run_recorder"]
+__all__ = ["DriverSignals", "drop_journal", "run_recorder"]
+
+_LOOK_S = 0.5
 
 _FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")
 
@@ -63,8 +72,25 @@ class DriverSignals:
             os.kill(self._pid or 0, number)
 
 
-def run_recorder(target: Path, program: str, args: Sequence[str], *, signals: DriverSignals) -> int:
+def run_recorder(
+    target: Path,
+    program: str,
+    args: Sequence[str],
+    *,
+    signals: DriverSignals,
+    keep_journal: bool = False,
+) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
+
+    The recorder and the program end with us, whatever ends us (``recording/lifeline.py``), and
+    with our caller: then the recording ends as by a terminal that hangs up.
+
+    Args:
+        target: the cassette.
+        program: its name.
+        args: its arguments.
+        signals: entered.
+        keep_journal: what is recorded is recoverable until ``drop_journal`` is called.
 
     Returns:
         The recorder's status, which is the program's.
@@ -72,20 +98,59 @@ def run_recorder(target: Path, program: str, args: Sequence[str], *, signals: Dr
     Raises:
         SpawnError: there is no such program.
     """
-    words = _words(target, program, args)
-    with subprocess.Popen(words, process_group=0) as recorder:
-        _hand_over_terminal(recorder.pid)
-        signals.pass_to(recorder.pid)
-        return recorder.wait()
+    theirs, ours = os.pipe()
+    try:
+        words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
+        caller = _watched(os.getppid())
+        recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
+        with recording as recorder, NoCoreDumps():  # the program keeps its limit
+            threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
+            _hand_over_terminal(recorder.pid)
+            signals.pass_to(recorder.pid)
+            return recorder.wait()
+    finally:
+        os.close(theirs)  # and not the other end: the thread may just write to it
 
 
-def _words(target: Path, program: str, args: Sequence[str]) -> list[str]:
+def drop_journal(cassette_id: str) -> None:
+    """Delete the journal of a recording that is where it belongs, or is not wanted.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    delete_journal(journal_dir() / f"{cassette_id}{SUFFIX}")
+
+
+def _watched(pid: int) -> int:
+    """A descriptor that is readable when the process ends (pidfd_open(2)); else ``-pid``."""
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):
+            return os.pidfd_open(pid)
+    return -pid
+
+
+def _end_with(caller: int, lifeline: int) -> None:
+    """Wait for the end of our caller, and have the program ended then."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    if caller >= 0:
+        select.select([caller], [], [])
+    else:
+        while os.getppid() == -caller:
+            time.sleep(_LOOK_S)
+    with contextlib.suppress(OSError):  # the recorder is gone already
+        os.write(lifeline, END)
+
+
+def _words(
+    target: Path, program: str, args: Sequence[str], *, lifeline: int, keep_journal: bool
+) -> list[str]:
     real = find_real(program, os.environ.get("PATH", ""))
     quiet = ["--quiet"] if os.isatty(0) and os.isatty(1) else ["--headless"]
+    kept = ["--keep-journal"] if keep_journal else []
     main = "import sys; from ptycassette.cli import main; sys.exit(main())"
     return [
         sys.executable, "-c", main, "rec", *quiet, "--pass-signals", "--overwrite",
-        "--harness", program, str(target), "--", real, *args,
+        "--lifeline", str(lifeline), *kept, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
 
 

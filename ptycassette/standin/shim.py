@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import msgspec
 
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.pending import PendingRecordings, refuse_silence
 from ptycassette.host.cassettes.reader import open_cassette
@@ -33,7 +33,7 @@ from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.standin.options import parse_settings
 from ptycassette.standin.process import FAILED, play
-from ptycassette.standin.recorded_run import DriverSignals, run_recorder
+from ptycassette.standin.recorded_run import DriverSignals, drop_journal, run_recorder
 
 __all__ = ["run_shim"]
 
@@ -103,19 +103,24 @@ def _record(
         place = own.place / wanted.relative_to(library.place)
     exit_status = None
     try:
-        status = run_recorder(place, program, args, signals=signals)
+        status = run_recorder(place, program, args, signals=signals, keep_journal=True)
         told = StandinReport(
             result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
         )
         try:
             if (place / "manifest.json").exists():
-                exit_status = _exit_of(place)
-                refuse_silence(place)
+                exit_status, recorded = _told(place)
+                try:
+                    refuse_silence(place)
+                except RefusedError:
+                    drop_journal(recorded)
+                    raise
+                if own:
+                    own.publish()
+                drop_journal(recorded)
             else:
                 error = _keep_diagnostic(place, wanted)
                 told = msgspec.structs.replace(told, result="failed", error=error)
-            if own:
-                own.publish()
         except CassetteError as failed:
             told = msgspec.structs.replace(told, result="failed", error=str(failed))
             _complain(program, str(failed))
@@ -147,7 +152,7 @@ def _rerecord(
         status = run_recorder(new, program, args, signals=signals)
         if not (new / "manifest.json").exists():
             return status
-        exit_status = _exit_of(new)
+        exit_status, _ = _told(new)
         found = drift(_side(old), _side(new))
     notes = tuple(drift_lines(found))
     write_report(
@@ -165,10 +170,10 @@ def _end(ended: int | ExitStatus) -> int:
     return ended if isinstance(ended, int) else end_process(ended)
 
 
-def _exit_of(path: Path) -> ExitStatus | None:
-    """How the program ended: the driver is to see that, and not what a shell makes of it."""
+def _told(path: Path) -> tuple[ExitStatus | None, str]:
+    """How the program ended, which the driver is to see as it was, and the recording's id."""
     with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
-        return cassette.final.exit
+        return cassette.final.exit, cassette.manifest.id
 
 
 def _side(path: Path) -> Side:

@@ -90,10 +90,15 @@ def ptycassette(
 
 
 def rec(
-    target: Path, *, state: Path, before: list[str] | None = None, end: str = ""
+    target: Path,
+    *,
+    state: Path,
+    before: list[str] | None = None,
+    end: str = "",
+    options: tuple[str, ...] = (),
 ) -> tuple[int, str]:
     """Record more than fits; ``end`` is what the program does in the end."""
-    words = ["rec", "-q", "--headless", str(target), "--", "sh", "-c", PRINT + end]
+    words = ["rec", "-q", "--headless", *options, str(target), "--", "sh", "-c", PRINT + end]
     return ptycassette(*words, state=state, before=before)
 
 
@@ -152,6 +157,20 @@ def test_a_journal_that_may_not_grow_ends_the_recording(tmp_path: Path) -> None:
     assert ptycassette("recover", "--all", state=tmp_path / "state")[0] == 0
     assert PRINTED.startswith(recorded(tmp_path / "c"))
     assert len(recorded(tmp_path / "c")) > 20_000
+
+
+def test_an_overwrite_on_a_full_disk_leaves_the_old_cassette(disk: Disk, tmp_path: Path) -> None:
+    """Whole, with nothing beside it; the journal has the new one once there is room."""
+    write_cassette(disk.place / "c", Output(0, b"old"))
+    status, said = rec(disk.place / "c", state=tmp_path / "state", options=("--overwrite",))
+    kept, left = recorded(disk.place / "c"), [path.name for path in disk.place.iterdir()]
+    disk.grow()
+    again, _ = ptycassette("recover", "--all", "--overwrite", state=tmp_path / "state")
+
+    assert (status, kept, left) == (125, b"old", ["c"])
+    assert "the disk is full" in said
+    assert again == 0
+    assert recorded(disk.place / "c") == PRINTED
 
 
 def test_a_scrub_on_a_full_disk_leaves_the_cassette_as_it_was(disk: Disk, tmp_path: Path) -> None:

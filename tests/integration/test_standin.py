@@ -518,3 +518,38 @@ def test_a_plain_fork_with_a_pty_works(stage: Stage) -> None:
 
     assert output.endswith(b"hello\r\n> hi\r\nbye\r\n")
     assert os.waitstatus_to_exitcode(status) == 3
+
+
+@pytest.mark.parametrize("name", ["output.raw", "output.jsonl", "input.jsonl", "manifest.json"])
+@pytest.mark.parametrize("options", [(), ("--speed", "1000")])
+def test_what_is_not_as_it_was_pinned_is_not_played(
+    stage: Stage, name: str, options: tuple[str, ...]
+) -> None:
+    """Not a byte of a file that was changed, by a start that is quick or one that is not."""
+    path = stage.cassette(*HELLO)
+    changed = {
+        "output.raw": (b"hello", b"hullo"),
+        "output.jsonl": (b'"t_ms":0', b'"t_ms":1'),
+        "input.jsonl": (b'"t_ms":100', b'"t_ms":101'),
+        "manifest.json": (b'"recorded_at": "20', b'"recorded_at": "21'),
+    }[name]
+    data = (path / name).read_bytes()
+    assert changed[0] in data
+    (path / name).write_bytes(data.replace(*changed, 1))
+    child = stage.start(options=options)
+    output = ended(child)
+
+    assert b"hullo" not in output
+    assert b"after recording" in output
+    assert child.exitstatus == 125
+    assert stage.report()["result"] == "failed"
+
+
+def test_a_report_that_cannot_be_written_is_an_error_and_no_traceback(stage: Stage) -> None:
+    """There is no report then, so the terminal is told."""
+    stage.report_path = stage.place / "none" / "report.json"
+    output = ended(stage.start(*HELLO))
+
+    assert b"the report cannot be written" in output
+    assert b"Traceback" not in output
+    assert stage.children[0].exitstatus == 125

@@ -3,10 +3,17 @@
 A test may fail after the program in it was recorded. Until it passed, its recordings
 lie in a directory of their own on the library's file system; then they are moved into
 the library, one rename each, or dropped. Git is kept away from what a crash leaves.
+
+The directory is locked (flock) as long as its maker lives. One that nobody holds was left by
+a crash: what made it was to decide what becomes of the recordings, and cannot any more. Whoever
+makes the next one in the library, or recovers a recording into it, removes it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,30 +24,44 @@ from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.cassettes.swap import exchange
 from ptycassette.host.cassettes.target import check_target
 
-__all__ = ["PREFIX", "PendingRecordings", "refuse_silence"]
+__all__ = ["PREFIX", "PendingRecordings", "refuse_silence", "remove_abandoned", "settled"]
 
 PREFIX = ".ptycassette-pending-"
 
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 class PendingRecordings:
-    """Recordings for ``library`` in ``place``, a directory of their own inside of it."""
+    """Recordings for ``library`` in ``place``, a directory of their own inside of it.
 
-    def __init__(self, library: Path, place: Path) -> None:
+    ``lock`` is a descriptor of ``place`` that is locked.
+    """
+
+    def __init__(self, library: Path, place: Path, lock: int) -> None:
         self.library = library
         self.place = place
+        self._lock = lock
 
     @classmethod
     def new(cls, library: Path) -> PendingRecordings:
-        """An empty one.
+        """An empty one; what a crash left of others is removed.
 
         Raises:
             StorageError: the disk refuses.
         """
         with disk_errors("making a place for recordings", library):
             library.mkdir(parents=True, exist_ok=True)
-            place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
+            remove_abandoned(library)
+            while True:
+                place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
+                lock = os.open(place, _DIRECTORY)
+                with contextlib.suppress(OSError):  # a file system without locks has none to remove
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                if place.exists():  # else somebody removed it before it was locked
+                    break
+                os.close(lock)
             (place / ".gitignore").write_text("*\n", encoding="utf-8")
-        return cls(library, place)
+        return cls(library, place, lock)
 
     def publish(self) -> list[Path]:
         """Move all recordings into the library; returns where they are now.
@@ -69,6 +90,9 @@ class PendingRecordings:
     def drop(self) -> None:
         """Keep nothing of what is still pending."""
         shutil.rmtree(self.place, ignore_errors=True)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
     def _move(self, made: Path, target: Path) -> None:
         replaced = check_target(target, overwrite=True)
@@ -79,6 +103,29 @@ class PendingRecordings:
                 replaced = None
             if replaced is None:
                 made.rename(target)
+
+
+def settled(path: Path) -> Path:
+    """``path`` by the name that it has once it is in its library; any other path as it is."""
+    for number, part in enumerate(path.parts):
+        if part.startswith(PREFIX):
+            return Path(*path.parts[:number], *path.parts[number + 1 :])
+    return path
+
+
+def remove_abandoned(library: Path) -> None:
+    """Remove the directories of pending recordings that nobody holds any more, as one can."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found += library.glob(f"{PREFIX}*")
+    for place in found:
+        with contextlib.suppress(OSError):
+            fd = os.open(place, _DIRECTORY)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+            finally:
+                os.close(fd)
 
 
 def refuse_silence(path: Path) -> None:

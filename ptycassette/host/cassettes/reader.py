@@ -7,7 +7,7 @@ are read by position. Memory is bounded by a few blocks per iterator.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -45,6 +45,7 @@ from ptycassette.host.cassettes.verify import (
     Progress,
     Verified,
     verify_artifacts,
+    verify_digests,
     verify_streams,
 )
 from ptycassette.model import (
@@ -268,6 +269,23 @@ class Cassette:
         verify_artifacts(self._files, page.artifacts)
         check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
         return verified
+
+    def check_pins(self, *, most_bytes: int, checked: Collection[str] = ()) -> None:
+        """Check the digests of the pinned files, the small ones first, and of the manifest.
+
+        Args:
+            most_bytes: how much to read at most; larger files are left out.
+            checked: names of files that need not be looked at.
+
+        Raises:
+            DigestError: one has other bytes than the manifest pins.
+        """
+        page = self._page
+        check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
+        pins = {name: pin.sha256 for name, pin in (page.artifacts or {}).items()}
+        pins[OUTPUT_RAW] = page.manifest.content_digest.sha256
+        files = {name: self._files[name] for name in pins if name not in checked}
+        verify_digests(files, pins, most_bytes=most_bytes)
 
     def __repr__(self) -> str:
         return f"<Cassette {str(self.path)!r} id={self.manifest.id!r}>"

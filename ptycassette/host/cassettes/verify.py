@@ -12,7 +12,7 @@ the reference format forbids is called by its name, whether or not a pin is brok
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 import msgspec
@@ -30,7 +30,7 @@ from ptycassette.host.cassettes.events import final_source, record_batches
 from ptycassette.host.files.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import FinalRecord, OutputRecord
 
-__all__ = ["Progress", "Verified", "verify_artifacts", "verify_streams"]
+__all__ = ["Progress", "Verified", "verify_artifacts", "verify_digests", "verify_streams"]
 
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)
@@ -194,6 +194,25 @@ def verify_artifacts(files: dict[str, FileHandle], artifacts: dict[str, Artifact
             for block in file.blocks():
                 digest.update(block)
         check_artifact(name, artifacts, sha256=digest.hexdigest(), size=file.size, place=file.place)
+
+
+def verify_digests(
+    files: Mapping[str, FileHandle], pins: Mapping[str, str], *, most_bytes: int
+) -> None:
+    """Check whole files by their digests, from the smallest on; see ``Cassette.check_pins``."""
+    for name, file in sorted(files.items(), key=lambda item: item[1].size):
+        most_bytes -= file.size
+        if most_bytes < 0:
+            return
+        digest = sha256()
+        for block in file.blocks():
+            digest.update(block)
+        if (found := digest.hexdigest()) != pins[name]:
+            raise DigestError(
+                f"the sha256 is {found}, and the manifest pins {pins[name]}",
+                where=file.place,
+                hint=GIT_HINT,
+            )
 
 
 def _check_raw(raw: _RawPass, expected: str, place: str) -> None:

@@ -1,8 +1,8 @@
 """Read a small file that a user named: a regular one, of bounded size, without waiting.
 
 A name may lead to a pipe (opening it would wait for ever), a device without an
-end, or a file far too large for what it is said to be. Links are followed here:
-the user, not a cassette, named the path.
+end, or a file far too large for what it is said to be. Links are followed unless the
+caller says otherwise: the user, not a cassette, named the path.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> in
     return fd
 
 
-def read_plain(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
+def read_plain(path: str | os.PathLike[str], *, max_bytes: int, follow_links: bool = True) -> bytes:
     """The bytes of a regular file.
 
     Raises:
         NotFoundError: nothing is there.
         UnsafeFileError: a device, a pipe, a socket or a directory is.
-        UnreadableError: the system refuses.
+        UnreadableError: the system refuses, or an unwanted link is there.
         LimitError: it is larger than ``max_bytes``.
     """
-    with os.fdopen(open_plain(path), "rb") as file:
+    with os.fdopen(open_plain(path, follow_links=follow_links), "rb") as file:
         try:
             # What says that it is too large is not read; what grows meanwhile, or lies, is cut.
             large = os.fstat(file.fileno()).st_size > max_bytes

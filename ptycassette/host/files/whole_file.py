@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ptycassette.errors import ExistsError, StorageError
 
-__all__ = ["write_whole"]
+__all__ = ["check_replaceable", "write_whole"]
 
 
 def write_whole(
@@ -32,7 +32,7 @@ def write_whole(
         StorageError: the disk or the directory refuses; nothing was changed.
     """
     target = Path(path)
-    _check(target, overwrite=overwrite)
+    check_replaceable(target, overwrite=overwrite)
     try:
         fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as exc:
@@ -45,7 +45,7 @@ def write_whole(
             os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
-        _check(target, overwrite=overwrite)  # what came there meanwhile
+        check_replaceable(target, overwrite=overwrite)  # what came there meanwhile
         Path(name).replace(target)
     except OSError as exc:
         _remove(name)
@@ -55,8 +55,13 @@ def write_whole(
         raise
 
 
-def _check(target: Path, *, overwrite: bool) -> None:
-    """Whether something else stands there."""
+def check_replaceable(target: Path, *, overwrite: bool = True) -> None:
+    """Look whether a file may be written there.
+
+    Raises:
+        ExistsError: something that is no regular file stands there; or anything, unless
+            ``overwrite``.
+    """
     try:
         found = target.lstat()
     except OSError:

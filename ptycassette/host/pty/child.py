@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Self
 
 from ptycassette.host.pty import supervisor as pty_supervisor
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.pty.port import LineMode
 from ptycassette.host.pty.signals import exit_status, signal_number
 from ptycassette.model.events import ExitStatus
@@ -55,6 +56,7 @@ class PtyChild:
         supervisor: int,
         control: socket.socket,
         heard: bytes = b"",
+        cores: NoCoreDumps | None = None,
     ) -> None:
         self.fd = fd
         self.pid = pid
@@ -66,6 +68,7 @@ class PtyChild:
         self._ended: ExitStatus | None = None
         self._gone = False
         self._slave = -1
+        self._cores = cores
 
     def __enter__(self) -> Self:
         return self
@@ -215,6 +218,8 @@ class PtyChild:
         self.release_slave()
         os.close(self.fd)
         self.fd = -1
+        if self._cores is not None:
+            self._cores.release()
 
     def hold_slave(self) -> None:
         """Keep the slave side open, so that unread output survives the last writer (macOS)."""

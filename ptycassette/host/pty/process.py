@@ -38,6 +38,7 @@ from ptyprocess.ptyprocess import PtyProcess
 from ptycassette.errors import SpawnError
 from ptycassette.host.pty import supervisor as pty_supervisor
 from ptycassette.host.pty.child import DEFAULT_GRACE_S, PtyChild, winsize
+from ptycassette.host.pty.core_dumps import NoCoreDumps, set_limits
 from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.model.geometry import Size
 from ptycassette.model.visible import visible
@@ -79,6 +80,7 @@ def spawn(
     winsize(size)
     environment = dict(os.environ if env is None else env)
     place = None if cwd is None else os.fspath(cwd)
+    cores = NoCoreDumps()
     plan = _Plan(
         path=_resolve(argv[0], environment.get("PATH", os.defpath), place),
         argv=list(argv),
@@ -87,15 +89,20 @@ def spawn(
         grace_ms=max(0, round(grace_s * 1000)),
         recorder=os.getpid(),
         supervisor=_supervisor_argv(),
+        cores=cores.hold().limits_of_programs,
     )
-    ours, theirs = socket.socketpair()
-    with theirs:
-        try:
-            supervisor, fd = _fork(plan, theirs.fileno(), size, echo=echo)
-        except BaseException:
-            ours.close()
-            raise
-    return _meet(supervisor, fd, ours, plan)
+    try:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                supervisor, fd = _fork(plan, theirs.fileno(), size, echo=echo)
+            except BaseException:
+                ours.close()
+                raise
+        return _meet(supervisor, fd, ours, plan, cores)
+    except BaseException:
+        cores.release()
+        raise
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +115,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     grace_ms: int
     recorder: int
     supervisor: list[str] | None
+    cores: tuple[int, int] | None = None
 
 
 def _resolve(command: str, path: str, cwd: str | None) -> str:
@@ -172,7 +180,9 @@ def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, in
         return process.pid, fd
 
 
-def _meet(supervisor: int, fd: int, control: socket.socket, plan: _Plan) -> PtyChild:
+def _meet(
+    supervisor: int, fd: int, control: socket.socket, plan: _Plan, cores: NoCoreDumps
+) -> PtyChild:
     """Hear how the start went, and hand over what was started."""
     os.set_blocking(fd, False)
     control.setblocking(False)
@@ -192,6 +202,7 @@ def _meet(supervisor: int, fd: int, control: socket.socket, plan: _Plan) -> PtyC
         supervisor=supervisor,
         control=control,
         heard=rest,
+        cores=cores,
     )
     if failure is not None:
         child.close()
@@ -232,9 +243,13 @@ def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
     if _PRCTL is not None:
         _PRCTL(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
+        if plan.cores is not None:
+            set_limits(plan.cores)
         program = _spawn_program(plan, control) if sys.platform == "linux" else os.fork()
         if program == 0:
             _become_program(plan, control)
+        if plan.cores is not None:
+            set_limits((0, plan.cores[1]))
         _become_supervisor(plan, control, program)
     finally:
         os._exit(127)

@@ -27,9 +27,12 @@ from ptycassette.model import Harness
 
 __all__ = [
     "AGENT_CLIS",
+    "LATE_VERSION_TIMEOUT_S",
+    "VERSION_TIMEOUT_S",
     "architecture",
     "ask_version",
     "git_commit",
+    "is_asked",
     "locale_of",
     "probe_harness",
     "system",
@@ -57,6 +60,8 @@ AGENT_CLIS = frozenset(
 """Names that are asked for their version without being told to."""
 
 VERSION_TIMEOUT_S = 5.0
+LATE_VERSION_TIMEOUT_S = 15.0
+"""After the session: CLIs that run on Node take over 5 s on a busy machine."""
 _VERSION_BYTES = 4096
 _VERSION_CHARS = 200
 
@@ -85,8 +90,7 @@ def probe_harness(
         version: whether to ask it for its version; None for agent CLIs only.
     """
     name = name or binary.name
-    if version is None:
-        version = binary.name in AGENT_CLIS
+    version = is_asked(binary, version=version)
     return Harness(
         name=name,
         binary_path_digest_sha256=sha256(os.fsencode(os.path.realpath(binary))).hexdigest(),
@@ -95,6 +99,11 @@ def probe_harness(
         captured_at=timestamp(now),
         freshness_window=freshness_window,
     )
+
+
+def is_asked(binary: Path, *, version: bool | None) -> bool:
+    """Whether it is asked for its version; ``version`` as for ``probe_harness``."""
+    return binary.name in AGENT_CLIS if version is None else version
 
 
 def timestamp(moment: datetime) -> str:

@@ -9,8 +9,8 @@ import msgspec
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.host.cassettes.diagnostic_writer import DiagnosticWriter
 from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.host.process_secrets import remember
 from ptycassette.host.scrubbing.setup import session_scrubber
-from ptycassette.host.sessions.process_secrets import remember
 from ptycassette.model import (
     EmulatorFactory,
     EventSource,

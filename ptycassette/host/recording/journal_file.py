@@ -2,8 +2,9 @@
 
 Every call hands its bytes to the kernel before it returns, so killing the
 recorder loses nothing. ``durability="disk"`` adds protection against power
-loss: a thread calls fdatasync once 100 ms or 64 KiB of unsynced bytes have
-gathered, off the path of the recorded bytes. After a failed sync the kernel may
+loss: the name is synced before anything is recorded (without that a file may be
+whole and in no directory), and a thread calls fdatasync once 100 ms or 64 KiB of
+unsynced bytes have gathered, off the path of the recorded bytes. After a failed sync the kernel may
 have dropped pages and forgotten about it, so nothing is tried again: every
 later call raises.
 
@@ -28,6 +29,7 @@ import msgspec
 from ptycassette.errors import (
     StorageError,
 )
+from ptycassette.host.cassettes.staging import disk_errors, fsync_directory
 from ptycassette.model import JournalEvent, SessionMeta, Typed
 from ptycassette.record.journal import MAX_BATCH_BYTES, JournalEncoder
 
@@ -103,6 +105,8 @@ class JournalFile:
             head = self._encoder.begin(meta)
             self._put((head,), len(head))
             self._appear(directory, meta.id)
+            if durability == "disk":
+                self._sync_name(directory)
         except BaseException:
             self._hidden.unlink(missing_ok=True)
             self.close()
@@ -245,6 +249,20 @@ class JournalFile:
                 self._hidden.unlink(missing_ok=True)
             return
         raise StorageError("a thousand journals of one id", where=str(directory))
+
+    def _sync_name(self, directory: Path) -> None:
+        """Make the name durable, and those of the directories that may have been made for it."""
+        try:
+            with disk_errors("syncing the journal's directory", directory):
+                fsync_directory(directory)
+                fsync_directory(directory.parent)
+                with suppress(PermissionError):  # not ours to read: then it was there before
+                    fsync_directory(directory.parent.parent)
+        except StorageError:
+            self._syncer = None  # nothing of it is wanted any more
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+            raise
 
     def _link(self) -> None:
         try:

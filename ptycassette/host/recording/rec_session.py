@@ -18,7 +18,6 @@ from ptycassette.host.pty.process import exit_status
 from ptycassette.host.pty.terminal import UserTerminal
 from ptycassette.host.recording.record import Recording, recording_with
 from ptycassette.host.recording.recorder import Recorder
-from ptycassette.host.recording.saver_seclusion import core_dumps, no_core_dumps
 from ptycassette.host.recording.saving_signals import SavingSignals
 from ptycassette.host.sessions.waits import matches_in_file
 from ptycassette.model import ExitStatus, Manifest
@@ -187,13 +186,11 @@ class _EndingSignals:
         self._session: Recording | None = None
         self._before: dict[int, Any] = {}
         self._passes = passes
-        self._limits: tuple[int, int] | None = None
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
-        """End this one; at once, if a signal came already. From now on nothing is dumped."""
+        """End this one; at once, if a signal came already."""
         self._session = session
-        self._limits = no_core_dumps()
         if self.number is not None:
             session.request_end()
 
@@ -205,8 +202,6 @@ class _EndingSignals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._limits is not None:
-            core_dumps(self._limits)
 
     def _end(self, number: int, _: object) -> None:
         if self._session is not None and self._session.finished:

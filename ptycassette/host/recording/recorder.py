@@ -12,6 +12,7 @@ it failed without a word, over a          a diagnostic directory beside the targ
 cassette that shows something
 scrubbing left something                  a diagnostic without streams; the journal stays
 the disk refused, or we were killed       the journal stays; ``ptycassette recover``
+whoever started us was killed             the same; nothing when it was for them alone
 ========================================  ==========================================
 """
 
@@ -25,17 +26,32 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.errors import CassetteError, LimitError, RecordError, RunFailedError, SpawnError
+from ptycassette.errors import (
+    CassetteError,
+    LimitError,
+    RecordError,
+    RunFailedError,
+    SessionError,
+    SpawnError,
+)
 from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, remove_abandoned
 from ptycassette.host.files.locks import Holder, account_lock, target_lock
 from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.pty.process import PtyChild, spawn
-from ptycassette.host.recording.binary_probe import timestamp
+from ptycassette.host.recording.binary_probe import (
+    LATE_VERSION_TIMEOUT_S,
+    VERSION_TIMEOUT_S,
+    ask_version,
+    is_asked,
+    timestamp,
+)
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
+from ptycassette.host.recording.lifeline import Lifeline
 from ptycassette.host.recording.options import RecordPlan, environment_of, head_of
 from ptycassette.host.recording.preflight import check_place, check_requirements, find_program
 from ptycassette.host.recording.replacing import reason_to_keep
@@ -45,6 +61,7 @@ from ptycassette.host.recording.side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.model import (
     ExitStatus,
     Finished,
+    Harness,
     Manifest,
     Noted,
     SessionMeta,
@@ -67,6 +84,7 @@ class Recorder:
         target: the directory to publish.
         plan: the options.
         saver: follows the journal and saves it; None to save here, at the end.
+        lifeline: to whoever started us; None when our own end is the user's business.
 
     Attributes:
         saving: the program is over, its journal complete, and its cassette is being made.
@@ -87,6 +105,7 @@ class Recorder:
         plan: RecordPlan,
         *,
         saver: Saver | None = None,
+        lifeline: Lifeline | None = None,
     ) -> None:
         if not argv:
             raise ValueError("argv is empty")
@@ -98,9 +117,11 @@ class Recorder:
         self.status: ExitStatus | None = None
         self.saved: Published | None = None
         self.saver = saver
+        self._lifeline = lifeline
         self.started_us: int | None = None
         self.known: tuple[str, ...] = tuple(plan.known)
         self._stack = ExitStack()
+        self._binary: Path | None = None
         self._final: dict[str, Any] = {}
         self.meta: SessionMeta
         self.journal: JournalFile
@@ -137,6 +158,7 @@ class Recorder:
         env = environment_of(plan)
         check_place(self.target, overwrite=plan.overwrite)
         binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
+        self._binary = binary
         where = dict(os.environ)
         if plan.state_dir is not None:
             where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)
@@ -146,6 +168,7 @@ class Recorder:
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
         # Not this variable, as its value is no secret and differs each time.
         self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
+        self._stack.enter_context(NoCoreDumps())
         self.journal = JournalFile(
             self.meta, directory=journal_dir(where), durability=plan.durability
         )
@@ -179,10 +202,13 @@ class Recorder:
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
         try:
-            return spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
+            child = spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")
             raise
+        if self._lifeline is not None:
+            self._lifeline.watch(child.request_end)
+        return child
 
     def note_side_events(self, elapsed_us: int) -> None:
         """Log what is left in the side channel, when the program is over."""
@@ -209,13 +235,18 @@ class Recorder:
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
             SecretLeftError, StorageError, ...: not published; the journal stays.
+            SessionError: who started us is gone; the journal stays, unless it was for them alone.
         """
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
             failure = reason_to_keep(self.target, self.journal.path, status)
-        self.journal.on_event(Finished(t_us=t_us, exit=status, failure=failure, **self._final))
+        late = self._late_version()
+        self.journal.on_event(
+            Finished(t_us=t_us, exit=status, failure=failure, **late, **self._final)
+        )
         self.status, self.saving = status, True
+        self._check_owner()
         try:
             self.manifest = self._save()
         except RunFailedError:
@@ -224,8 +255,40 @@ class Recorder:
         except CassetteError as exc:
             exc.hint = _with_journal(exc.hint, self.journal.path)
             raise
-        self.journal.discard()
+        if self._lifeline is None or not self._lifeline.keeps_journal:
+            self.journal.discard()
         return self.manifest
+
+    def _late_version(self) -> dict[str, Any]:
+        """Ask once more for a version that was not told in time; what the end says about it."""
+        told = self.meta.harness.binary_version is not None or isinstance(
+            self.plan.harness, Harness
+        )
+        if (
+            told
+            or self._binary is None
+            or not is_asked(self._binary, version=self.plan.probe_version)
+        ):
+            return {}
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            version = ask_version(self._binary, timeout_s=LATE_VERSION_TIMEOUT_S)
+            if version is not None:
+                return {"binary_version": version}
+        return {
+            "version_missing": f"--version gave no line in {VERSION_TIMEOUT_S:g} s, nor in "
+            f"{LATE_VERSION_TIMEOUT_S:g} s after the session"
+        }
+
+    def _check_owner(self) -> None:
+        """Save nothing where nobody is left who would take it."""
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            return
+        hint = None
+        if self._lifeline.keeps_journal:
+            hint = _with_journal(None, self.journal.path)
+        else:
+            self.journal.discard()
+        raise SessionError("what started the recorder is gone, so the program was ended", hint=hint)
 
     def _save(self) -> Manifest:
         """Take what the saver has; where there is none, or it fell over, do its work here."""

@@ -26,11 +26,14 @@ from ptycassette.errors import (
     RunFailedError,
 )
 from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
+from ptycassette.host.cassettes.pending import remove_abandoned, settled
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
+from ptycassette.host.scrubbing.conceal import concealed_head
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
@@ -46,7 +49,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
     ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
     ``empty`` (its recorder died before it had written anything) or
-    ``unreadable``. ``problem`` says why, for the last.
+    ``unreadable``. ``problem`` says why, for the last. ``argv`` is scrubbed.
     """
 
     path: str
@@ -77,22 +80,39 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def left_behind(directory: Path) -> Iterator[Left]:
-    """All journals of a directory, those of live recorders included, by name."""
+    """All journals of a directory, those of live recorders included, by name.
+
+    Raises:
+        UsageError: the configuration of scrubbing is wrong, so nothing can be shown.
+    """
     _sweep(directory)
     for path in sorted(directory.glob(f"*{SUFFIX}")):
+        state: Literal["crashed", "live"] = "crashed"
         try:
             size = path.lstat().st_size
-            with _locked(path):
-                meta = JournalSource(path).meta
-            yield _left(path, "crashed", size, meta)
-        except LockedError:
-            yield _live(path)
-        except EmptyJournalError as exc:
-            yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
-        except JournalError as exc:
-            yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
-        except (CassetteError, FileNotFoundError):
-            continue  # it has gone while we looked
+            try:
+                with _locked(path):
+                    meta = _head_of(path)
+            except LockedError:
+                state = "live"
+                meta = _head_of(path)
+        except (CassetteError, FileNotFoundError) as exc:
+            if state == "live":
+                yield Left(path=str(path), state="live", bytes=size)
+            elif isinstance(exc, EmptyJournalError):
+                yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
+            elif isinstance(exc, JournalError):
+                yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
+            # else it has gone while we looked
+        else:
+            yield _left(path, state, size, meta)
+
+
+def _head_of(path: Path) -> SessionMeta:
+    """The head of a journal, checked."""
+    source = JournalSource(path)
+    _check_head(source)
+    return source.meta
 
 
 def _sweep(directory: Path) -> None:
@@ -108,17 +128,10 @@ def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: Sessio
         path=str(path),
         state=state,
         bytes=size,
-        argv=meta.argv,
-        target=meta.target,
+        argv=concealed_head(meta),
+        target=str(settled(Path(meta.target))) if meta.target else "",
         recorded_at=meta.recorded_at,
     )
-
-
-def _live(path: Path) -> Left:
-    try:
-        return _left(path, "live", path.lstat().st_size, JournalSource(path).meta)
-    except (CassetteError, OSError):
-        return Left(path=str(path), state="live", bytes=0)
 
 
 def recover(
@@ -133,7 +146,8 @@ def recover(
 
     Args:
         path: the journal.
-        output: where to publish; where the recorder would have, when None.
+        output: where to publish; when None, where the recorder would have, or the library that
+            it recorded for.
         overwrite: replace the cassette that stands there.
         salvage: of a journal that is damaged in the middle, take what stands before.
         finaliser: how; the default one when None.
@@ -148,14 +162,14 @@ def recover(
     """
     if output is None:
         _check_ours(path)
-    with _locked(path):
+    with NoCoreDumps(), _locked(path):
         try:
             source = JournalSource(path, salvage=salvage)
         except EmptyJournalError:
             delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
         _check_head(source)
-        told = _told(source, output or Path(source.meta.target))
+        told = _told(source, output or settled(Path(source.meta.target)))
         if told.target and published_manifest(Path(told.target), source.meta.id):
             delete_journal(path)
             return msgspec.structs.replace(told, outcome="already")
@@ -167,6 +181,8 @@ def recover(
                 raise
             told = msgspec.structs.replace(told, outcome="already")
         delete_journal(path)
+        if output is None:
+            remove_abandoned(Path(told.target).parent)
         return told
 
 

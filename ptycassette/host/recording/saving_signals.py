@@ -6,7 +6,6 @@ import signal
 from typing import Any, Self
 
 from ptycassette.host.recording.recorder import Recorder
-from ptycassette.host.recording.saver_seclusion import core_dumps, no_core_dumps
 
 __all__ = ["SavingSignals"]
 
@@ -16,17 +15,15 @@ class SavingSignals:
 
     A hang-up is ignored: the terminal or the driver is gone, and what is recorded is worth
     saving all the same. ctrl-c breaks the saving off; before that there is nothing to
-    break off, and it is ignored as well. Nothing is dumped when we crash.
+    break off, and it is ignored as well.
     """
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._before: dict[int, Any] = {}
-        self._limits: tuple[int, int] | None = None
 
     def hold(self) -> None:
         """From now on. After the program was started, which would inherit some of it."""
-        self._limits = no_core_dumps()
         self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
 
@@ -40,5 +37,3 @@ class SavingSignals:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if self._limits is not None:
-            core_dumps(self._limits)

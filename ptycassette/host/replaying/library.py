@@ -37,7 +37,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ptycassette.errors import CassetteError, NotFoundError, UsageError
+from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.scrubbing.conceal import concealed_words
@@ -174,7 +174,12 @@ class Library:
         if rule.predicate is None:
             return None
         path = self.place / self._inside(rule.predicate)
-        source = read_plain(path, max_bytes=MAX_YAML_BYTES)
+        if path.resolve() != self.place.resolve() / rule.predicate:
+            raise UnsafeFileError(
+                "a predicate that is a link, or behind one, is not run", where=str(path),
+                hint="put the file itself into the library",
+            )  # fmt: skip
+        source = read_plain(path, max_bytes=MAX_YAML_BYTES, follow_links=False)
         names: dict[str, Any] = {"__name__": "ptycassette_predicate", "__file__": str(path)}
         try:
             exec(compile(source, str(path), "exec"), names)  # noqa: S102 - the library's own file, named by its rules

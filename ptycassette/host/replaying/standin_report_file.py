@@ -11,7 +11,7 @@ from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
 from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.whole_file import write_whole
+from ptycassette.host.files.whole_file import check_replaceable, write_whole
 from ptycassette.replay.standin_report import StandinReport, report_lines, report_object
 
 __all__ = ["read_reports", "write_report"]
@@ -24,10 +24,11 @@ def write_report(path: str, report: StandinReport) -> None:
     """Write a report as JSON to ``path`` and for people beside it (``.txt``).
 
     A directory (or a path that ends in a slash) gets two files per process. Nothing
-    is written when ``path`` is empty. Readers never see half a report.
+    is written when ``path`` is empty. Readers never see half a report. What is no regular
+    file (``/dev/null``, a pipe, a link) is never replaced.
 
     Raises:
-        ExistsError: a link, a pipe or a device stands there.
+        ExistsError: such a thing stands there.
         StorageError: the disk or the directory refuses.
     """
     if not path:
@@ -35,8 +36,11 @@ def write_report(path: str, report: StandinReport) -> None:
     try:
         target = _target(path, report)
         text = "".join(f"{line}\n" for line in report_lines(report))
+        beside = target.with_name(f"{target.name.removesuffix('.json')}.txt")
+        check_replaceable(beside)
+        check_replaceable(target)
         _replace(target, json.dumps(report_object(report), indent=2) + "\n")
-        _replace(target.with_name(f"{target.name.removesuffix('.json')}.txt"), text)
+        _replace(beside, text)
     except (OSError, StorageError) as exc:
         why = exc.message if isinstance(exc, StorageError) else f"cannot be written: {exc.strerror}"
         raise StorageError(

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from ptycassette.host.process_secrets import remembered
 from ptycassette.host.scrubbing.setup import session_scrubber
 from ptycassette.host.scrubbing.typed import declared
-from ptycassette.host.sessions.process_secrets import remembered
 from ptycassette.model import Harness, SessionMeta, Size, Typed
 from ptycassette.scrub.session import SessionScrubber
 

@@ -14,7 +14,6 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Self
 
-from ptycassette.errors import WaitTimeoutError
 from ptycassette.host.sessions.core import Input
 from ptycassette.host.sessions.face import (
     CLOSE_GRACE_S,
@@ -34,6 +33,7 @@ from ptycassette.host.sessions.waits import (
     broken_off,
     contains,
     matches,
+    unread,
 )
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
@@ -270,11 +270,7 @@ class AsyncSession(SessionFace):
                 settled.clear()
                 left_us = deadline_us - self._core.now_us()
                 if left_us <= 0 and done.cancel():
-                    raise WaitTimeoutError(
-                        f"waited {timeout_s:g} s for the program to read its input",
-                        screen=self._core.view().screen.rows,
-                        hint="it is busy or stopped; wait for its prompt before sending more",
-                    )
+                    raise unread(self._core.view(), timeout_s)
                 if not done.done():
                     await self._block(settled, max(0, left_us) / 1e6)
         except asyncio.CancelledError:

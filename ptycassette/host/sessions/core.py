@@ -19,11 +19,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import CassetteError, SessionClosedError, SessionError
+from ptycassette.host.process_secrets import remember
 from ptycassette.host.pty.port import Pty
 from ptycassette.host.pty.process import signal_name
 from ptycassette.host.sessions.input import Input, InputQueue, Sending
 from ptycassette.host.sessions.output_scan import OutputScan
-from ptycassette.host.sessions.process_secrets import remember
 from ptycassette.host.sessions.screen import SessionScreen, View
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size

@@ -27,6 +27,7 @@ __all__ = [
     "contains",
     "matches",
     "matches_in_file",
+    "unread",
 ]
 
 
@@ -173,15 +174,33 @@ class Exited:
 
 
 def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
-    """Why a wait came to nothing, with the screen: out of time, or out of program."""
-    rows = tuple(visible(row) for row in view.screen.text.split("\n"))
+    """Why a wait came to nothing, with the scrubbed screen: out of time, or out of program."""
+    # Not before: recorders load nothing of the scrubber while a program waits for them.
+    from ptycassette.host.scrubbing.conceal import concealed_screen  # noqa: PLC0415
+
+    what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
+    rows = tuple(map(visible, rows))
     if not view.finished:
         return WaitTimeoutError(
-            f"waited {timeout_s:g} s for {wait.what}",
+            f"waited {timeout_s:g} s for {what}",
             screen=rows,
             hint="wait for something that appears, or give it more time (timeout_s)",
         )
     shown = "\n".join(f"  | {row}" for row in rows)
     return SessionClosedError(
-        f"waited for {wait.what}, but {describe_exit(view.exit)}; the screen at its end:\n{shown}"
+        f"waited for {what}, but {describe_exit(view.exit)}; the screen at its end:\n{shown}"
+    )
+
+
+def unread(view: View, timeout_s: float) -> WaitTimeoutError:
+    """The program did not read what was sent in time; with the scrubbed screen."""
+    from ptycassette.host.scrubbing.conceal import concealed_screen  # noqa: PLC0415 - as above
+
+    message, rows = concealed_screen(
+        f"waited {timeout_s:g} s for the program to read its input", view.screen.rows
+    )
+    return WaitTimeoutError(
+        message,
+        screen=rows,
+        hint="it is busy or stopped; wait for its prompt before sending more",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -122,6 +123,45 @@ def test_a_full_disk_under_stdout_is_no_bug_of_ours(words: str, in_fixtures: Pat
 
     assert ended.returncode == 125
     assert ended.stderr.startswith("ptycassette: stdout: cannot be written: No space left")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG])
+def test_what_another_file_refuses_is_not_said_of_stdout(
+    run: Run, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """An error without a name that nobody handled is a fault of ours, whatever its number."""
+    refused = OSError(number, os.strerror(number))
+    monkeypatch.setattr(entry.LazyGroup, "get_command", _command_that(refused))
+    ran = run("info")
+
+    assert ran.status == 5
+    assert "stdout" not in ran.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    "words", ["play --raw v1/minimal", "play v1/minimal", "export v1/minimal - --format text"]
+)
+def test_what_goes_past_the_buffer_is_said_of_stdout_too(words: str, in_fixtures: Path) -> None:
+    """Bytes that are written to the descriptor, and binary ones."""
+    ended = _shell(f"ptycassette {words} >/dev/full", in_fixtures)
+
+    assert ended.returncode == 125
+    assert ended.stderr.startswith("ptycassette: stdout: cannot be written: No space left")
+
+
+def test_stdout_is_given_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With all that was printed in it, whoever calls ``main`` as a function."""
+    with (tmp_path / "out").open("w", encoding="utf-8") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        out.write("before\n")
+        status = entry.main(["--version"])
+        same = sys.stdout is out
+        out.write("after\n")
+
+    assert (status, same) == (0, True)
+    text = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
+    assert text == ["before", f"ptycassette, version {__version__}", "after"]
 
 
 @pytest.mark.parametrize("words", ["info v1/minimal", "cat v1/minimal", "--help"])

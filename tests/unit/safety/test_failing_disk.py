@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
+from ptycassette.host.cassettes import staging
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.files.locks import Holder, target_lock
 from ptycassette.host.files.staging import journal_dir
@@ -55,17 +56,21 @@ class Disk:
         self.fault: int | None = None
         self.failed = ""
         self.synced_after: list[str] = []
+        self.seen: list[tuple[str, str]] = []
+        """Calls and the files that they were about; of two names the second."""
         self._inside = str(inside)
         for name in CALLS:
             if hasattr(os, name):
                 patch.setattr(os, name, self._standing_for(name, getattr(os, name)))
         patch.setattr(fcntl, "flock", self._standing_for("flock", fcntl.flock))
+        patch.setattr(staging, "exchange", self._standing_for("exchange", staging.exchange))
 
     def _standing_for(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not self._counts(args):
                 return real(*args, **kwargs)
             self.count += 1
+            self.seen.append((name, _place(args[1] if name == "link" else args[0])))
             if self.failed and name in SYNCS:
                 self.synced_after.append(name)
             if self.count != self.at:
@@ -88,14 +93,18 @@ class Disk:
         """Whether it is about a file of the test."""
         if not args:
             return False
-        if isinstance(args[0], int):
-            try:
-                place = str(Path(f"/proc/self/fd/{args[0]}").readlink())
-            except OSError:
-                return False
-        else:
-            place = os.fsdecode(args[0])
-        return place.startswith(self._inside) or not place.startswith("/")
+        place = _place(args[0])
+        return bool(place) and (place.startswith(self._inside) or not place.startswith("/"))
+
+
+def _place(what: Any) -> str:
+    """The file of a descriptor or a path; empty when it is closed."""
+    if not isinstance(what, int):
+        return os.fsdecode(what)
+    try:
+        return str(Path(f"/proc/self/fd/{what}").readlink())
+    except OSError:
+        return ""
 
 
 def meta(target: Path) -> SessionMeta:
@@ -214,6 +223,16 @@ class Overwrite(Publish):
         super().check(failed=failed)
 
 
+class OverwriteAside(Overwrite):
+    """The same where names cannot be exchanged: the old cassette is renamed first."""
+
+    def run(self) -> None:
+        """As on a file system that cannot."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(staging, "exchange", lambda *_: False)
+            super().run()
+
+
 class Recover(Work):
     """Recovering a journal."""
 
@@ -255,6 +274,35 @@ class Scrub(Work):
         assert self.recorded() == b"".join(LINES)
 
 
+class ScrubSecret(Scrub):
+    """Scrubbing a cassette in its place that has something to hide, and so replacing it."""
+
+    secret = "gh" + "p_" + "Zk3x" * 9
+
+    def prepare(self) -> None:
+        """One with a secret."""
+        self.old = f"token {self.secret}\r\n".encode()
+        write_cassette(self.target, Output(0, self.old))
+
+    def check(self, *, failed: bool) -> None:
+        """As it was, or scrubbed; both whole."""
+        kept = self.recorded()
+        assert kept is not None
+        assert len(kept) == len(self.old or b"")
+        assert kept == self.old or self.secret.encode() not in kept
+        assert failed or kept != self.old
+
+
+class ScrubSecretAside(ScrubSecret):
+    """The same where names cannot be exchanged."""
+
+    def run(self) -> None:
+        """As on a file system that cannot."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(staging, "exchange", lambda *_: False)
+            super().run()
+
+
 class Small(Work):
     """Reports, exports and locks."""
 
@@ -279,7 +327,11 @@ class Small(Work):
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="/proc")
-WORKS = (Journal, Publish, Overwrite, Recover, Scrub, Small)
+WORKS = (
+    Journal, Publish, Overwrite, OverwriteAside, Recover, Scrub, ScrubSecret, ScrubSecretAside,
+    Small,
+)  # fmt: skip
+KILLED_WORKS = [Publish, Overwrite, Recover, Scrub, ScrubSecret]
 
 
 @pytest.fixture
@@ -386,7 +438,7 @@ def unkilled(kind: type[Work], works: Callable[..., Work], step: int) -> list[st
 
 @needs_proc
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+@pytest.mark.parametrize("kind", KILLED_WORKS)
 def test_a_kill_before_whatever_call_leaves_nothing_half(
     kind: type[Work], works: Callable[..., Work]
 ) -> None:
@@ -395,12 +447,48 @@ def test_a_kill_before_whatever_call_leaves_nothing_half(
 
 
 @needs_proc
-@pytest.mark.parametrize("kind", [Publish, Overwrite, Recover, Scrub])
+@pytest.mark.parametrize("kind", KILLED_WORKS)
 def test_a_kill_before_some_call_leaves_nothing_half(
     kind: type[Work], works: Callable[..., Work]
 ) -> None:
     """As above, a sample."""
     assert unkilled(kind, works, 7) == []
+
+
+@needs_proc
+def test_the_name_of_a_durable_journal_is_synced_before_anything_is_recorded(
+    works: Callable[..., Work],
+) -> None:
+    """After a crash of the machine a file without a name is lost, whole as it may be."""
+    work = works(Journal)
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, work.place)
+        work.run()
+    assert work.journal is not None
+    folder = work.journal.parent
+    named = disk.seen.index(("link", str(work.journal)))
+    synced = [disk.seen.index(("fsync", str(place))) for place in (folder, folder.parent)]
+    recorded = [at for at, (name, _) in enumerate(disk.seen) if name == "writev" and at > named]
+
+    assert named < min(synced)
+    assert max(synced) < min(recorded)
+
+
+@needs_proc
+def test_a_journal_of_which_the_name_cannot_be_synced_is_none(works: Callable[..., Work]) -> None:
+    """The program is not started, and nothing is left for ``recover``."""
+    work = works(Journal)
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, work.place)
+        work.run()
+    folder = work.journal.parent if work.journal is not None else work.place
+    at = disk.seen.index(("fsync", str(folder))) + 1
+    work = works(Journal)
+    _, raised = run(work, at, errno.EIO)
+
+    assert isinstance(raised, StorageError)
+    assert "the disk is failing" in str(raised)
+    assert list(work.place.rglob("*.journal")) == []
 
 
 def test_a_failed_sync_of_the_journal_is_told_once_and_not_tried_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -96,3 +97,16 @@ def test_the_full_program_loads_no_emulator() -> None:
     ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
 
     assert ran.stdout.strip() == "[]"
+
+
+def test_files_are_checked_by_their_digests(tmp_path: Path) -> None:
+    """Small and large ones; too large ones are left to the full program."""
+    for name, size in (("small", 10), ("large", boot.SMALL_BYTES + 1)):
+        (tmp_path / name).write_bytes(b"x" * size)
+        pin = hashlib.sha256(b"x" * size).hexdigest()
+
+        assert boot.are_pinned(str(tmp_path), {name: pin})
+        assert not boot.are_pinned(str(tmp_path), {name: pin[::-1]})
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(boot.PINNED_BYTES + 1)
+    assert not boot.are_pinned(str(tmp_path), {"huge": "read to its end it would be wrong anyway"})

@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.errors import ExistsError, RefusedError
 from ptycassette.host.cassettes import pending as pending_module
-from ptycassette.host.cassettes.pending import PendingRecordings
+from ptycassette.host.cassettes.pending import PREFIX, PendingRecordings, settled
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.model import ExitStatus, Finished, JournalEvent, Output
 from ptycassette.testing import write_cassette
@@ -102,3 +102,28 @@ def test_what_is_dropped_leaves_nothing(pending: PendingRecordings) -> None:
     assert (pending.place / ".gitignore").read_text() == "*\n"
     pending.drop()
     assert list(pending.library.iterdir()) == []
+
+
+def test_what_nobody_holds_is_removed_and_what_somebody_holds_is_not(
+    pending: PendingRecordings, tmp_path: Path
+) -> None:
+    """A crash left it; whoever was to decide about it is gone."""
+    left = pending.library / f"{PREFIX}left"
+    recorded(left / "a.cassette")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (pending.library / f"{PREFIX}link").symlink_to(elsewhere)
+    other = PendingRecordings.new(pending.library)
+
+    assert not left.exists()
+    assert pending.place.is_dir()
+    assert other.place.is_dir()
+    assert elsewhere.is_dir()
+
+
+def test_a_recording_has_another_name_once_it_is_in_the_library(tmp_path: Path) -> None:
+    """Its directories are the same."""
+    place = tmp_path / f"{PREFIX}0" / "more" / "a.cassette"
+
+    assert settled(place) == tmp_path / "more" / "a.cassette"
+    assert settled(tmp_path / "a.cassette") == tmp_path / "a.cassette"

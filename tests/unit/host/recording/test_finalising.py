@@ -9,9 +9,9 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.host.process_secrets import remembered
 from ptycassette.host.recording import finalising
 from ptycassette.host.recording.finalising import Finaliser
-from ptycassette.host.sessions.process_secrets import remembered
 from ptycassette.model import (
     ExitStatus,
     Finished,

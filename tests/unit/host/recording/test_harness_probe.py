@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.cli import main
+from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording import binary_probe as harness_probe
+from ptycassette.host.recording import recorder
 from ptycassette.host.recording.binary_probe import (
     architecture,
     locale_of,
@@ -110,3 +113,44 @@ def test_systems_are_named_as_go_names_them(name: str, expected: str) -> None:
 def test_the_locale_follows_the_rules_of_locale(env: dict[str, str], expected: str | None) -> None:
     """LC_ALL, then LC_CTYPE, then LANG; empty is as unset."""
     assert locale_of(env) == expected
+
+
+@pytest.mark.parametrize("late", ["2.0", None])
+def test_a_version_that_was_not_told_in_time_is_asked_for_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    late: str | None,
+) -> None:
+    """When the session is over; what is not told then either is said where one looks for it."""
+    asked: list[float] = []
+
+    def ask(_: Path, *, timeout_s: float) -> str | None:
+        asked.append(timeout_s)
+        return late
+
+    monkeypatch.setattr(harness_probe, "ask_version", lambda _: None)
+    monkeypatch.setattr(recorder, "ask_version", ask)
+    words = ["rec", "--headless", "--probe-version", str(tmp_path / "c"), "--", "true"]
+    status = main(words)
+    said = capsys.readouterr().err
+    with open_cassette(tmp_path / "c") as cassette:
+        manifest = cassette.manifest
+    missing = (manifest.optional or {}).get("binary_version_missing")
+
+    assert (status, asked) == (0, [harness_probe.LATE_VERSION_TIMEOUT_S])
+    assert manifest.harness.binary_version == late
+    assert (missing is None) == (late is not None)
+    assert ("its version is not in the manifest" in said) == (late is None)
+
+
+@pytest.mark.parametrize("words", [["--no-probe-version"], []])
+def test_who_was_not_asked_is_not_asked_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Nor is one that has told."""
+    monkeypatch.setattr(recorder, "ask_version", lambda *_, **__: pytest.fail("asked"))
+
+    assert main(["rec", "--headless", "-q", *words, str(tmp_path / "c"), "--", "true"]) == 0
+    with open_cassette(tmp_path / "c") as cassette:
+        assert "binary_version_missing" not in (cassette.manifest.optional or {})

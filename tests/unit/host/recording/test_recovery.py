@@ -241,6 +241,23 @@ def test_a_live_recording_is_left_alone(tmp_path: Path) -> None:
     assert (left.state, left.argv) == ("live", ("sh",))
 
 
+@pytest.mark.parametrize("live", [False, True])
+def test_the_list_shows_no_secret(tmp_path: Path, live: bool) -> None:
+    """What the recording's own environment holds is known, be it gone from ours."""
+    value = "word" + "Of8Passage2"
+    meta = msgspec.structs.replace(
+        head(tmp_path / "c"), argv=("sh", value), environment={"SOME_API_TOKEN": value}
+    )
+    journal = JournalFile(meta, directory=tmp_path)
+    if not live:
+        journal.close()
+    (left,) = left_behind(tmp_path)
+    journal.close()
+
+    assert left.argv[0] == "sh"
+    assert value not in left.argv[1]
+
+
 def test_the_list_tells_what_each_journal_is(tmp_path: Path) -> None:
     """Crashed, empty, unreadable; sorted by name."""
     path = crashed(tmp_path, Output(1, b"x"))

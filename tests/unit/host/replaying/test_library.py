@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.errors import NotFoundError, UnsafeFileError, UsageError
 from ptycassette.host.replaying.library import Library, Start
 from ptycassette.model import Output
 from ptycassette.testing import manifest_of, write_cassette
@@ -244,6 +244,22 @@ def test_a_predicate_lies_in_the_library(shelf: Shelf, name: str) -> None:
 
     with pytest.raises(UsageError, match="not inside"):
         shelf.chosen("x")
+
+
+@pytest.mark.parametrize("name", ["p.py", "more/p.py"])
+def test_a_predicate_that_a_link_leads_to_is_not_run(shelf: Shelf, name: str) -> None:
+    """Out of the library the link could lead to anything, wherever on the way it is."""
+    shelf.rules(f"  - {{predicate: '{name}', cassettes: [a]}}\n")
+    ran = shelf.place.parent / "ran"
+    outside = shelf.place.parent / "outside"
+    outside.mkdir()
+    (outside / "p.py").write_text(f"open({str(ran)!r}, 'w')\ndef holds(*_): return True\n")
+    (shelf.place / "p.py").symlink_to(outside / "p.py")
+    (shelf.place / "more").symlink_to(outside)
+
+    with pytest.raises(UnsafeFileError, match="put the file itself into the library"):
+        shelf.chosen("x")
+    assert not ran.exists()
 
 
 def test_a_rule_says_how_input_is_compared(shelf: Shelf) -> None:

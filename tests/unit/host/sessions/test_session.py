@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +16,9 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
+from ptycassette.host.process_secrets import remembered
 from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.face import SUBMIT_PAUSE_S
-from ptycassette.host.sessions.process_secrets import remembered
 from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Signalled, Size, Typed
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
@@ -343,6 +344,62 @@ def test_a_wait_that_runs_out_of_time_shows_the_screen(stage: Stage) -> None:
     assert "waited 3 s for the text 'gone'" in str(caught.value)
     assert "| here" in str(caught.value)
     assert "\u202e" not in str(caught.value)
+
+
+def shown_token() -> tuple[str, str]:
+    """A token, and what shows it on two rows."""
+    token = "gh" + "p_" + "Zk3x" * 9
+    return token, "x" * 60 + " " + token
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_error_of_a_wait_shows_no_secret(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """Neither what looks like one nor what the environment holds, on the screen or in the text."""
+    token, line = shown_token()
+    value = "word" + "Of8Passage2"
+    monkeypatch.setenv("SOME_API_TOKEN", value)
+    stage.pty.say(f"{line}\r\n{value}\r\nhere")
+    if ends:
+        stage.pty.exits(0)
+    wrong = SessionClosedError if ends else WaitTimeoutError
+    with stage.session() as session, pytest.raises(wrong) as caught:
+        session.wait_for_text(f"{value} gone", timeout_s=3)
+    text = str(caught.value)
+
+    assert "| here" in text
+    assert "gone" in text
+    assert value not in text
+    assert [piece for piece in (token[:12], token[-12:]) if piece in text] == []
+
+
+def test_input_that_is_not_read_shows_no_secret(stage: Stage) -> None:
+    """As a wait does."""
+    token, line = shown_token()
+    stage.pty.takes(0).say(line).takes(None, after_s=60)
+    with stage.session() as session:
+        session.wait_for_text("xxx", timeout_s=3)
+        with pytest.raises(WaitTimeoutError) as caught:
+            session.send(b"abcd", timeout_s=1)
+
+    assert "read its input" in str(caught.value)
+    assert token[-12:] not in str(caught.value)
+
+
+def test_an_error_of_a_wait_is_told_when_scrubbing_is_not_configured(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without the screen, which cannot be scrubbed then."""
+    (tmp_path / "wrong.toml").write_text("nonsense = [")
+    monkeypatch.setenv("PTYCASSETTE_SCRUB_CONFIG", str(tmp_path / "wrong.toml"))
+    stage.pty.say("here")
+    with stage.session() as session, pytest.raises(WaitTimeoutError) as caught:
+        session.wait_for_text("gone", timeout_s=3)
+
+    assert "waited 3 s" in str(caught.value)
+    assert "not shown, as it cannot be scrubbed" in str(caught.value)
+    assert "| here" not in str(caught.value)
 
 
 def test_a_wait_ends_when_the_program_does(stage: Stage) -> None:

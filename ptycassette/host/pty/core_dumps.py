@@ -1,0 +1,66 @@
+"""No core dumps while a program's output is in our memory: a core is a file that nobody scrubs.
+
+The soft limit of this process (RLIMIT_CORE, getrlimit(2)) is 0 while somebody holds a
+``NoCoreDumps``, and what it was before afterwards. Recorded programs get that, too: what they do
+with their own memory is their affair. Other children that are started meanwhile inherit 0, and may
+raise it. Our memory stays open to debuggers: the limit does not keep a core from a
+program that takes cores (``|`` in core_pattern, core(5)); only ``prctl`` would, and it shuts out
+ptrace as well.
+"""
+
+from __future__ import annotations
+
+import resource
+import threading
+from contextlib import suppress
+from typing import Self
+
+__all__ = ["NoCoreDumps", "set_limits"]
+
+_LOCK = threading.Lock()
+_HELD: list[NoCoreDumps] = []
+_BEFORE: list[tuple[int, int]] = []
+
+
+class NoCoreDumps:
+    """While entered, or between ``hold`` and ``release``, this process writes none.
+
+    Any number may be held at once, by any threads. Both calls are idempotent.
+    """
+
+    def hold(self) -> Self:
+        """From now on."""
+        with _LOCK:
+            if self not in _HELD:
+                if not _HELD:
+                    before = resource.getrlimit(resource.RLIMIT_CORE)
+                    _BEFORE[:] = [before]
+                    set_limits((0, before[1]))
+                _HELD.append(self)
+        return self
+
+    def release(self) -> None:
+        """No longer."""
+        with _LOCK:
+            if self in _HELD:
+                _HELD.remove(self)
+                if not _HELD:
+                    set_limits(_BEFORE.pop())
+
+    @property
+    def limits_of_programs(self) -> tuple[int, int] | None:
+        """The limits before, which a recorded program is to have; None when none is held."""
+        with _LOCK:
+            return _BEFORE[0] if _BEFORE else None
+
+    def __enter__(self) -> Self:
+        return self.hold()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def set_limits(limits: tuple[int, int]) -> None:
+    """Set how large cores may be, as far as that is allowed."""
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, limits)

@@ -1,0 +1,179 @@
+"""A shim that records, and is killed: nothing outlives it, and nothing is lost or hidden."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ptycassette.cli import main
+from ptycassette.host.cassettes.pending import PREFIX
+from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.files.staging import journal_dir
+
+pytestmark = pytest.mark.integration
+LONG_S = 120
+
+ENDLESS = """#!/bin/sh
+echo "$$" > "$PIDFILE"
+echo ready
+exec sleep 600
+"""
+CALLER = """
+import os, subprocess, sys
+child = subprocess.Popen(["agent", "one"], stdin=subprocess.PIPE, stdout=1)
+sys.stdin.read()
+"""
+
+
+class Desk:
+    """A program that never ends, a shim for it, and a library."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.library = place / "cassettes"
+        self.pidfile = place / "pid"
+        self.started: list[subprocess.Popen[bytes]] = []
+        real = place / "real"
+        real.mkdir()
+        (real / "agent").write_text(ENDLESS)
+        (real / "agent").chmod(0o755)
+        words = ["shim", "--dir", str(place / "bin"), "--library", str(self.library), "agent"]
+        assert main(words) == 0
+
+    def start(self, *words: str, mode: str = "record") -> subprocess.Popen[bytes]:
+        """The shim, or what starts it, over pipes; returns when the program has shown something."""
+        path = os.pathsep.join([str(self.place / "bin"), str(self.place / "real")])
+        started = subprocess.Popen(
+            words or ["agent", "one"],
+            env={
+                **os.environ, "PATH": f"{path}{os.pathsep}{os.environ['PATH']}",
+                "PTYCASSETTE_MODE": mode, "PIDFILE": str(self.pidfile), "CI": "",
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        self.started.append(started)
+        assert started.stdout is not None
+        assert started.stdout.readline().strip() == b"ready"
+        return started
+
+    def below(self, started: subprocess.Popen[bytes]) -> list[psutil.Process]:
+        """Recorder, supervisor, program and whatever else there is."""
+        found = psutil.Process(started.pid).children(recursive=True)
+        assert int(self.pidfile.read_text()) in [process.pid for process in found]
+        return found
+
+    def close(self) -> None:
+        """End what still runs."""
+        for started in self.started:
+            with started:  # closes its pipes
+                started.kill()
+        for process in psutil.process_iter():
+            if process.pid == int(self.pidfile.read_text()):
+                process.kill()
+
+    def hidden(self) -> list[Path]:
+        """Places of pending recordings."""
+        return list(self.library.glob(f"{PREFIX}*"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A desk; what outlives its test is ended."""
+    desk = Desk(tmp_path)
+    yield desk
+    desk.close()
+
+
+def shown(path: Path) -> bytes:
+    """What a cassette shows."""
+    with open_cassette(path) as cassette:
+        return b"".join(cassette.raw())
+
+
+def test_nothing_outlives_a_killed_shim_and_recover_publishes_into_the_library(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As ``Popen.kill`` and ``subprocess.run(timeout=...)`` end it."""
+    shim = desk.start()
+    family = desk.below(shim)
+    shim.kill()
+    shim.wait()
+    _, alive = psutil.wait_procs(family, timeout=LONG_S)
+    listed = main(["recover"]), capsys.readouterr().out
+    recovered = main(["recover", "--all"]), capsys.readouterr().out
+    cassette = desk.library / "agent-one.cassette"
+
+    assert alive == []
+    assert str(cassette) in listed[1]
+    assert PREFIX not in listed[1] + recovered[1]
+    assert shown(cassette).strip() == b"ready"
+    assert desk.hidden() == []
+
+
+def test_what_a_killed_shim_leaves_is_removed_by_the_next_one(desk: Desk) -> None:
+    """Its place was for recordings that it alone could have put into the library."""
+    first = desk.start()
+    family = desk.below(first)
+    first.kill()
+    first.wait()
+    psutil.wait_procs(family, timeout=LONG_S)
+    left = desk.hidden()
+    second = desk.start()
+    places = desk.hidden()
+    second.terminate()
+    second.wait()
+
+    assert len(left) == len(places) == 1
+    assert left != places
+    assert desk.hidden() == []
+    assert shown(desk.library / "agent-one.cassette").strip() == b"ready"
+
+
+def test_nothing_outlives_the_caller_of_a_shim(desk: Desk) -> None:
+    """It is ended as by a terminal that hangs up, and what was recorded is in the library."""
+    caller = desk.start(sys.executable, "-c", CALLER)
+    family = desk.below(caller)
+    caller.kill()
+    caller.wait()
+    _, alive = psutil.wait_procs(family, timeout=LONG_S)
+
+    assert alive == []
+    assert shown(desk.library / "agent-one.cassette").strip() == b"ready"
+    assert list(journal_dir().glob("*.journal")) == []
+    assert desk.hidden() == []
+
+
+def test_a_recording_for_comparison_alone_leaves_nothing(desk: Desk) -> None:
+    """Nobody is left who would compare."""
+    first = desk.start()
+    first.terminate()
+    first.wait()
+    shim = desk.start(mode="rerecord")
+    family = desk.below(shim)
+    shim.kill()
+    shim.wait()
+    _, alive = psutil.wait_procs(family, timeout=LONG_S)
+
+    assert alive == []
+    assert list(journal_dir().glob("*.journal")) == []
+    assert [path.name for path in desk.library.iterdir()] == ["agent-one.cassette"]
+
+
+def test_a_shim_that_is_not_killed_leaves_no_journal(desk: Desk) -> None:
+    """It deletes it once the recording is in the library."""
+    shim = desk.start()
+    journals = list(journal_dir().glob("*.journal"))
+    shim.terminate()
+    shim.wait()
+
+    assert len(journals) == 1
+    assert list(journal_dir().glob("*.journal")) == []
+    assert json.loads((desk.library / "agent-one.cassette" / "manifest.json").read_text())
