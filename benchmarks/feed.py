@@ -18,8 +18,8 @@ from functools import partial
 import pyte
 
 from ptycassette.model import Emulator, Size
-from ptycassette.screen import default_emulator
-from ptycassette.screen.backends import available_backends, backend
+from ptycassette.terminal import default_emulator
+from ptycassette.terminal.backends import available_backends, backend
 
 CHUNK = 4096
 SIZE = Size(rows=24, cols=80)

@@ -41,7 +41,7 @@ from ptycassette.host.recording.recovery import recover
 from ptycassette.model import Size
 from ptycassette.record.journal import JournalDecoder
 from ptycassette.replay.paint import paint
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.testing import scrub_chunks
 
 __all__ = ["TARGETS", "Fuzzed", "fuzz"]

@@ -26,8 +26,8 @@ from typing import Any
 from urllib.parse import unquote, unquote_plus
 
 from ptycassette.model import Harness, Noted, Output, Resized, SessionMeta, Size, Typed
-from ptycassette.screen import default_emulator
 from ptycassette.scrub import default_scrubber
+from ptycassette.terminal import default_emulator
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -31,10 +31,10 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.record.journal_events import event_of
-from ptycassette.screen.backends import backend
-from ptycassette.screen.checking import CheckedScreen
-from ptycassette.screen.emulator import default_emulator
 from ptycassette.scrub import default_scrubber
+from ptycassette.terminal.backends import backend
+from ptycassette.terminal.checking import CheckedScreen
+from ptycassette.terminal.emulator import default_emulator
 
 __all__ = [
     "LineMode",

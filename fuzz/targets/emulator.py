@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptycassette.model import Size
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 _SIZE = Size(rows=6, cols=20)
 _LONGEST_ANSWER = 600  # of one query, which takes three bytes

@@ -14,7 +14,7 @@ from ptycassette.model import Size
 from ptycassette.model.visible import printable, visible, visible_bytes
 from ptycassette.replay.divergence import Divergence, Said, divergence_error, divergence_lines
 from ptycassette.replay.paint import ansi_lines, clipped, paint, with_status
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 _SIZE = Size(rows=4, cols=24)
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -169,7 +169,7 @@ def _scrolled(source: Cassette, scrollback: int) -> Iterator[bytes]:
     from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import Size
     from ptycassette.model.visible import visible
-    from ptycassette.screen import PyteEmulator
+    from ptycassette.terminal import PyteEmulator
 
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)

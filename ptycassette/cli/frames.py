@@ -129,7 +129,7 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
     """The screen at exactly that moment, from the output before it."""
     from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import FrameRecord, Size
-    from ptycassette.screen import default_emulator
+    from ptycassette.terminal import default_emulator
 
     terminal = source.manifest.terminal
     emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))

@@ -126,7 +126,7 @@ def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     from ptycassette.host.replaying.player_checkpoints import Checkpoints
     from ptycassette.host.replaying.player_terminal import Interrupted, PlayerTerminal
     from ptycassette.host.replaying.player_views import PaintedView, RawView
-    from ptycassette.screen import default_emulator, load_emulator, save_emulator
+    from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
     keys = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None

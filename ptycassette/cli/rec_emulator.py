@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from ptycassette.model import EmulatorFactory
-    from ptycassette.screen import Profile
+    from ptycassette.terminal import Profile
 
 __all__ = ["chosen_emulator", "emulator_options"]
 
@@ -41,7 +41,7 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
         UsageError: there is no such emulator, or it cannot answer so.
         CassetteError: the profile cannot be read.
     """
-    from ptycassette.screen import answering, backend, default_emulator
+    from ptycassette.terminal import answering, backend, default_emulator
 
     if given["emulator"] is None and given["answers"] is None:
         return default_emulator
@@ -53,7 +53,7 @@ def _profile(name: str) -> Profile:
     from ptycassette.errors import UsageError
     from ptycassette.host.files.plain_file import read_plain
     from ptycassette.model.toml_bounds import MAX_TOML_BYTES
-    from ptycassette.screen import PROFILES, profile_of
+    from ptycassette.terminal import PROFILES, profile_of
 
     if name in PROFILES:
         return PROFILES[name]

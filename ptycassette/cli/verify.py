@@ -78,7 +78,7 @@ def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
 
     factory = None
     if rederive:
-        from ptycassette.screen import default_emulator
+        from ptycassette.terminal import default_emulator
 
         factory = default_emulator
     bar: ProgressBar[int] | None = None

@@ -20,7 +20,7 @@ import msgspec
 
 from ptycassette.export.colors import DARK, Theme, css_color
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
-from ptycassette.screen.cells import split_clusters
+from ptycassette.terminal.cells import split_clusters
 
 __all__ = ["SvgOptions", "animated_svg", "still_svg"]
 

@@ -21,7 +21,7 @@ from ptycassette.host.recording.record import Recording, record
 from ptycassette.host.replaying.replayer import replay
 from ptycassette.model import Screen, Size
 from ptycassette.replay.stored import screen_of
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 __all__ = ["DEMO_ARGV", "DemoStep", "last_screen", "tour"]
 

@@ -55,8 +55,8 @@ from ptycassette.record.capability import with_probed
 from ptycassette.record.frames import FrameMaker
 from ptycassette.record.secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.record.typed_watch import TypedWatch
-from ptycassette.screen import default_emulator
-from ptycassette.screen.policies import FramePolicy, frame_policy
+from ptycassette.terminal import default_emulator
+from ptycassette.terminal.policies import FramePolicy, frame_policy
 from ptycassette.timeline.match_secrets import (
     SECRET_DIGESTS_KEY,
     InputDigest,

@@ -14,7 +14,7 @@ from ptycassette.model import (
     Output,
     Resized,
 )
-from ptycassette.screen.policies import FramePolicy
+from ptycassette.terminal.policies import FramePolicy
 
 __all__ = ["LOOKS", "FrameMaker", "frame_of"]
 

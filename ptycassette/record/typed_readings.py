@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptycassette.screen import line_editor
-from ptycassette.screen.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
+from ptycassette.terminal import line_editor
+from ptycassette.terminal.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
 
 __all__ = ["SHORTEST", "readings", "typed_text"]
 

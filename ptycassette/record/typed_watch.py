@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ptycassette.model import Emulator, JournalEvent, Screen
 from ptycassette.record.typed_secrets import AtCursor, TypedSecret, TypedSecrets
-from ptycassette.screen.cells import split_cells
+from ptycassette.terminal.cells import split_cells
 
 __all__ = ["TypedWatch", "at_cursor"]
 

@@ -12,7 +12,7 @@ from wcwidth import wcwidth
 
 from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
 from ptycassette.scenario.model import StyleIs
-from ptycassette.screen.cells import split_cells
+from ptycassette.terminal.cells import split_cells
 
 __all__ = ["styled"]
 

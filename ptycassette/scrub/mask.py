@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from ptycassette.screen.widths import width_mode
+from ptycassette.terminal.widths import width_mode
 
 __all__ = [
     "BASE64",

@@ -219,7 +219,7 @@ class _Run:
 
     def _screen(self, seq: int) -> tuple[str, ...]:
         """The rows after event ``seq``, rendered from the output."""
-        from ptycassette.screen import default_emulator  # noqa: PLC0415 - loads pyte
+        from ptycassette.terminal import default_emulator  # noqa: PLC0415 - loads pyte
 
         terminal = self._cassette.manifest.terminal
         emulator = default_emulator(_size(terminal.initial_rows, terminal.initial_cols))

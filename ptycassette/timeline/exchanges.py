@@ -31,8 +31,8 @@ from ptycassette.model.keys import PASTE_END
 from ptycassette.timeline.terminal_answers import is_terminal_answer
 
 if TYPE_CHECKING:
-    from ptycassette.screen.signals import Signal
-    from ptycassette.screen.turns import Turn
+    from ptycassette.terminal.signals import Signal
+    from ptycassette.terminal.turns import Turn
 
 __all__ = ["Exchange", "ExchangeCutter", "exchanges"]
 
@@ -83,8 +83,8 @@ class ExchangeCutter:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.screen.hearing import TurnReader  # noqa: PLC0415
-        from ptycassette.screen.turns import turn_after  # noqa: PLC0415
+        from ptycassette.terminal.hearing import TurnReader  # noqa: PLC0415
+        from ptycassette.terminal.turns import turn_after  # noqa: PLC0415
 
         self._reader, self._turn_after = TurnReader(), turn_after
         self._turn: Turn = "unknown"

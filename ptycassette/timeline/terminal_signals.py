@@ -20,7 +20,7 @@ class TerminalSignal(msgspec.Struct, frozen=True):
     """One thing told. ``seq`` and times are those of the output that completed it.
 
     ``name`` is ``title``, ``cwd``, ``notification``, ``turn``, ``bell``, ...; the table in
-    ``ptycassette.screen.signals`` says what ``data`` then holds.
+    ``ptycassette.terminal.signals`` says what ``data`` then holds.
     """
 
     seq: int
@@ -35,7 +35,7 @@ class SignalFinder:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.screen.hearing import SignalReader  # noqa: PLC0415
+        from ptycassette.terminal.hearing import SignalReader  # noqa: PLC0415
 
         self._reader = SignalReader()
 

@@ -24,7 +24,7 @@ import pytest
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.model import InputRecord, Screen, Size
 from ptycassette.model.events import FrameRecord
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

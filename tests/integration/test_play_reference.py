@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.model import Screen, Size, Style, StyleRun
 from ptycassette.replay.paint import paint
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 pytestmark = pytest.mark.integration
 STEPS = 8

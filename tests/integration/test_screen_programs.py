@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from ptycassette.model import Size, Style
-from ptycassette.screen import PyteEmulator
+from ptycassette.terminal import PyteEmulator
 
 pytestmark = pytest.mark.integration
 

@@ -25,7 +25,7 @@ from ptycassette.errors import (
 from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Output, Size, Typed
-from ptycassette.screen import PyteEmulator
+from ptycassette.terminal import PyteEmulator
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ptycassette.model import Screen, Size
 from ptycassette.replay.paint import clipped, paint
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 SIZE = Size(rows=4, cols=12)
 PIECES = st.one_of(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
-from ptycassette.screen import (
+from ptycassette.terminal import (
     LazyEmulator,
     PyteEmulator,
     load_emulator,

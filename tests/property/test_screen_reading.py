@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
-from ptycassette.screen import default_emulator
-from ptycassette.screen.terminal import Terminal
 from ptycassette.scrub.views import OutputText, ScreenReader
+from ptycassette.terminal import default_emulator
+from ptycassette.terminal.terminal import Terminal
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)
 MOVES = st.builds("\x1b[{};{}H".format, st.integers(1, 6), st.integers(1, 22))

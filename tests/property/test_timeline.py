@@ -13,7 +13,7 @@ from ptycassette.host.replaying.player_checkpoints import Checkpoints
 from ptycassette.host.replaying.player_views import PaintedView
 from ptycassette.model import Event, FinalRecord, Finished, Manifest, Output, Size, Typed
 from ptycassette.replay import Done, Emit, Scheduler, Wait
-from ptycassette.screen import default_emulator, load_emulator, save_emulator
+from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 from ptycassette.timeline import TimeIndex, between, chain, exchanges, limit_idle, speed
 

@@ -12,7 +12,7 @@ from ptycassette.host.cassettes.reader import Cassette, open_cassette
 from ptycassette.host.cassettes.verify import Progress, Verified
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.record.rederive import FrameMismatch, rederive
-from ptycassette.screen import available_backends, backend
+from ptycassette.terminal import available_backends, backend
 
 __all__ = ["Verdict", "verify_cassette"]
 

@@ -23,7 +23,7 @@ from ptycassette.host.harnesses.files import Installed, installed
 from ptycassette.host.recording.compiled_relay import CompiledRelay
 from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import Size
-from ptycassette.screen import available_backends, backend, default_emulator
+from ptycassette.terminal import available_backends, backend, default_emulator
 
 __all__ = ["Finding", "examine"]
 

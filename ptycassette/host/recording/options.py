@@ -34,7 +34,7 @@ from ptycassette.model import (
     Size,
     Sleeper,
 )
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 
 __all__ = ["RecordOptions", "RecordPlan", "environment_of", "head_of", "is_allowed_name"]

@@ -23,7 +23,7 @@ from ptycassette.model import (
     Probed,
     QuotaRecord,
 )
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 __all__ = [
     "Recording",

@@ -37,7 +37,7 @@ from ptycassette.host.scrubbing.conceal import concealed_head
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
-from ptycassette.screen.policies import POLICY_NAMES
+from ptycassette.terminal.policies import POLICY_NAMES
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]
 

@@ -17,7 +17,7 @@ from ptycassette.model import ExitStatus, Size
 from ptycassette.replay.divergence import divergence_error
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions
 from ptycassette.replay.standin_engine import StandinEngine
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_secrets import read_secrets
 

@@ -43,8 +43,8 @@ from ptycassette.model import (
 from ptycassette.model.visible import visible
 from ptycassette.record.frames import frame_of
 from ptycassette.record.secrets_apart import input_was_scrubbed
-from ptycassette.screen import PyteEmulator, default_emulator
 from ptycassette.scrub.session import SessionScrubber
+from ptycassette.terminal import PyteEmulator, default_emulator
 from ptycassette.timeline.match_secrets import SECRET_DIGESTS_KEY
 
 __all__ = ["cassette_session", "find_left", "scrub_cassette"]

@@ -26,7 +26,7 @@ from ptycassette.model.ports import (
     SessionTap,
     Sleeper,
 )
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionFace", "Source"]
 

@@ -19,8 +19,8 @@ from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
 from ptycassette.model.screen import Screen
-from ptycassette.screen.signals import Signal
-from ptycassette.screen.turns import Turn, turn_after
+from ptycassette.terminal.signals import Signal
+from ptycassette.terminal.turns import Turn, turn_after
 
 __all__ = ["SessionScreen", "View"]
 

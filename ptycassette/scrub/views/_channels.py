@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ptycassette.screen.line_editor import edited_text, typed_text
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._typed import SentView, TypedView
 from ptycassette.scrub.views._view import View
+from ptycassette.terminal.line_editor import edited_text, typed_text
 
 __all__ = ["BLOCK", "InputChannel", "OutputText"]
 

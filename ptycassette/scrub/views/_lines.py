@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from ptycassette.screen.grid import BLANK, Row
-from ptycassette.screen.widths import width_mode
 from ptycassette.scrub.match import canonical
+from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.widths import width_mode
 
 __all__ = ["EDGE", "Line", "Piece", "line_of", "panes"]
 

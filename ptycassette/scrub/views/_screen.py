@@ -11,10 +11,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from ptycassette.model import Size
-from ptycassette.screen import LazyEmulator
-from ptycassette.screen.grid import Row
 from ptycassette.scrub.views._lines import EDGE, Piece, line_of, panes
 from ptycassette.scrub.views._view import View
+from ptycassette.terminal import LazyEmulator
+from ptycassette.terminal.grid import Row
 
 __all__ = ["ScreenReader", "ScreenView", "Seen", "view_of"]
 

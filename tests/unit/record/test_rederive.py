@@ -24,7 +24,7 @@ from ptycassette.model import (
 )
 from ptycassette.record.finalise import finalise
 from ptycassette.record.rederive import rederive
-from ptycassette.screen.policies import frame_policy
+from ptycassette.terminal.policies import frame_policy
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))
 SESSION: tuple[JournalEvent, ...] = (

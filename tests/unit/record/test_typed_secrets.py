@@ -13,7 +13,7 @@ from ptycassette.model import JournalEvent, Output, Size, Typed
 from ptycassette.record.typed_readings import readings
 from ptycassette.record.typed_secrets import TypedSecrets
 from ptycassette.record.typed_watch import at_cursor
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 SECRET = "hunter" + "-22x"
 ENTER = "\r"

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ptycassette.model import Size
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.testing import scrub_chunks
 
 STREAMS = {

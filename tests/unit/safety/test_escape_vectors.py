@@ -30,7 +30,7 @@ from ptycassette.replay.divergence import (
 )
 from ptycassette.replay.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.replay.standin_report import StandinReport, report_lines
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[
     "VECTORS"

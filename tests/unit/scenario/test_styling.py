@@ -7,7 +7,7 @@ import pytest
 from ptycassette.model import FrameRecord, Size
 from ptycassette.scenario.model import StyleIs
 from ptycassette.scenario.styling import styled
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 
 @pytest.mark.parametrize("before", ["", "漢 ", "☝🏽 ", "1\ufe0f\u20e3 ", "e\u0301 ", "👩\u200d💻"])

@@ -90,7 +90,7 @@ def test_the_full_program_loads_no_emulator() -> None:
     """Nor what else a run that passes has no use for: every test pays for it, for each start."""
     code = (
         "import sys; import ptycassette.standin.process;"
-        "heavy = ('pyte', 'wcwidth', 'asyncio', 'yaml', 'click', 'ptycassette.screen');"
+        "heavy = ('pyte', 'wcwidth', 'asyncio', 'yaml', 'click', 'ptycassette.terminal');"
         "print([m for m in heavy if m in sys.modules])"
     )
     words = [sys.executable, "-c", code]

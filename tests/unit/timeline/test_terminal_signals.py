@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ptycassette import open_cassette
 from ptycassette.model import Output, Size, Typed
-from ptycassette.screen import PyteEmulator
+from ptycassette.terminal import PyteEmulator
 from ptycassette.testing import events_of
 from ptycassette.timeline import terminal_signals
 

@@ -11,7 +11,7 @@ from ptycassette.errors import DigestError, EmulatorPinError, NotFoundError, Uns
 from ptycassette.host.cassettes.verification import KEEP_MISMATCHES, verify_cassette
 from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.model import Cursor, Finished, FrameRecord, Output, ScrubReport, Size
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.testing import events_of, manifest_of, write_cassette
 
 SIZE = Size(rows=2, cols=10)
@@ -134,7 +134,7 @@ def test_progress_and_stages_are_told(tmp_path: Path) -> None:
 
 def test_frames_are_made_again_by_the_emulator_that_made_them(tmp_path: Path) -> None:
     """When it is not the default one, and installed."""
-    ghostty = pytest.importorskip("ptycassette.screen.ghostty")
+    ghostty = pytest.importorskip("ptycassette.terminal.ghostty")
     manifest = manifest_of(size=SIZE)
     identity = ghostty.create(SIZE).identity
     terminal = msgspec.structs.replace(manifest.terminal, emulator=identity)

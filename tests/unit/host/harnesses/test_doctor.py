@@ -17,7 +17,7 @@ from ptycassette.errors import UsageError
 from ptycassette.host.harnesses import doctor
 from ptycassette.host.harnesses.doctor import Finding, examine
 from ptycassette.host.harnesses.files import Installed
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 
 
 def _finding(name: str) -> Finding:

@@ -20,7 +20,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.screen import default_emulator, load_emulator, save_emulator
+from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 
 SIZE = Size(rows=3, cols=20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptycassette.host.replaying.player_checkpoints import KEEP, Checkpoints
 from ptycassette.model import Emulator, Event, Output, Size
-from ptycassette.screen import default_emulator, load_emulator, save_emulator
+from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import events_of
 
 SIZE = Size(rows=2, cols=20)

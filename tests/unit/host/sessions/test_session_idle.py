@@ -9,8 +9,8 @@ import pytest
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.host.sessions.async_session import AsyncSession
 from ptycassette.host.sessions.session import Session
-from ptycassette.screen.signals import Signal
-from ptycassette.screen.turns import turn_after
+from ptycassette.terminal.signals import Signal
+from ptycassette.terminal.turns import turn_after
 from ptycassette.testing import ManualClock, ScriptedPty
 
 WORKING, IDLE = "\x1b]7501;state=working:app=x\x07", "\x1b]7501;state=idle:app=x\x07"

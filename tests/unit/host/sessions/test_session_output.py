@@ -11,7 +11,7 @@ from ptycassette.host.sessions.options import child_environment
 from ptycassette.host.sessions.output_backlog import LIMIT_BYTES, OutputBacklog, shorten
 from ptycassette.host.sessions.output_scan import OutputScan
 from ptycassette.model import Emulator, EmulatorId, Screen, Size
-from ptycassette.screen import default_emulator
+from ptycassette.terminal import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 
 QUERIES = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.screen.line_editor import typed_text
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.views import (
@@ -21,6 +20,7 @@ from ptycassette.scrub.views import (
     strings_of,
 )
 from ptycassette.scrub.views._printed import printed_views
+from ptycassette.terminal.line_editor import typed_text
 
 
 def test_the_print_stream_has_no_colours() -> None:

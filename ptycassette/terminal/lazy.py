@@ -1,0 +1,123 @@
+"""The emulator of the screen that is read, which paints when somebody looks.
+
+Of plain lines that only scroll by, the last ones are enough: what lies beyond the history cannot
+be seen any more, and the print stream has said it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptycassette.model import Screen, Size
+from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal.emulator import PyteEmulator
+from ptycassette.terminal.parser import Parser
+from ptycassette.terminal.trace import TracedParser, TracedTerminal
+from ptycassette.terminal.watched import OnRead, WatchedTerminal
+from ptycassette.terminal.widths import width_mode
+
+__all__ = ["LazyEmulator"]
+
+# UTF-8 (RFC 3629) without the C1 controls, which are obeyed; at the end it may be cut anywhere.
+_WIDE = (
+    rb"\xc2[\xa0-\xbf]|[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+_CUT = rb"\r|[\xc3-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]{2}"
+_LINES = re.compile(rb"[\x20-\x7e]*(?:(?:\r\n|%b)[\x20-\x7e]*)*(?P<cut>%b)?" % (_WIDE, _CUT))
+_MUCH = 4
+"""Screens with their history that are held before what cannot be seen any more is left out."""
+
+
+class _TracedWatchedTerminal(WatchedTerminal, TracedTerminal):
+    """Watched and traced."""
+
+
+class LazyEmulator(PyteEmulator):
+    """The default emulator, with a watched terminal.
+
+    Args:
+        size: the size to start with.
+        on_read: see ``WatchedTerminal``.
+        traced: whether cells know which bytes painted them, which takes half as long again.
+    """
+
+    terminal: WatchedTerminal
+
+    def __init__(self, size: Size, on_read: OnRead, *, traced: bool = True) -> None:
+        super().__init__(size)
+        size = bounded(size)
+        kind = _TracedWatchedTerminal if traced else WatchedTerminal
+        self.terminal = kind(size.cols, size.rows, width_mode=width_mode("cluster"))
+        self.terminal.on_read = on_read
+        self._parser = (
+            TracedParser(self.terminal)
+            if isinstance(self.terminal, TracedTerminal)
+            else Parser(self.terminal)
+        )
+        self._held: list[bytes] = []
+        self._length = 0
+        self._cut = b""
+        self._most = _most(size.rows, size.cols)
+
+    def feed(self, data: bytes) -> None:
+        """See ``Emulator``."""
+        if self._held or self._passes_by():
+            lines = _LINES.fullmatch(self._cut + data)
+            if lines is not None:
+                self._cut = lines["cut"] or b""
+                self._held.append(data)
+                self._length += len(data)
+                if self._length > _MUCH * self._most:
+                    self._drop()
+                return
+            self.paint()
+        super().feed(data)
+
+    def _passes_by(self) -> bool:
+        parser = self._parser
+        return not parser.pending and not parser.in_sequence and self.terminal.passes_by()
+
+    def _drop(self) -> None:
+        """Leave out what cannot be seen any more, nor come back from the history."""
+        data = b"".join(self._held)
+        rows = self.terminal.lines + self.terminal.scrollback
+        gone, *last = data.rsplit(b"\n", rows + 1)
+        at = len(gone) + 1 if len(last) > rows else 0
+        if data.isascii():  # a row shows a byte in each cell, and two end a line
+            at = max(at, data.rfind(b"\n", 0, len(data) - self._most) + 1)
+        if not at:
+            self.paint()
+            return
+        self.terminal.clear_for_lines()
+        if isinstance(self._parser, TracedParser):
+            self._parser.skip(at)
+        self._held = [data[at:]]
+        self._length = len(data) - at
+
+    def paint(self) -> None:
+        """Paint what is held."""
+        if self._held:
+            held, self._held, self._length, self._cut = b"".join(self._held), [], 0, b""
+            super().feed(held)
+
+    def resize(self, size: Size) -> None:
+        """See ``Emulator``."""
+        self.paint()
+        super().resize(size)
+        self._most = _most(self.terminal.lines, self.terminal.columns)
+
+    def snapshot(self) -> Screen:
+        """See ``Emulator``."""
+        self.paint()
+        return super().snapshot()
+
+    @property
+    def pending(self) -> int:
+        """See ``Emulator``."""
+        self.paint()
+        return super().pending
+
+
+def _most(rows: int, cols: int) -> int:
+    """How many bytes of lines in ASCII surely fill the screen and its history."""
+    return (rows + DEFAULT_SCROLLBACK) * (cols + 2)

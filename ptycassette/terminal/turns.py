@@ -1,0 +1,36 @@
+"""Whose turn it is, as far as the program tells its terminal.
+
+Two conventions say so: OSC 7501 (``state=working``, ``idle``, ``done``, ``clear``;
+Codex and others) and the prompt marks of OSC 133 and OSC 633 (``C``: a command
+runs; ``D``, ``A``, ``B``: it is done, a prompt is shown). A program that says
+nothing stays ``unknown``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from ptycassette.terminal.signals import Signal
+
+__all__ = ["Turn", "turn_after"]
+
+Turn = Literal["unknown", "idle", "working"]
+
+_WORKING = frozenset({"working", "busy", "running"})
+
+
+def turn_after(signals: Iterable[Signal]) -> Turn | None:
+    """Whose turn it is after ``signals``; None when none of them says so."""
+    told: Turn | None = None
+    for signal in signals:
+        match signal.name:
+            case "turn":
+                told = "working" if signal.data.get("state") in _WORKING else "idle"
+            case "prompt":
+                told = "working" if signal.data.get("mark") == "C" else "idle"
+            case "reset":
+                told = "unknown"
+            case _:
+                pass
+    return told

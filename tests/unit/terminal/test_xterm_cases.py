@@ -1,0 +1,91 @@
+"""Screens as xterm.js (headless 6.0, Unicode 11 widths) shows them, cell by cell.
+
+``data/xterm_cases.json`` holds random control functions and texts that were made
+for this project, and what xterm.js made of them: rows, cursor, which rows are
+wrapped, and runs of equal style. Links count as underlined there.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.model import Size
+from ptycassette.terminal import PyteEmulator
+from ptycassette.terminal.checking import CheckedScreen
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "data" / "xterm_cases.json").read_text()
+)
+STEPS = (0, 95, 135, 175, 215, 255)
+
+
+def rgb(color: str | None) -> str | None:
+    """A colour of the 256-colour cube as xterm.js mixes it; others as they are."""
+    if color is None or not color.startswith("p") or int(color[1:]) < 16:
+        return color
+    number = int(color[1:])
+    if number >= 232:
+        return "#" + f"{8 + (number - 232) * 10:02x}" * 3
+    number -= 16
+    return "#" + "".join(
+        f"{STEPS[part]:02x}" for part in (number // 36, number // 6 % 6, number % 6)
+    )
+
+
+def visible_style(cell: tuple[str, str | None, str | None, str]) -> list[Any]:
+    """What can be seen of a style: on an empty cell neither its colour nor its weight."""
+    text, fg, bg, attributes = cell
+    attributes = "".join(sorted(attributes))
+    if not text.strip():
+        attributes = "".join(letter for letter in attributes if letter in "urs")
+        fg = fg if attributes else None
+    return [rgb(fg), rgb(bg), attributes]
+
+
+def runs_of(checked: CheckedScreen) -> list[list[list[Any]]]:
+    """The stretches of equal visible style, row by row, without the default one."""
+    rows = []
+    for row in checked.cells():
+        runs: list[list[Any]] = []
+        for col, cell in enumerate(row):
+            style = visible_style(cell)
+            if runs and runs[-1][2:] == style:
+                runs[-1][1] += 1
+            else:
+                runs.append([col, 1, *style])
+        rows.append([run for run in runs if run[2:] != [None, None, ""]])
+    return rows
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_a_screen_is_what_xterm_js_makes_of_the_same_bytes(case: dict[str, Any]) -> None:
+    """Text, cursor, wrapping and styles agree after output and resizes."""
+    emulator = PyteEmulator(Size(*case["size"]), width="codepoint")
+    for step in case["steps"]:
+        if isinstance(step, str):
+            emulator.feed(step.encode())
+        else:
+            emulator.resize(Size(*step))
+    screen = emulator.snapshot()
+
+    assert [row.rstrip() for row in screen.rows] == case["rows"]
+    assert [screen.cursor.row, screen.cursor.col] == case["cursor"]
+    assert [row.wrapped for row in emulator.terminal.buf.rows] == case["wrapped"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_styles_are_what_xterm_js_makes_of_the_same_bytes(case: dict[str, Any]) -> None:
+    """Colours and attributes agree, and do so when every byte comes alone."""
+    emulator = PyteEmulator(Size(*case["size"]), width="codepoint")
+    for step in case["steps"]:
+        if isinstance(step, str):
+            for byte in step.encode():
+                emulator.feed(bytes([byte]))
+        else:
+            emulator.resize(Size(*step))
+
+    assert runs_of(CheckedScreen(emulator)) == case["styles"]
