@@ -18,11 +18,11 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine
 from ptycassette import open_cassette
-from ptycassette.host.clock import random_id
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
+from ptycassette.system.clock import random_id
 
 __all__ = ["main", "measure"]
 

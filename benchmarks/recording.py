@@ -25,12 +25,12 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, machine, percentile
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
-from ptycassette.host.clock import MonotonicClock, random_id
-from ptycassette.host.pty.process import spawn
 from ptycassette.host.recording.interactive import PassThrough, Streams
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.model import Harness, Output, SessionMeta, Size
+from ptycassette.system.clock import MonotonicClock, random_id
+from ptycassette.system.pty.process import spawn
 
 __all__ = ["main", "measure"]
 

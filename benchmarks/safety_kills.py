@@ -41,12 +41,12 @@ import msgspec
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording import rec_session
 from ptycassette.host.recording.recovery import left_behind, recover
 from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import Output
 from ptycassette.scrub import default_scrubber
+from ptycassette.system.files.staging import journal_dir
 from ptycassette.testing import write_cassette
 
 __all__ = ["KILLS", "Outcome", "killed", "recorded"]

@@ -28,9 +28,9 @@ import msgspec
 
 from ptycassette.cli import main as command_line
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.pty.supervisor import descendants
 from ptycassette.host.recording import rec_session
 from ptycassette.scrub import default_scrubber
+from ptycassette.system.pty.supervisor import descendants
 
 __all__ = ["ENDS", "ESCAPES", "RIVALS", "Outcome", "escape", "escapes", "rivals"]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
 from ptycassette.host.cassettes.writer import CassetteWriter
-from ptycassette.host.clock import random_id
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.model import (
     ExitStatus,
@@ -22,6 +21,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.system.clock import random_id
 from ptycassette.testing import manifest_of
 
 __all__ = ["PAUSE_US", "make_cassette", "make_large"]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ptycassette.host.cassettes.reader import Cassette, open_cassette
     from ptycassette.host.cassettes.writer import CassetteWriter
     from ptycassette.host.harnesses.scenario_environment import scenario_environment
-    from ptycassette.host.pty.process import spawn
     from ptycassette.host.recording.async_record import AsyncRecording, arecord
     from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
     from ptycassette.host.recording.record import Recording, record
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from ptycassette.replay.cells import Cell, cells_of_row
     from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
+    from ptycassette.system.pty.process import spawn
     from ptycassette.terminal import (
         PyteEmulator,
         default_emulator,
@@ -124,7 +124,7 @@ _HOMES = {
     "screen_of": "ptycassette.replay.stored",
     "semantic_drift": "ptycassette.replay.drift",
     "semantic_match": "ptycassette.timeline.match_text",
-    "spawn": "ptycassette.host.pty.process",
+    "spawn": "ptycassette.system.pty.process",
     "still_svg": "ptycassette.export.svg",
     "terminal_signals": "ptycassette.timeline",
     "use": "ptycassette.host.replaying.use",

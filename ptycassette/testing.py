@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from ptycassette.host.cassettes.writer import CassetteWriter
-from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.scripted import ScriptedPty
 from ptycassette.model import (
     Command,
     ContentDigest,
@@ -32,6 +30,8 @@ from ptycassette.model import (
 )
 from ptycassette.record.journal_events import event_of
 from ptycassette.scrub import default_scrubber
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.terminal.backends import backend
 from ptycassette.terminal.checking import CheckedScreen
 from ptycassette.terminal.emulator import default_emulator

@@ -14,8 +14,6 @@ import click
 
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.whole_file import check_replaceable, write_whole
 from ptycassette.host.replaying.scenario_files import (
     check_file,
     evidence_of,
@@ -32,6 +30,8 @@ from ptycassette.scenario import (
     scenario_schema,
 )
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import check_replaceable, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -111,7 +111,7 @@ def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
         return
-    from ptycassette.host.files.whole_file import write_whole
+    from ptycassette.system.files.whole_file import write_whole
 
     write_whole(out, parts, overwrite=overwrite)
 

@@ -85,7 +85,7 @@ def command(
     def ask() -> ProbeResult:
         if source is not None:
             return probe_cassette(probe, source, max_age_s=max_age_s)
-        from ptycassette.host.clock import MonotonicClock
+        from ptycassette.system.clock import MonotonicClock
 
         clock = MonotonicClock()
         try:
@@ -137,8 +137,8 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.host.clock import MonotonicClock
     from ptycassette.host.harnesses.probe_watch import refresh, watch
+    from ptycassette.system.clock import MonotonicClock
 
     stop = threading.Event()
 

@@ -75,8 +75,8 @@ def steps_of(script: str | None) -> tuple[Step, ...] | None:
     if script is None:
         return None
     from ptycassette.errors import LimitError, UsageError
-    from ptycassette.host.files.plain_file import read_plain
     from ptycassette.record.input_script import parse_script
+    from ptycassette.system.files.plain_file import read_plain
 
     try:
         if script == "-":
@@ -110,8 +110,8 @@ def plan_of(
     base_env: dict[str, str] | None = None,
 ) -> Any:
     """The plan of the recorder, from the options as click gives them."""
-    from ptycassette.host.clock import random_id
     from ptycassette.host.recording.options import RecordPlan
+    from ptycassette.system.clock import random_id
 
     environment: dict[str, str] = {}
     at_end = capability = None
@@ -171,9 +171,9 @@ def _fixed(text: str) -> Callable[[], str]:
 
 
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
-    from ptycassette.host.pty.terminal import DEFAULT_SIZE, UserTerminal
     from ptycassette.model import Size
     from ptycassette.record.input_script import parse_size
+    from ptycassette.system.pty.terminal import DEFAULT_SIZE, UserTerminal
 
     size = UserTerminal().size() if interactive else DEFAULT_SIZE
     if given["size"] is not None:

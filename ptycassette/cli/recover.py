@@ -60,8 +60,8 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.host.files.staging import journal_dir
     from ptycassette.host.recording.recovery import left_behind
+    from ptycassette.system.files.staging import journal_dir
 
     if listing and (journals or everything):
         raise click.UsageError("--list stands alone")

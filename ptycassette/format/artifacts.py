@@ -21,8 +21,8 @@ from ptycassette.errors import (
 )
 from ptycassette.format.digests import is_sha256
 from ptycassette.format.layout import MANIFEST, OUTPUT_RAW, REQUIRED_FILES
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model import Manifest
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
 
 __all__ = [

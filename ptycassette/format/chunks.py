@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ptycassette.errors import ChunkError, LimitError
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model import FrameRecord, OutputRecord
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
 
 __all__ = ["ChunkLedger", "check_frame_range", "check_output_range", "chunk_fault"]

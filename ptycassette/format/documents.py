@@ -12,10 +12,10 @@ import msgspec
 
 from ptycassette.errors import InvalidCassetteError, LimitError, RecordError
 from ptycassette.format.layout import DISCOVERY, FINAL, QUOTA, SCRUB_REPORT
-from ptycassette.format.limits import DEFAULT_LIMITS, INT64_MAX, INT64_MIN, Limits, check_density
 from ptycassette.format.records import check_stamp
 from ptycassette.format.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.model import DiscoveryRecord, FinalRecord, QuotaRecord, ScrubReport
+from ptycassette.model.limits import DEFAULT_LIMITS, INT64_MAX, INT64_MIN, Limits, check_density
 from ptycassette.model.records import SCRUB_STATUSES
 from ptycassette.model.visible import visible
 

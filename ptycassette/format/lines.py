@@ -16,8 +16,8 @@ from typing import Generic
 import msgspec
 
 from ptycassette.errors import LimitError, RecordError, TruncatedError
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits, check_density
 from ptycassette.format.records import R, RecordCodec
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits, check_density
 
 __all__ = ["Batch", "LineReader"]
 

@@ -29,11 +29,11 @@ from ptycassette.format.artifacts import Artifact, read_artifacts
 from ptycassette.format.digests import is_sha256
 from ptycassette.format.documents import encode_document, parse_document
 from ptycassette.format.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
-from ptycassette.format.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
 from ptycassette.format.pins import check_pins, require_any_emulator
 from ptycassette.format.strict_json import check_keys, explain
 from ptycassette.format.times import is_time
 from ptycassette.model import EmulatorId, Manifest
+from ptycassette.model.limits import DEFAULT_LIMITS, UINT16_MAX, Limits
 from ptycassette.model.visible import visible
 
 __all__ = ["ManifestPage", "decode_manifest", "encode_manifest", "peek_version"]

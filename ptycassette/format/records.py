@@ -20,14 +20,6 @@ import msgspec
 
 from ptycassette.errors import RecordError
 from ptycassette.format.layout import FRAMES, INPUT, OUTPUT, SERVICE_EVENTS
-from ptycassette.format.limits import (
-    DEFAULT_LIMITS,
-    INT64_MAX,
-    UINT16_MAX,
-    Limits,
-    check_density,
-    check_line_density,
-)
 from ptycassette.format.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.model import (
     EventKind,
@@ -36,6 +28,14 @@ from ptycassette.model import (
     OutputRecord,
     ServiceEventRecord,
     Size,
+)
+from ptycassette.model.limits import (
+    DEFAULT_LIMITS,
+    INT64_MAX,
+    UINT16_MAX,
+    Limits,
+    check_density,
+    check_line_density,
 )
 
 __all__ = [

@@ -16,11 +16,11 @@ import msgspec
 from ptycassette.errors import CassetteError
 from ptycassette.host.cassettes.reader import Cassette, open_cassette
 from ptycassette.host.cassettes.verification import verify_cassette
-from ptycassette.host.clock import MonotonicClock, SystemSleeper
 from ptycassette.host.recording.record import Recording, record
 from ptycassette.host.replaying.replayer import replay
 from ptycassette.model import Screen, Size
 from ptycassette.replay.stored import screen_of
+from ptycassette.system.clock import MonotonicClock, SystemSleeper
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEMO_ARGV", "DemoStep", "last_screen", "tour"]

@@ -17,10 +17,10 @@ from typing import Any
 from ptycassette.errors import CassetteError
 from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.cassettes.staging import disk_errors
-from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.visible import printable, visible
 from ptycassette.replay.cells import safe_cluster
+from ptycassette.system.files.whole_file import write_whole
 from ptycassette.timeline.match_entries import read_entries
 
 __all__ = ["trace_object", "write_trace"]

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.host.files.staging import journal_dir
-from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.recording.journal_file import SUFFIX, delete_journal
 from ptycassette.host.recording.lifeline import END
 from ptycassette.host.replaying.shims import find_real
+from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.pty.core_dumps import NoCoreDumps
 
 __all__ = ["DriverSignals", "drop_journal", "run_recorder"]
 

@@ -17,11 +17,11 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import StorageError
-from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import Output
 from ptycassette.pytest_plugin.trace import trace_object, write_trace
 from ptycassette.replay.standin_report import StandinReport
+from ptycassette.system.files.whole_file import write_whole
 from ptycassette.testing import write_cassette
 
 pytestmark = [pytest.mark.integration]

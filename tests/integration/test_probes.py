@@ -17,12 +17,12 @@ import pytest
 from ptycassette.errors import DiagnosticError, NotFoundError
 from ptycassette.harness import PreparedRun, Probe, Profile
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.clock import MonotonicClock
-from ptycassette.host.files.locks import Holder, account_lock
-from ptycassette.host.files.staging import lock_dir
 from ptycassette.host.harnesses.files import load_probe
 from ptycassette.host.harnesses.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
 from ptycassette.host.harnesses.probe_watch import Snapshot, refresh, watch
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.locks import Holder, account_lock
+from ptycassette.system.files.staging import lock_dir
 from ptycassette.testing import ManualClock
 
 pytestmark = pytest.mark.integration

@@ -16,11 +16,11 @@ import psutil
 import pytest
 
 from ptycassette.errors import SpawnError
-from ptycassette.host.pty import child as pty_child
-from ptycassette.host.pty import process as pty_process
-from ptycassette.host.pty import supervisor as pty_supervisor
-from ptycassette.host.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
 from ptycassette.model import Size
+from ptycassette.system.pty import child as pty_child
+from ptycassette.system.pty import process as pty_process
+from ptycassette.system.pty import supervisor as pty_supervisor
+from ptycassette.system.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
 
 pytestmark = pytest.mark.integration
 
@@ -322,7 +322,7 @@ def test_daemons_do_not_outlive_their_session(mark: str, runs: int) -> None:
 
 RECORDER = f"""
 import os, sys, time
-from ptycassette.host.pty.process import spawn
+from ptycassette.system.pty.process import spawn
 from ptycassette.model import Size
 child = spawn(["bash", "-c", {DAEMON.replace("exit 3", "trap '' HUP TERM; sleep 300 & wait")!r}],
               size=Size(24, 80))
@@ -369,7 +369,7 @@ def test_a_killed_supervisor_leaves_nobody_either(mark: str) -> None:
 
 EARLY = """
 import contextlib, os, signal, socket
-from ptycassette.host.pty import supervisor
+from ptycassette.system.pty import supervisor
 
 mine, theirs = socket.socketpair()
 reading, writing = os.pipe()

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.system.files.staging import journal_dir
 from ptycassette.testing import fixed_id
 
 pytestmark = pytest.mark.integration

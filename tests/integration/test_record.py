@@ -12,11 +12,11 @@ import pytest
 
 from ptycassette import arecord, open_cassette, record
 from ptycassette.errors import PreflightError, RunFailedError
-from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.options import RecordPlan
 from ptycassette.host.recording.recorder import Recorder
 from ptycassette.host.recording.recovery import left_behind
 from ptycassette.model import Size
+from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration
 

@@ -19,8 +19,8 @@ import pytest
 
 from benchmarks import safety_processes
 from ptycassette import open_cassette
-from ptycassette.host.files.staging import lock_dir
-from ptycassette.host.pty import process as pty_process
+from ptycassette.system.files.staging import lock_dir
+from ptycassette.system.pty import process as pty_process
 
 pytestmark = [pytest.mark.integration]
 

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from ptycassette import JournalFollower, open_cassette, record
-from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.recovery import left_behind, recover
 from ptycassette.host.recording.saver import NO_SAVER, StartedSaver
+from ptycassette.system.files.staging import journal_dir
 
 pytestmark = [
     pytest.mark.integration,

@@ -15,7 +15,7 @@ import pytest
 from ptycassette.cli import main
 from ptycassette.host.cassettes.pending import PREFIX
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.files.staging import journal_dir
+from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration
 LONG_S = 120

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from ptycassette import open_cassette
 from ptycassette.errors import CassetteError, InvalidCassetteError
 from ptycassette.format.documents import DOCUMENT_TYPES, decode_document, encode_document
-from ptycassette.format.limits import DEFAULT_LIMITS
 from ptycassette.format.lines import LineReader
 from ptycassette.format.manifest import decode_manifest, encode_manifest
 from ptycassette.format.records import STREAM_CODECS, RecordCodec
@@ -42,6 +41,7 @@ from ptycassette.model import (
     StyleRun,
     Typed,
 )
+from ptycassette.model.limits import DEFAULT_LIMITS
 from ptycassette.model.records import SCRUB_STATUSES
 from ptycassette.testing import manifest_of, write_cassette
 

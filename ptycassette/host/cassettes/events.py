@@ -7,12 +7,12 @@ from typing import Any
 
 from ptycassette.format.chunks import check_output_range
 from ptycassette.format.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
-from ptycassette.format.limits import Limits
 from ptycassette.format.lines import Batch, LineReader
 from ptycassette.format.order import Source, merge_runs
 from ptycassette.format.records import STREAM_CODECS, R
-from ptycassette.host.files.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import Event, EventKind, FinalRecord, OutputRecord
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
 
 __all__ = ["final_source", "merged_events", "record_batches"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.errors import LimitError
-from ptycassette.format.limits import Limits
 from ptycassette.format.records import FRAME_CODEC
-from ptycassette.host.files.directory_handle import FileHandle
 from ptycassette.model import FrameRecord
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import FileHandle
 
 __all__ = ["frame_at"]
 

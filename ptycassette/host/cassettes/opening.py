@@ -25,10 +25,8 @@ from ptycassette.format.layout import (
     SCRUB_REPORT,
     STREAMS,
 )
-from ptycassette.format.limits import Limits
 from ptycassette.format.manifest import ManifestPage, decode_manifest
 from ptycassette.format.manifest_digest import MANIFEST_DIGEST_KEY
-from ptycassette.host.files.directory_handle import DirectoryHandle, FileHandle
 from ptycassette.model import (
     DiscoveryRecord,
     EmulatorId,
@@ -36,6 +34,8 @@ from ptycassette.model import (
     QuotaRecord,
     ScrubReport,
 )
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import DirectoryHandle, FileHandle
 
 __all__ = ["OpenedFiles", "open_checked"]
 

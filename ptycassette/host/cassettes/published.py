@@ -7,8 +7,8 @@ from pathlib import Path
 from ptycassette.errors import CassetteError
 from ptycassette.format.layout import MANIFEST
 from ptycassette.format.manifest import decode_manifest
-from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.model import Manifest
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 __all__ = ["published_manifest"]
 

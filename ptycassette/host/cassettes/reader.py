@@ -27,7 +27,6 @@ from ptycassette.format.layout import (
     QUOTA,
     SCRUB_REPORT,
 )
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.format.lines import LineReader
 from ptycassette.format.manifest_digest import check_manifest_digest
 from ptycassette.format.records import (
@@ -61,6 +60,7 @@ from ptycassette.model import (
     ScrubReport,
     ServiceEventRecord,
 )
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
 
 __all__ = ["Cassette", "open_cassette"]

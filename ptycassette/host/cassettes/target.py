@@ -31,8 +31,8 @@ from ptycassette.format.layout import (
 )
 from ptycassette.format.manifest import decode_manifest, peek_version
 from ptycassette.host.cassettes.staging import disk_errors, lost_race
-from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.model.visible import visible
+from ptycassette.system.files.directory_handle import DirectoryHandle
 
 __all__ = ["check_target"]
 

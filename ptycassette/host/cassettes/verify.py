@@ -21,14 +21,14 @@ from ptycassette.errors import ChunkError, DigestError
 from ptycassette.format.artifacts import GIT_HINT, Artifact, check_artifact
 from ptycassette.format.chunks import ChunkLedger, check_frame_range, chunk_fault
 from ptycassette.format.layout import FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
-from ptycassette.format.limits import Limits
 from ptycassette.format.lines import LineReader
 from ptycassette.format.order import Source, merge_runs
 from ptycassette.format.records import STREAM_CODECS
 from ptycassette.host.cassettes.digest import WholeDigest
 from ptycassette.host.cassettes.events import final_source, record_batches
-from ptycassette.host.files.directory_handle import BLOCK_BYTES, FileHandle
 from ptycassette.model import FinalRecord, OutputRecord
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
 
 __all__ = ["Progress", "Verified", "verify_artifacts", "verify_digests", "verify_streams"]
 

@@ -31,7 +31,6 @@ from ptycassette.format.layout import (
     SCRUB_REPORT,
     SERVICE_EVENTS,
 )
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
 from ptycassette.format.manifest import encode_manifest
 from ptycassette.format.manifest_digest import with_manifest_digest
 from ptycassette.format.records import (
@@ -57,6 +56,7 @@ from ptycassette.model import (
     ServiceEventRecord,
     TimedRecord,
 )
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ["CassetteWriter"]
 

@@ -18,11 +18,11 @@ from typing import Literal
 import msgspec
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.files.staging import state_dir
 from ptycassette.host.harnesses.files import Installed, installed
 from ptycassette.host.recording.compiled_relay import CompiledRelay
 from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import Size
+from ptycassette.system.files.staging import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 
 __all__ = ["Finding", "examine"]

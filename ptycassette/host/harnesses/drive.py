@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.harness import Predicate, Profile, Step
-from ptycassette.host.clock import SystemSleeper
 from ptycassette.host.sessions.core import View
 from ptycassette.host.sessions.session import Session
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Sleeper
 from ptycassette.model.screen import Screen
+from ptycassette.system.clock import SystemSleeper
 
 __all__ = ["Settled", "perform", "walk"]
 

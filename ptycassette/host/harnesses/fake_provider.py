@@ -24,8 +24,6 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
-from ptycassette.host.clock import MonotonicClock
-from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider_log import RequestLog
 from ptycassette.host.harnesses.fake_provider_tls import server_context
 from ptycassette.model.ports import Clock
@@ -33,6 +31,8 @@ from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.provider.fake import Exchange, FakeProvider, HttpRequest, Script, withheld_values
 from ptycassette.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
 from ptycassette.provider.wire.neutral import WireError
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.files.plain_file import read_plain
 
 __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
-from ptycassette.format.limits import check_density
 from ptycassette.harness import LogFacts, LogSource, Profile, read_rows
-from ptycassette.host.files.plain_file import open_plain, read_plain
 from ptycassette.model.file_pattern import file_pattern
+from ptycassette.model.limits import check_density
+from ptycassette.system.files.plain_file import open_plain, read_plain
 
 __all__ = ["read_logs"]
 

@@ -19,7 +19,6 @@ from ptycassette.errors import (
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun, Profile
 from ptycassette.harness.probe import parse_window
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.harnesses.drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.host.harnesses.files import find_binary
 from ptycassette.host.recording.binary_probe import timestamp
@@ -29,6 +28,7 @@ from ptycassette.model.events import FrameRecord
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.ports import Clock
 from ptycassette.model.screen import Screen
+from ptycassette.system.clock import MonotonicClock
 
 __all__ = ["ProbeFailedError", "how_fresh", "probe_cassette", "probe_live", "walk_probe"]
 

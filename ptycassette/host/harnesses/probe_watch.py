@@ -12,14 +12,14 @@ import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
-from ptycassette.host.files.locks import Holder, account_lock
-from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.staging import lock_dir
-from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.recording.binary_probe import timestamp
 from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.ports import Clock
 from ptycassette.scrub.session import SessionScrubber
+from ptycassette.system.files.locks import Holder, account_lock
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.staging import lock_dir
+from ptycassette.system.files.whole_file import write_whole
 
 __all__ = ["Snapshot", "refresh", "watch"]
 

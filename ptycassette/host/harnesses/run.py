@@ -17,13 +17,13 @@ import msgspec
 
 from ptycassette.errors import NotFoundError, StorageError
 from ptycassette.harness import LogFacts, Place, PreparedRun, Profile, prepare
-from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.harnesses.fake_provider import FakeProviderServer, read_script
 from ptycassette.host.harnesses.files import find_binary
 from ptycassette.host.harnesses.logs import read_logs
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Script
+from ptycassette.system.clock import MonotonicClock
 
 __all__ = ["OfflineRun", "fake_key", "make_root", "offline_run", "write_home"]
 

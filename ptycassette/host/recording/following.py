@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 
 from ptycassette.errors import JournalError
-from ptycassette.host.files.plain_file import open_plain
 from ptycassette.model import Finished, JournalEvent
 from ptycassette.record.journal import JournalDecoder
+from ptycassette.system.files.plain_file import open_plain
 
 __all__ = ["Following", "Pace"]
 

@@ -26,17 +26,17 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.host.clock import MonotonicClock
-from ptycassette.host.pty.polling import new_poll
-from ptycassette.host.pty.process import PtyChild
-from ptycassette.host.pty.signals import signal_name
-from ptycassette.host.pty.terminal import SignalPipe, UserTerminal, suspend
 from ptycassette.host.recording.compiled_relay import CompiledRelay
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.side_channel import SideChannel
 from ptycassette.host.recording.typed_input import TypedInput
 from ptycassette.host.recording.user_screen import UserScreen
 from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty.signals import signal_name
+from ptycassette.system.pty.terminal import SignalPipe, UserTerminal, suspend
 
 __all__ = ["PassThrough", "Streams"]
 

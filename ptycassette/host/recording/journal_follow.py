@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self
 
 from ptycassette.errors import CassetteError, JournalError, NotFoundError
-from ptycassette.host.files.staging import journal_dir
 from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import (
     Event,
@@ -18,6 +17,7 @@ from ptycassette.model import (
 )
 from ptycassette.record.journal import JournalDecoder
 from ptycassette.record.journal_events import event_of
+from ptycassette.system.files.staging import journal_dir
 
 __all__ = ["JournalFollower", "live_journals"]
 

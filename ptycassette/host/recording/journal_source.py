@@ -14,9 +14,9 @@ from ptycassette.errors import (
     LockedError,
     NotFoundError,
 )
-from ptycassette.host.files.plain_file import open_plain
 from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.record.journal import JournalDecoder
+from ptycassette.system.files.plain_file import open_plain
 
 __all__ = ["JournalSource", "lock_left_behind"]
 

@@ -10,8 +10,6 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from ptycassette.host.clock import MonotonicClock, SystemSleeper, random_id
-from ptycassette.host.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.host.recording.binary_probe import (
     AGENT_CLIS,
     architecture,
@@ -34,6 +32,8 @@ from ptycassette.model import (
     Size,
     Sleeper,
 )
+from ptycassette.system.clock import MonotonicClock, SystemSleeper, random_id
+from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 

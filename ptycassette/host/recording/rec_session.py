@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
-from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.pty.process import exit_status
-from ptycassette.host.pty.terminal import UserTerminal
 from ptycassette.host.recording.record import Recording, recording_with
 from ptycassette.host.recording.recorder import Recorder
 from ptycassette.host.recording.saving_signals import SavingSignals
@@ -23,6 +20,9 @@ from ptycassette.host.sessions.waits import matches_in_file
 from ptycassette.model import ExitStatus, Manifest
 from ptycassette.model.visible import visible
 from ptycassette.record.input_script import Step
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.pty.process import exit_status
+from ptycassette.system.pty.terminal import UserTerminal
 
 if TYPE_CHECKING:
     from ptycassette.host.recording.interactive import PassThrough

@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from typing import Any, Unpack
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.clock import MonotonicClock
-from ptycassette.host.pty.process import PtyChild
 from ptycassette.host.recording.options import RecordOptions, RecordPlan
 from ptycassette.host.recording.recorder import Recorder, checked_payload
 from ptycassette.host.recording.saver import Saver, StartedSaver, savers_wanted
@@ -23,6 +21,8 @@ from ptycassette.model import (
     Probed,
     QuotaRecord,
 )
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.pty.process import PtyChild
 from ptycassette.terminal import default_emulator
 
 __all__ = [

@@ -34,14 +34,9 @@ from ptycassette.errors import (
     SessionError,
     SpawnError,
 )
-from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import check_value
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, remove_abandoned
-from ptycassette.host.files.locks import Holder, account_lock, target_lock
-from ptycassette.host.files.staging import journal_dir, lock_dir, state_dir
-from ptycassette.host.pty.core_dumps import NoCoreDumps
-from ptycassette.host.pty.process import PtyChild, spawn
 from ptycassette.host.recording.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
     VERSION_TIMEOUT_S,
@@ -66,6 +61,11 @@ from ptycassette.model import (
     Noted,
     SessionMeta,
 )
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.locks import Holder, account_lock, target_lock
+from ptycassette.system.files.staging import journal_dir, lock_dir, state_dir
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.process import PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.host.recording.finalising import Finaliser

@@ -29,7 +29,6 @@ from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
 from ptycassette.host.cassettes.pending import remove_abandoned, settled
 from ptycassette.host.cassettes.published import published_manifest
 from ptycassette.host.cassettes.staging import disk_errors
-from ptycassette.host.pty.core_dumps import NoCoreDumps
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
@@ -37,6 +36,7 @@ from ptycassette.host.scrubbing.conceal import concealed_head
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
+from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.terminal.policies import POLICY_NAMES
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]

@@ -24,7 +24,6 @@ from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from ptycassette.errors import CassetteError, RunFailedError, SecretLeftError
-from ptycassette.host.pty.polling import new_poll
 from ptycassette.host.recording.saver_messages import (
     Begin,
     Failed,
@@ -35,6 +34,7 @@ from ptycassette.host.recording.saver_messages import (
     Published,
     send,
 )
+from ptycassette.system.pty.polling import new_poll
 
 __all__ = ["NO_SAVER", "ForkedSaver", "Saver", "StartedSaver", "Tell", "savers_wanted"]
 

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.host.pty.polling import new_poll
 from ptycassette.host.recording.following import Following
 from ptycassette.host.recording.saver_messages import (
     Begin,
@@ -39,6 +38,7 @@ from ptycassette.host.recording.saver_messages import (
     send,
 )
 from ptycassette.host.recording.saver_priority import Priority
+from ptycassette.system.pty.polling import new_poll
 
 if TYPE_CHECKING:
     from ptycassette.host.recording.finalising import Finaliser

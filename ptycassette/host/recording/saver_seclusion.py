@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from ptycassette.host.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.core_dumps import NoCoreDumps
 
 __all__ = ["seclude"]
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptycassette.errors import CassetteError, RecordError, StorageError
-from ptycassette.format.limits import Limits
 from ptycassette.format.strict_json import parse_strict
-from ptycassette.host.files.staging import private_dir
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.staging import private_dir
 
 __all__ = ["EVENTS_VARIABLE", "LineReader", "SideChannel"]
 

@@ -11,9 +11,9 @@ import termios
 from collections import deque
 from collections.abc import Callable
 
-from ptycassette.host.pty.terminal import local_modes
 from ptycassette.host.recording.compiled_relay import Key
 from ptycassette.host.recording.journal_file import JournalFile
+from ptycassette.system.pty.terminal import local_modes
 
 __all__ = ["TypedInput"]
 

@@ -7,7 +7,7 @@ import os
 import select
 from collections.abc import Callable
 
-from ptycassette.host.pty.polling import Poll
+from ptycassette.system.pty.polling import Poll
 
 __all__ = ["SECRET_OFF", "SECRET_ON", "UserScreen"]
 

@@ -15,11 +15,11 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.host.clock import MonotonicClock
 from ptycassette.host.replaying.player_views import PaintedView, RawView, Terminal
 from ptycassette.host.replaying.replayer import micros
 from ptycassette.model import Clock, Event, FinalRecord, Manifest
 from ptycassette.replay.scheduler import Emit, Mode, Scheduler, Wait
+from ptycassette.system.clock import MonotonicClock
 from ptycassette.timeline.index import TimeIndex
 from ptycassette.timeline.transforms import between, chain, limit_idle
 

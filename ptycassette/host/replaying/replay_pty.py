@@ -11,12 +11,12 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 
 from ptycassette.host.cassettes.reader import Cassette
-from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.model import ExitStatus, Size
 from ptycassette.replay.divergence import divergence_error
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions
 from ptycassette.replay.standin_engine import StandinEngine
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.terminal import default_emulator
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_secrets import read_secrets

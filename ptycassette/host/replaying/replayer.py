@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
-from ptycassette.host.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.model import AsyncSleeper, Clock, Event, Manifest, Sleeper
 from ptycassette.replay.scheduler import Emit, Mode, Scheduler, Wait, replay_mode
+from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.timeline.transforms import between, chain, limit_idle
 
 __all__ = ["Replayable", "areplay", "micros", "replay", "timed_events"]

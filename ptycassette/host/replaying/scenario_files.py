@@ -10,7 +10,6 @@ import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.files.plain_file import read_plain
 from ptycassette.scenario import (
     CheckOutcome,
     Evidence,
@@ -20,6 +19,7 @@ from ptycassette.scenario import (
     parse_scenario,
 )
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
+from ptycassette.system.files.plain_file import read_plain
 
 __all__ = ["check_file", "evidence_of", "find_scenarios", "load_scenario", "run_scenario"]
 

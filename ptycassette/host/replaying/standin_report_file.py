@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
-from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.whole_file import check_replaceable, write_whole
 from ptycassette.replay.standin_report import StandinReport, report_lines, report_object
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import check_replaceable, write_whole
 
 __all__ = ["read_reports", "write_report"]
 

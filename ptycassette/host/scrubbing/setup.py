@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.host.files.plain_file import read_plain
-from ptycassette.host.files.plugins import announced
 from ptycassette.host.scrubbing.sources import credential_values, file_lines
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
@@ -17,6 +15,8 @@ from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue
 from ptycassette.scrub.session import SessionScrubber
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.plugins import announced
 
 __all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "session_scrubber"]
 

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import CassetteError, SessionClosedError, SessionError
 from ptycassette.host.process_secrets import remember
-from ptycassette.host.pty.port import Pty
-from ptycassette.host.pty.process import signal_name
 from ptycassette.host.sessions.input import Input, InputQueue, Sending
 from ptycassette.host.sessions.output_scan import OutputScan
 from ptycassette.host.sessions.screen import SessionScreen, View
@@ -29,6 +27,8 @@ from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.journal import JournalEvent, Resized, Signalled, Typed
 from ptycassette.model.ports import Clock, Emulator, SessionTap
+from ptycassette.system.pty.port import Pty
+from ptycassette.system.pty.process import signal_name
 
 if TYPE_CHECKING:
     from ptycassette.record.typed_secrets import TypedSecrets

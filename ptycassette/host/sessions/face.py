@@ -9,8 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from ptycassette.host.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.host.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
 from ptycassette.host.sessions.core import Input, SessionCore
 from ptycassette.host.sessions.options import DEFAULT_SIZE, child_environment
 from ptycassette.host.sessions.pump import Pump, Scripted, ScriptPump, ThreadPump
@@ -26,6 +24,8 @@ from ptycassette.model.ports import (
     SessionTap,
     Sleeper,
 )
+from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionFace", "Source"]

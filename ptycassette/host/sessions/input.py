@@ -14,8 +14,8 @@ from typing import Literal
 import msgspec
 
 from ptycassette.errors import InputRefusedError
-from ptycassette.host.pty.port import LineMode, Pty
 from ptycassette.model.journal import Typed
+from ptycassette.system.pty.port import LineMode, Pty
 
 __all__ = ["Input", "InputQueue", "Sending"]
 

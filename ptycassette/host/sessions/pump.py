@@ -15,10 +15,10 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
-from ptycassette.host.pty.port import Pty
-from ptycassette.host.pty.process import PtyChild
 from ptycassette.host.sessions.core import SessionCore
 from ptycassette.model.ports import Clock, Sleeper
+from ptycassette.system.pty.port import Pty
+from ptycassette.system.pty.process import PtyChild
 
 __all__ = ["Pump", "ScriptPump", "Scripted", "ThreadPump"]
 

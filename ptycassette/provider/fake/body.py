@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.format.limits import check_density
+from ptycassette.model.limits import check_density
 from ptycassette.provider.wire.neutral import WireError
 
 __all__ = ["MAX_BODY_BYTES", "Body", "read_body", "too_large", "unpacked"]

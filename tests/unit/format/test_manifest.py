@@ -23,7 +23,6 @@ from ptycassette.format.artifacts import (
     with_artifacts,
 )
 from ptycassette.format.layout import MANIFEST, REQUIRED_FILES
-from ptycassette.format.limits import Limits
 from ptycassette.format.manifest import decode_manifest, encode_manifest, peek_version
 from ptycassette.format.manifest_digest import (
     CONTRACT,
@@ -31,6 +30,7 @@ from ptycassette.format.manifest_digest import (
     with_manifest_digest,
 )
 from ptycassette.model import EmulatorId, Manifest
+from ptycassette.model.limits import Limits
 from ptycassette.testing import manifest_of
 
 ZEROS = "0" * 64

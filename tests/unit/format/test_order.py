@@ -14,10 +14,10 @@ from ptycassette.format.chunks import (
     chunk_fault,
 )
 from ptycassette.format.digests import is_sha256, sha256_hex
-from ptycassette.format.limits import Limits
 from ptycassette.format.lines import Batch
 from ptycassette.format.order import Source, merge_runs
 from ptycassette.model import Cursor, FrameRecord, OutputRecord, ServiceEventRecord, Size
+from ptycassette.model.limits import Limits
 
 
 def _event(seq: int, t_ms: int = 0, t_us: int | None = None) -> ServiceEventRecord:

@@ -8,7 +8,6 @@ import pytest
 
 from ptycassette.errors import LimitError, RecordError, TruncatedError
 from ptycassette.format.documents import decode_document, encode_document
-from ptycassette.format.limits import Limits, check_density
 from ptycassette.format.lines import LineReader
 from ptycassette.format.records import (
     FRAME_CODEC,
@@ -29,6 +28,7 @@ from ptycassette.model import (
     ServiceEventRecord,
     Size,
 )
+from ptycassette.model.limits import Limits, check_density
 
 LINE = b'{"seq":1,"t_ms":0,"offset":0,"length":1}\n'
 

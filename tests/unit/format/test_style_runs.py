@@ -7,9 +7,9 @@ import json
 import pytest
 
 from ptycassette.errors import RecordError
-from ptycassette.format.limits import DEFAULT_LIMITS
 from ptycassette.format.records import FRAME_CODEC
 from ptycassette.model import FrameRecord
+from ptycassette.model.limits import DEFAULT_LIMITS
 
 
 def line(col: int, length: int) -> bytes:

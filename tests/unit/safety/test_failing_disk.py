@@ -22,9 +22,6 @@ import pytest
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
 from ptycassette.host.cassettes import staging
 from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.files.locks import Holder, target_lock
-from ptycassette.host.files.staging import journal_dir
-from ptycassette.host.files.whole_file import write_whole
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
@@ -34,6 +31,9 @@ from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scrub import default_scrubber
+from ptycassette.system.files.locks import Holder, target_lock
+from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.whole_file import write_whole
 from ptycassette.testing import write_cassette
 
 CALLS = (

@@ -24,7 +24,6 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.harness import Probe, Profile
-from ptycassette.host.files.plain_file import read_plain
 from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_profile
 from ptycassette.host.harnesses.logs import read_logs
@@ -42,6 +41,7 @@ from ptycassette.record.journal import MARK, JournalDecoder, JournalEncoder
 from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 from ptycassette.scrub.rules import parse_config
+from ptycassette.system.files.plain_file import read_plain
 
 YAML_BOMBS = {
     "aliases": b"a: &a [x]\nb: [*a, *a]",

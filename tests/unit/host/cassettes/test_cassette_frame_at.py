@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ptycassette import FrameRecord, open_cassette
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.format.limits import Limits
 from ptycassette.host.cassettes import frame_at as cassette_frame_at
 from ptycassette.model import Cursor, Size
+from ptycassette.model.limits import Limits
 from ptycassette.testing import write_cassette
 
 

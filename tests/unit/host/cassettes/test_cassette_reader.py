@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from ptycassette import errors, open_cassette
-from ptycassette.format.limits import Limits
 from ptycassette.model import (
     Cursor,
     FrameRecord,
@@ -28,6 +27,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.model.limits import Limits
 from ptycassette.testing import manifest_of, write_cassette
 
 V1 = Path(__file__).resolve().parents[4] / "fixtures" / "v1"

@@ -17,9 +17,7 @@ import msgspec
 import pytest
 
 from ptycassette import CassetteWriter, errors, open_cassette
-from ptycassette.format.limits import Limits
 from ptycassette.host.cassettes import staging as cassette_staging
-from ptycassette.host.files.directory_handle import DirectoryHandle
 from ptycassette.model import (
     DiscoveryRecord,
     EmulatorId,
@@ -36,6 +34,8 @@ from ptycassette.model import (
     ServiceEventRecord,
     Typed,
 )
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import DirectoryHandle
 from ptycassette.testing import events_of, manifest_of, write_cassette
 
 V1 = Path(__file__).resolve().parents[4] / "fixtures" / "v1"

@@ -22,8 +22,6 @@ from ptycassette.errors import (
     SpawnError,
     WaitTimeoutError,
 )
-from ptycassette.host.files.staging import journal_dir
-from ptycassette.host.pty.scripted import ScriptedPty
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.options import RecordPlan
 from ptycassette.host.recording.recorder import Recorder
@@ -37,6 +35,8 @@ from ptycassette.model import (
     SessionMeta,
 )
 from ptycassette.record.unscrubbed import Unscrubbed
+from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.testing import ManualClock, fixed_id
 
 

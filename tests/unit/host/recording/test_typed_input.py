@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.host.pty.polling import new_poll
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.typed_input import TypedInput
 from ptycassette.host.recording.user_screen import SECRET_OFF, SECRET_ON, UserScreen
 from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.system.pty.polling import new_poll
 
 META = SessionMeta(id="a", argv=("x",), size=Size(5, 20), recorded_at="", harness=Harness(name="x"))
 KEY = b"\x1d"

@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from ptycassette.host.pty.process import exit_status
 from ptycassette.host.replaying.standin_io import signal_of_text
+from ptycassette.system.pty.process import exit_status
 
 
 @pytest.mark.parametrize("number", [s for s in signal.Signals if s < 32])

@@ -36,12 +36,12 @@ import msgspec
 from ptyprocess.ptyprocess import PtyProcess
 
 from ptycassette.errors import SpawnError
-from ptycassette.host.pty import supervisor as pty_supervisor
-from ptycassette.host.pty.child import DEFAULT_GRACE_S, PtyChild, winsize
-from ptycassette.host.pty.core_dumps import NoCoreDumps, set_limits
-from ptycassette.host.pty.signals import exit_status, signal_name, signal_number
 from ptycassette.model.geometry import Size
 from ptycassette.model.visible import visible
+from ptycassette.system.pty import supervisor as pty_supervisor
+from ptycassette.system.pty.child import DEFAULT_GRACE_S, PtyChild, winsize
+from ptycassette.system.pty.core_dumps import NoCoreDumps, set_limits
+from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
 

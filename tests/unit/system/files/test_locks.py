@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import LockedError, StorageError
-from ptycassette.host.files import locks
-from ptycassette.host.files.locks import Holder, Lock, account_lock, target_lock
+from ptycassette.system.files import locks
+from ptycassette.system.files.locks import Holder, Lock, account_lock, target_lock
 
 HOLDER = Holder(pid=4711, what="agent", since="2026-01-01T00:00:00Z")
 

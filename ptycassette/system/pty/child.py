@@ -16,12 +16,12 @@ import time
 from contextlib import suppress
 from typing import Self
 
-from ptycassette.host.pty import supervisor as pty_supervisor
-from ptycassette.host.pty.core_dumps import NoCoreDumps
-from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.signals import exit_status, signal_number
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
+from ptycassette.system.pty import supervisor as pty_supervisor
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.signals import exit_status, signal_number
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "winsize"]
 

@@ -19,11 +19,11 @@ from typing import Self
 
 import msgspec
 
-from ptycassette.host.pty.port import LineMode
-from ptycassette.host.pty.process import exit_status, signal_name, signal_number
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Clock
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.process import exit_status, signal_name, signal_number
 
 __all__ = ["ScriptedPty"]
 

@@ -6,7 +6,7 @@ import os
 import termios
 from typing import Any
 
-from ptycassette.host.pty.port import LineMode
+from ptycassette.system.pty.port import LineMode
 
 __all__ = ["modes_of_line", "new_terminal_modes"]
 

@@ -24,7 +24,7 @@ from ptycassette.errors import (
     UnreadableError,
     UnsafeFileError,
 )
-from ptycassette.format.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
 
 __all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import ExistsError, StorageError
-from ptycassette.host.files.whole_file import write_whole
+from ptycassette.system.files.whole_file import write_whole
 
 
 def test_the_parts_become_the_file(tmp_path: Path) -> None:

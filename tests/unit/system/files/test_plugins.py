@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.host.files.plugins import announced
+from ptycassette.system.files.plugins import announced
 
 
 def package(place: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import RefusedError, StorageError
-from ptycassette.host.files import staging
+from ptycassette.system.files import staging
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Clocks, programs under a PTY, terminals, files, locks: what a machine has."""
