@@ -26,17 +26,17 @@ from typing import Any
 import msgspec
 
 from benchmarks import safety_inputs
-from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
-from ptycassette.export.text import TextStream
-from ptycassette.format.lines import LineReader
-from ptycassette.format.manifest import decode_manifest
-from ptycassette.format.records import (
+from ptycassette.cassette.lines import LineReader
+from ptycassette.cassette.manifest import decode_manifest
+from ptycassette.cassette.records import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
+from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
+from ptycassette.export.text import TextStream
 from ptycassette.host.recording.recovery import recover
 from ptycassette.model import Size
 from ptycassette.record.journal import JournalDecoder

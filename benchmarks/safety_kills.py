@@ -38,9 +38,9 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording import rec_session
 from ptycassette.host.recording.recovery import left_behind, recover
 from ptycassette.host.scrubbing.cassette import scrub_cassette

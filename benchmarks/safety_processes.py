@@ -26,8 +26,8 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording import rec_session
 from ptycassette.scrub import default_scrubber
 from ptycassette.system.pty.supervisor import descendants

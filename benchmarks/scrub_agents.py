@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scrub_cases import CASES, ROOT, load
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
 from ptycassette.harness import Drive
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.scrub import default_scrubber
 

@@ -23,10 +23,10 @@ from rich.table import Table
 
 from benchmarks import untrusted_attacks as attacks
 from ptycassette import open_cassette
+from ptycassette.cassette.io.verification import verify_cassette
 from ptycassette.cli.rec_emulator import _profile as answers_profile
 from ptycassette.cli.rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassettes.verification import verify_cassette
 from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_probe, load_profile
 from ptycassette.host.harnesses.logs import read_logs

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
-from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.model import (
     ExitStatus,

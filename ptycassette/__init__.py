@@ -18,11 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import typing
 
+    from ptycassette.cassette.io.reader import Cassette, open_cassette
+    from ptycassette.cassette.io.writer import CassetteWriter
     from ptycassette.errors import CassetteError
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
-    from ptycassette.host.cassettes.reader import Cassette, open_cassette
-    from ptycassette.host.cassettes.writer import CassetteWriter
     from ptycassette.host.harnesses.scenario_environment import scenario_environment
     from ptycassette.host.recording.async_record import AsyncRecording, arecord
     from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
@@ -74,9 +74,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncRecording": "ptycassette.host.recording.async_record",
     "AsyncSession": "ptycassette.host.sessions.async_session",
-    "Cassette": "ptycassette.host.cassettes.reader",
+    "Cassette": "ptycassette.cassette.io.reader",
     "CassetteError": "ptycassette.errors",
-    "CassetteWriter": "ptycassette.host.cassettes.writer",
+    "CassetteWriter": "ptycassette.cassette.io.writer",
     "Cell": "ptycassette.replay.cells",
     "Cursor": "ptycassette.model",
     "Drift": "ptycassette.replay.drift",
@@ -111,7 +111,7 @@ _HOMES = {
     "exchanges": "ptycassette.timeline",
     "live_journals": "ptycassette.host.recording.journal_follow",
     "load_emulator": "ptycassette.terminal",
-    "open_cassette": "ptycassette.host.cassettes.reader",
+    "open_cassette": "ptycassette.cassette.io.reader",
     "printable": "ptycassette.model.visible",
     "read_reports": "ptycassette.host.replaying.standin_report_file",
     "record": "ptycassette.host.recording.record",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.model import (
     Command,
     ContentDigest,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ptycassette.cassette.artifacts import read_artifacts
+from ptycassette.cassette.manifest import decode_manifest, encode_manifest
+from ptycassette.cassette.manifest_digest import check_manifest_digest
 from ptycassette.errors import CassetteError
-from ptycassette.format.artifacts import read_artifacts
-from ptycassette.format.manifest import decode_manifest, encode_manifest
-from ptycassette.format.manifest_digest import check_manifest_digest
 from ptycassette.timeline.match_secrets import read_secrets
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptycassette.errors import InvalidCassetteError
-from ptycassette.format.lines import LineReader
-from ptycassette.format.records import (
+from ptycassette.cassette.lines import LineReader
+from ptycassette.cassette.records import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
+from ptycassette.errors import InvalidCassetteError
 
 _CODECS: tuple[RecordCodec[Any], ...] = (
     INPUT_CODEC,

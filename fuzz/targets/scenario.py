@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from fuzz.plain import is_plain
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import UsageError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.scenario import Evidence, check_scenario, outcome_lines, parse_scenario
 
 _CASSETTE = Path(__file__).resolve().parents[2] / "fixtures" / "v1" / "awkward"

@@ -23,8 +23,8 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
+    from ptycassette.cassette.io.raw_output import write_raw
     from ptycassette.cli.guarded_stdout import direct_writes
-    from ptycassette.host.cassettes.raw_output import write_raw
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         if sys.stdout.isatty():

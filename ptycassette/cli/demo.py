@@ -103,8 +103,8 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
 
 
 def _report(target: Path, steps: list[DemoStep], *, ok: bool, kept: Path | None) -> DemoReport:
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli.reports import Check, DemoReport, StreamCounts
-    from ptycassette.host.cassettes.reader import open_cassette
     from ptycassette.host.demo import DEMO_ARGV
 
     with open_cassette(target) as cassette:

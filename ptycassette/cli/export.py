@@ -17,7 +17,7 @@ from ptycassette.cli.options import (
 from ptycassette.errors import UsageError
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.model import Screen
 
 __all__ = ["command"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli.reports import FrameDiff
-    from ptycassette.host.cassettes.reader import Cassette
     from ptycassette.model import FrameRecord
 
 __all__ = ["all_diff_lines", "all_diffs", "diff_lines", "diff_of", "frame_t_us", "seconds_text"]

@@ -27,8 +27,8 @@ from ptycassette.errors import NotFoundError
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.cli.reports import FrameLine
-    from ptycassette.host.cassettes.reader import Cassette
     from ptycassette.model import FrameRecord
 
 __all__ = ["command"]

@@ -20,9 +20,9 @@ from ptycassette.cli.present import (
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
+    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.cassette.io.verify import Verified
     from ptycassette.cli.reports import InfoReport
-    from ptycassette.host.cassettes.reader import Cassette
-    from ptycassette.host.cassettes.verify import Verified
     from ptycassette.model import ExitStatus
 
 __all__ = ["command", "exit_text", "info_of"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.cassette.io.reader import Cassette
 
 __all__ = [
     "MAX_TIME_S",
@@ -82,7 +82,7 @@ def allow_unscrubbed_option(function: F) -> F:
 
 def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> Cassette:
     """Open the cassette of a command: documents checked, or, ``full``, every byte."""
-    from ptycassette.host.cassettes.reader import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
 
     return open_cassette(
         path, allow_unscrubbed=allow_unscrubbed, check="full" if full else "manifest"

@@ -17,7 +17,7 @@ from ptycassette.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.host.replaying.player import PlayOptions
     from ptycassette.model import Screen, Size
     from ptycassette.replay.scheduler import Mode
@@ -163,9 +163,9 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
+    from ptycassette.cassette.io.raw_output import write_all, write_raw
     from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.export.text import TextStream
-    from ptycassette.host.cassettes.raw_output import write_all, write_raw
     from ptycassette.host.replaying.replayer import replay
 
     sys.stdout.flush()

@@ -23,8 +23,8 @@ from ptycassette.model.visible import visible
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
+    from ptycassette.cassette.io.verification import Verdict
     from ptycassette.cli.reports import VerifiedCassette
-    from ptycassette.host.cassettes.verification import Verdict
 
 __all__ = ["command"]
 
@@ -74,7 +74,7 @@ def _status(verdict: Verdict) -> int:
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr while it takes long."""
-    from ptycassette.host.cassettes.verification import verify_cassette
+    from ptycassette.cassette.io.verification import verify_cassette
 
     factory = None
     if rederive:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.verification import verify_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassettes.reader import Cassette, open_cassette
-from ptycassette.host.cassettes.verification import verify_cassette
 from ptycassette.host.recording.record import Recording, record
 from ptycassette.host.replaying.replayer import replay
 from ptycassette.model import Screen, Size

@@ -20,7 +20,7 @@ from ptycassette.pytest_plugin.settings import Settings, config_value, settings_
 from ptycassette.pytest_plugin.state import TestState
 
 if TYPE_CHECKING:
-    from ptycassette.host.cassettes.reader import Cassette
+    from ptycassette.cassette.io.reader import Cassette
     from ptycassette.host.replaying.use import Use
     from ptycassette.host.sessions.session import Session
     from ptycassette.pytest_plugin.runs import ShimRun
@@ -178,7 +178,7 @@ def ptycassette_shims(
     modes that record. Reports are judged when the test's body is over, and recordings
     are put into the library then, unless the test failed.
     """
-    from ptycassette.host.cassettes.pending import PendingRecordings
+    from ptycassette.cassette.io.pending import PendingRecordings
     from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of
     from ptycassette.host.replaying.shims import ShimConfig, make_shims
     from ptycassette.pytest_plugin.runs import ShimRun
@@ -230,7 +230,7 @@ def ptycassette_cassette(
     request: pytest.FixtureRequest, ptycassette_path: Path
 ) -> Iterator[Cassette]:
     """The test's cassette, open and verified."""
-    from ptycassette.host.cassettes.reader import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
 
     request.node.stash[STATE].used.append(ptycassette_path)
     with open_cassette(ptycassette_path) as cassette:

@@ -133,7 +133,7 @@ class Ledger:
 
 
 def _problem(path: Path) -> str | None:
-    from ptycassette.host.cassettes.reader import open_cassette
+    from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.pytest_plugin.freshness import age_problem
 
     try:

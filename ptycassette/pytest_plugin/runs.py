@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.io.pending import PendingRecordings
 from ptycassette.errors import DivergenceError
-from ptycassette.host.cassettes.pending import PendingRecordings
 from ptycassette.host.replaying.standin_report_file import read_reports
 from ptycassette.host.replaying.use import Use
 from ptycassette.host.sessions.session import Session

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassettes.reader import open_cassette
-from ptycassette.host.cassettes.staging import disk_errors
 from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.visible import printable, visible
 from ptycassette.replay.cells import safe_cluster

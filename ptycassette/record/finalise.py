@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from ptycassette.cassette.frames import FrameMaker
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     CassetteSink,
@@ -52,7 +53,6 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.record.capability import with_probed
-from ptycassette.record.frames import FrameMaker
 from ptycassette.record.secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.terminal import default_emulator

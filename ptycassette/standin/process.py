@@ -14,8 +14,8 @@ from typing import Protocol
 
 import msgspec
 
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.host.cassettes.reader import Cassette, open_cassette
 from ptycassette.host.replaying.standin_io import (
     Data,
     DriverPort,

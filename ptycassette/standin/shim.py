@@ -13,10 +13,10 @@ from typing import NoReturn
 
 import msgspec
 
+from ptycassette.cassette.io.pending import PendingRecordings, refuse_silence
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, RefusedError
-from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
-from ptycassette.host.cassettes.pending import PendingRecordings, refuse_silence
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.host.recording.diagnostic_writer import diagnostic_path
 from ptycassette.host.replaying.library import Chosen, Library, Start
 from ptycassette.host.replaying.modes import (
     MODE_VARIABLE,

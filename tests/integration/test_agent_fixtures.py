@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.harnesses.drive import walk
 from ptycassette.host.harnesses.files import load_profile
 from ptycassette.host.sessions.session import Session

@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.model import InputRecord
 from ptycassette.standin import boot
 

@@ -16,8 +16,8 @@ import msgspec
 import psutil
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, ProbeResult, Profile
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.harnesses.drive import walk
 from ptycassette.host.harnesses.files import find_binary, load_probe, load_profile
 from ptycassette.host.harnesses.probe import probe_live

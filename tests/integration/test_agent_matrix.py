@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.model import InputRecord
 from ptycassette.model.events import FrameRecord
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, Profile
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.harnesses.drive import walk
 from ptycassette.host.harnesses.record import log_reader
 from ptycassette.host.harnesses.run import offline_run

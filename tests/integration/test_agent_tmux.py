@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.model import InputRecord, Screen, Size
 from ptycassette.model.events import FrameRecord
 from ptycassette.terminal import default_emulator

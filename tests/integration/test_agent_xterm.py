@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.model import InputRecord
 from ptycassette.model.events import FrameRecord
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from ptycassette.cassette.io.raw_output import write_all
 from ptycassette.cli import main
-from ptycassette.host.cassettes.raw_output import write_all
 from ptycassette.host.replaying.player_terminal import (
     ENTER,
     LEAVE,

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.cassettes.reader import open_cassette
+from ptycassette.cassette.io.reader import open_cassette
 
 pytestmark = pytest.mark.integration
 

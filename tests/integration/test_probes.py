@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import DiagnosticError, NotFoundError
 from ptycassette.harness import PreparedRun, Probe, Profile
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.harnesses.files import load_probe
 from ptycassette.host.harnesses.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
 from ptycassette.host.harnesses.probe_watch import Snapshot, refresh, watch

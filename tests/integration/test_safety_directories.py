@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from ptycassette import open_cassette
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cli import main
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, RefusedError
-from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.model import Output, Typed
 from ptycassette.testing import write_cassette
 

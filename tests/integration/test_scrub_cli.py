@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.scrubbing import cassette as module
 from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import (

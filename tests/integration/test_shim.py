@@ -12,9 +12,9 @@ from typing import Any
 import pexpect
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import ManifestError, NotFoundError, SpawnError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.shims import find_real, read_shim_config
 
 pytestmark = pytest.mark.integration

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ptycassette.cassette.io.pending import PREFIX
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.host.cassettes.pending import PREFIX
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration

@@ -13,8 +13,8 @@ from typing import Any
 import pexpect
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.model import InputRecord
 from ptycassette.standin import boot
 

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
+from ptycassette.cassette.documents import DOCUMENT_TYPES, decode_document, encode_document
+from ptycassette.cassette.lines import LineReader
+from ptycassette.cassette.manifest import decode_manifest, encode_manifest
+from ptycassette.cassette.records import STREAM_CODECS, RecordCodec
 from ptycassette.errors import CassetteError, InvalidCassetteError
-from ptycassette.format.documents import DOCUMENT_TYPES, decode_document, encode_document
-from ptycassette.format.lines import LineReader
-from ptycassette.format.manifest import decode_manifest, encode_manifest
-from ptycassette.format.records import STREAM_CODECS, RecordCodec
 from ptycassette.model import (
     Cursor,
     DiscoveryRecord,

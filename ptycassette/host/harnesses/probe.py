@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import (
     CassetteError,
     NotFoundError,
@@ -18,7 +19,6 @@ from ptycassette.errors import (
 )
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun, Profile
 from ptycassette.harness.probe import parse_window
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.harnesses.drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.host.harnesses.files import find_binary
 from ptycassette.host.recording.binary_probe import timestamp

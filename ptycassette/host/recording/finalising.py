@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.host.cassettes.diagnostic_writer import DiagnosticWriter
-from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.host.process_secrets import remember
+from ptycassette.host.recording.diagnostic_writer import DiagnosticWriter
 from ptycassette.host.scrubbing.setup import session_scrubber
 from ptycassette.model import (
     EmulatorFactory,

@@ -26,10 +26,10 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.cassette.io.staging import disk_errors, fsync_directory
 from ptycassette.errors import (
     StorageError,
 )
-from ptycassette.host.cassettes.staging import disk_errors, fsync_directory
 from ptycassette.model import JournalEvent, SessionMeta, Typed
 from ptycassette.record.journal import MAX_BATCH_BYTES, JournalEncoder
 

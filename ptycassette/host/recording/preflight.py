@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import PreflightError, SpawnError
-from ptycassette.host.cassettes.target import check_target
 from ptycassette.model.visible import visible, visible_bytes
 
 __all__ = ["check_place", "check_requirements", "find_program"]

@@ -26,6 +26,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.staging import disk_errors, fsync_directory, remove_abandoned
+from ptycassette.cassette.strict_json import check_value
 from ptycassette.errors import (
     CassetteError,
     LimitError,
@@ -34,9 +37,6 @@ from ptycassette.errors import (
     SessionError,
     SpawnError,
 )
-from ptycassette.format.strict_json import check_value
-from ptycassette.host.cassettes.published import published_manifest
-from ptycassette.host.cassettes.staging import disk_errors, fsync_directory, remove_abandoned
 from ptycassette.host.recording.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
     VERSION_TIMEOUT_S,

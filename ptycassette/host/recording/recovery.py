@@ -17,6 +17,9 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.cassette.io.pending import remove_abandoned, settled
+from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -25,10 +28,7 @@ from ptycassette.errors import (
     RefusedError,
     RunFailedError,
 )
-from ptycassette.host.cassettes.diagnostic_writer import diagnostic_path
-from ptycassette.host.cassettes.pending import remove_abandoned, settled
-from ptycassette.host.cassettes.published import published_manifest
-from ptycassette.host.cassettes.staging import disk_errors
+from ptycassette.host.recording.diagnostic_writer import diagnostic_path
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.model import ExitStatus, Output
 

@@ -22,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+from ptycassette.cassette.strict_json import parse_strict
 from ptycassette.errors import CassetteError, RecordError, StorageError
-from ptycassette.format.strict_json import parse_strict
 from ptycassette.model.limits import Limits
 from ptycassette.system.files.staging import private_dir
 

@@ -37,8 +37,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model.file_pattern import FilePatterns, file_pattern
 from ptycassette.model.visible import visible

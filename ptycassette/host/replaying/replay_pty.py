@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from datetime import UTC, datetime, timedelta
 
-from ptycassette.host.cassettes.reader import Cassette
+from ptycassette.cassette.io.reader import Cassette
 from ptycassette.model import ExitStatus, Size
 from ptycassette.replay.divergence import divergence_error
 from ptycassette.replay.standin_decisions import Finished, Listen, Play, StandinOptions

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.scenario import (
     CheckOutcome,
     Evidence,

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.errors import (
     DivergenceError,
     NotFoundError,
@@ -22,7 +23,6 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
-from ptycassette.host.cassettes.reader import Cassette, open_cassette
 from ptycassette.host.recording.async_record import arecord
 from ptycassette.host.recording.record import record
 from ptycassette.host.replaying.modes import Action, action_of, resolve_mode

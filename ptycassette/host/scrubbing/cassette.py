@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.frames import frame_of
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.format.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
-from ptycassette.host.cassettes.reader import Cassette, open_cassette
-from ptycassette.host.cassettes.writer import CassetteWriter
 from ptycassette.model import (
     Event,
     EventSource,
@@ -41,7 +42,6 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.model.visible import visible
-from ptycassette.record.frames import frame_of
 from ptycassette.record.secrets_apart import input_was_scrubbed
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator

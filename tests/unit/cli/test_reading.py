@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.host.cassettes.writer import CassetteWriter
+from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.model import Finished, Manifest, Output, ScrubReport
 from ptycassette.testing import events_of, manifest_of, write_cassette
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from record_doubles import LineEmulator, ListSink, WordScrubber
 
+from ptycassette.cassette.rederive import rederive
 from ptycassette.model import (
     Cursor,
     Event,
@@ -23,7 +24,6 @@ from ptycassette.model import (
     Size,
 )
 from ptycassette.record.finalise import finalise
-from ptycassette.record.rederive import rederive
 from ptycassette.terminal.policies import frame_policy
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))

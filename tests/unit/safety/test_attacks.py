@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageError
 from ptycassette.harness.checked import check_regex
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.library import Library, Start
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import InputRecord

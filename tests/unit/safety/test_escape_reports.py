@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from markdown_it import MarkdownIt
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import check
 from ptycassette.cli.present import error_lines
 from ptycassette.errors import CassetteError
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.replaying.scenario_files import evidence_of
 from ptycassette.model import (
     Cursor,

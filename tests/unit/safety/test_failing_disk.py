@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
+from ptycassette.cassette.io import staging
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
-from ptycassette.host.cassettes import staging
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.host.cassettes.reader import open_cassette
 from ptycassette.host.recording import binary_probe as harness_probe
 from ptycassette.host.recording import recorder
 from ptycassette.host.recording.binary_probe import (

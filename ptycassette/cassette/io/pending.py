@@ -1,0 +1,146 @@
+"""Recordings that are not yet wanted for certain: kept beside the library until that is known.
+
+A test may fail after the program in it was recorded. Until it passed, its recordings
+lie in a directory of their own on the library's file system; then they are moved into
+the library, one rename each, or dropped. Git is kept away from what a crash leaves.
+
+The directory is locked (flock) as long as its maker lives. One that nobody holds was left by
+a crash: what made it was to decide what becomes of the recordings, and cannot any more. Whoever
+makes the next one in the library, or recovers a recording into it, removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.swap import exchange
+from ptycassette.cassette.io.target import check_target
+from ptycassette.errors import RefusedError
+
+__all__ = ["PREFIX", "PendingRecordings", "refuse_silence", "remove_abandoned", "settled"]
+
+PREFIX = ".ptycassette-pending-"
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class PendingRecordings:
+    """Recordings for ``library`` in ``place``, a directory of their own inside of it.
+
+    ``lock`` is a descriptor of ``place`` that is locked.
+    """
+
+    def __init__(self, library: Path, place: Path, lock: int) -> None:
+        self.library = library
+        self.place = place
+        self._lock = lock
+
+    @classmethod
+    def new(cls, library: Path) -> PendingRecordings:
+        """An empty one; what a crash left of others is removed.
+
+        Raises:
+            StorageError: the disk refuses.
+        """
+        with disk_errors("making a place for recordings", library):
+            library.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(library)
+            while True:
+                place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
+                lock = os.open(place, _DIRECTORY)
+                with contextlib.suppress(OSError):  # a file system without locks has none to remove
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                if place.exists():  # else somebody removed it before it was locked
+                    break
+                os.close(lock)
+            (place / ".gitignore").write_text("*\n", encoding="utf-8")
+        return cls(library, place, lock)
+
+    def publish(self) -> list[Path]:
+        """Move all recordings into the library; returns where they are now.
+
+        Raises:
+            RefusedError: one shows nothing; it is dropped, and all others are kept.
+            NewerCassetteError, ExistsError: something stands there that is not replaced.
+            StorageError: the disk refuses.
+        """
+        published, refused = [], None
+        for manifest in sorted(self.place.rglob("manifest.json")):
+            made = manifest.parent
+            target = self.library / made.relative_to(self.place)
+            try:
+                refuse_silence(made)
+            except RefusedError as exc:
+                refused = exc
+                continue
+            self._move(made, target)
+            published.append(target)
+        self.drop()
+        if refused is not None:
+            raise refused
+        return published
+
+    def drop(self) -> None:
+        """Keep nothing of what is still pending."""
+        shutil.rmtree(self.place, ignore_errors=True)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _move(self, made: Path, target: Path) -> None:
+        replaced = check_target(target, overwrite=True)
+        with disk_errors("publishing the cassette", target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if replaced is not None and not exchange(made, target):
+                target.rename(made.with_name(f"{made.name}.old"))
+                replaced = None
+            if replaced is None:
+                made.rename(target)
+
+
+def settled(path: Path) -> Path:
+    """``path`` by the name that it has once it is in its library; any other path as it is."""
+    for number, part in enumerate(path.parts):
+        if part.startswith(PREFIX):
+            return Path(*path.parts[:number], *path.parts[number + 1 :])
+    return path
+
+
+def remove_abandoned(library: Path) -> None:
+    """Remove the directories of pending recordings that nobody holds any more, as one can."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError):
+        found += library.glob(f"{PREFIX}*")
+    for place in found:
+        with contextlib.suppress(OSError):
+            fd = os.open(place, _DIRECTORY)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+            finally:
+                os.close(fd)
+
+
+def refuse_silence(path: Path) -> None:
+    """Refuse a recording that shows nothing and did not end by itself: it would replay as one.
+
+    Raises:
+        RefusedError: it is such a recording.
+    """
+    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+        status = cassette.final.exit
+        silent = next(iter(cassette.outputs()), None) is None
+    if silent and (status is None or status.signaled):
+        raise RefusedError(
+            "nothing was shown, and the program did not end by itself: an empty recording "
+            "is not kept",
+            where=path.name,
+            hint="let the program show its first screen before it is ended",
+        )

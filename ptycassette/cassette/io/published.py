@@ -1,0 +1,23 @@
+"""Whether a cassette has been published already, by whoever has not lived to say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ptycassette.cassette.layout import MANIFEST
+from ptycassette.cassette.manifest import decode_manifest
+from ptycassette.errors import CassetteError
+from ptycassette.model import Manifest
+from ptycassette.system.files.directory_handle import DirectoryHandle
+
+__all__ = ["published_manifest"]
+
+
+def published_manifest(target: Path, cassette_id: str) -> Manifest | None:
+    """The manifest of the cassette of that id at ``target``; None when no such thing is there."""
+    try:
+        with DirectoryHandle(target) as directory, directory.open(MANIFEST) as file:
+            page = decode_manifest(file.read_document())
+    except CassetteError:
+        return None
+    return page.manifest if page.manifest.id == cassette_id else None

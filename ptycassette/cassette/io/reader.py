@@ -1,0 +1,315 @@
+"""Opens a cassette: checked first, then streamed, whatever its size.
+
+One open cassette serves any number of iterators and threads at once: files
+are read by position. Memory is bounded by a few blocks per iterator.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from ptycassette.cassette.chunks import check_output_range
+from ptycassette.cassette.io.events import merged_events, record_batches
+from ptycassette.cassette.io.frame_at import frame_at
+from ptycassette.cassette.io.opening import OpenedFiles, open_checked
+from ptycassette.cassette.io.verify import (
+    Progress,
+    Verified,
+    verify_artifacts,
+    verify_digests,
+    verify_streams,
+)
+from ptycassette.cassette.layout import (
+    DISCOVERY,
+    FINAL,
+    FRAMES,
+    MANIFEST,
+    OUTPUT,
+    OUTPUT_RAW,
+    QUOTA,
+    SCRUB_REPORT,
+)
+from ptycassette.cassette.lines import LineReader
+from ptycassette.cassette.manifest_digest import check_manifest_digest
+from ptycassette.cassette.records import (
+    FRAME_CODEC,
+    INPUT_CODEC,
+    OUTPUT_CODEC,
+    SERVICE_EVENT_CODEC,
+    R,
+    RecordCodec,
+)
+from ptycassette.errors import (
+    MissingFileError,
+    UnscrubbedError,
+)
+from ptycassette.model import (
+    DiscoveryRecord,
+    EmulatorId,
+    Event,
+    FinalRecord,
+    FrameRecord,
+    InputRecord,
+    Manifest,
+    OutputRecord,
+    QuotaRecord,
+    ScrubReport,
+    ServiceEventRecord,
+)
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+from ptycassette.model.visible import visible
+
+__all__ = ["Cassette", "open_cassette"]
+
+
+def open_cassette(
+    path: str | os.PathLike[str],
+    *,
+    expect_id: str | None = None,
+    expect_sha256: str | None = None,
+    require_emulator: EmulatorId | None = None,
+    allow_unscrubbed: bool = False,
+    check: Literal["full", "manifest"] = "full",
+    limits: Limits = DEFAULT_LIMITS,
+) -> Cassette:
+    """Open a cassette and check it.
+
+    The caller closes it: with ``with``, or by ``close``. One that nobody refers to any more
+    closes its files by itself, each when the last iterator over it is gone, so that
+    ``b"".join(open_cassette(path).raw())`` reads all.
+
+    Args:
+        path: its directory. The last part may not be a link.
+        expect_id: the id it must have.
+        expect_sha256: the digest that its manifest must give for ``output.raw``.
+        require_emulator: what must have made the frames; an empty version
+            allows any.
+        allow_unscrubbed: also open what was recorded without scrubbing.
+        check: ``full`` goes over every byte. ``manifest`` checks the manifest,
+            the presence of all files and the form of the small documents; the
+            streams are then checked as far as they are read, digests are not.
+        limits: how large, long and deep it may be.
+
+    Raises:
+        NotFoundError: nothing is there.
+        UnreadableError: the system refuses to hand it over.
+        InvalidCassetteError: it is not valid; the subclass is the rule.
+        PinError: it is valid, and not what the caller pins.
+    """
+    if check not in {"full", "manifest"}:
+        raise ValueError(f"check must be 'full' or 'manifest', not {check!r}")
+    opened = open_checked(
+        path,
+        expect_id=expect_id,
+        expect_sha256=expect_sha256,
+        require_emulator=require_emulator,
+        limits=limits,
+    )
+    cassette = Cassette(Path(path), opened, limits)
+    try:
+        if not allow_unscrubbed:
+            _refuse_unscrubbed(cassette)
+        if check == "full":
+            cassette.verify()
+    except BaseException:
+        cassette.close()
+        raise
+    return cassette
+
+
+class Cassette:
+    """An open cassette. Made by ``open_cassette``, which says who closes it.
+
+    Attributes:
+        path: its directory.
+        manifest: the manifest.
+        document: the whole JSON object of the manifest, unknown fields included.
+        final: the last event.
+        scrub_report: what scrubbing did.
+        quota: what was probed about usage windows, None when nothing was.
+        discovery: what was probed about models, None when nothing was.
+    """
+
+    def __init__(self, path: Path, opened: OpenedFiles, limits: Limits) -> None:
+        documents = opened.documents
+        self.path = path
+        self.manifest: Manifest = opened.page.manifest
+        self.document: dict[str, Any] = opened.page.document
+        self.final: FinalRecord = documents[FINAL]
+        self.scrub_report: ScrubReport = documents[SCRUB_REPORT]
+        self.quota: QuotaRecord | None = documents.get(QUOTA)
+        self.discovery: DiscoveryRecord | None = documents.get(DISCOVERY)
+        self._page = opened.page
+        self._files = opened.files
+        self._limits = limits
+        self._opened = opened
+
+    @property
+    def output_size(self) -> int:
+        """How many bytes of output were recorded."""
+        return self._files[OUTPUT_RAW].size
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the manifest pins every file, and not ``output.raw`` alone."""
+        return self._page.artifacts is not None
+
+    def inputs(self) -> Iterator[InputRecord]:
+        """The records of ``input.jsonl``, in order.
+
+        Raises:
+            InvalidCassetteError: while iterating, at a line that is not valid.
+        """
+        return self._records(INPUT_CODEC)
+
+    def outputs(self) -> Iterator[OutputRecord]:
+        """The records of ``output.jsonl``, in order. Raises as ``inputs`` does."""
+        return self._records(OUTPUT_CODEC)
+
+    def frames(self) -> Iterator[FrameRecord]:
+        """The records of ``frames.jsonl``, in order. Raises as ``inputs`` does."""
+        return self._records(FRAME_CODEC)
+
+    def frame_at(self, t_us: int) -> FrameRecord | None:
+        """The last stored frame at or before a moment; quick whatever the size.
+
+        Args:
+            t_us: microseconds since the start.
+
+        Raises:
+            InvalidCassetteError: at a line on the way that is not valid.
+        """
+        return frame_at(self._files[FRAMES], t_us, limits=self._limits)
+
+    def service_events(self) -> Iterator[ServiceEventRecord]:
+        """The records of ``service-events.jsonl``, in order. Raises as ``inputs`` does."""
+        return self._records(SERVICE_EVENT_CODEC)
+
+    def _records(self, codec: RecordCodec[R]) -> Iterator[R]:
+        file = self._files[codec.name]
+        reader = LineReader(codec, place=file.place, limits=self._limits)
+        for batch in record_batches(file, reader):
+            yield from batch.records
+
+    def events(self) -> Iterator[Event]:
+        """All events in the order of ``seq``, with their bytes.
+
+        Raises:
+            InvalidCassetteError: while iterating, at what is not valid.
+        """
+        return merged_events(
+            self._files,
+            self.final,
+            resolution_ms=self.manifest.timing.resolution_ms,
+            limits=self._limits,
+        )
+
+    def output_bytes(self, record: OutputRecord) -> bytes:
+        """The bytes of one output record.
+
+        Raises:
+            ChunkError: the record points outside of ``output.raw``.
+        """
+        place = self._files[OUTPUT].place
+        check_output_range(record, self.output_size, place, limits=self._limits)
+        return self._files[OUTPUT_RAW].read_at(record.offset, record.length)
+
+    def raw(self, offset: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """Bytes of ``output.raw`` in blocks of at most 1 MiB.
+
+        Args:
+            offset: where to start.
+            length: how many, all to the end when None; cut at the end of the file.
+
+        Raises:
+            ValueError: a negative offset or length.
+        """
+        if offset < 0 or (length is not None and length < 0):
+            raise ValueError("offset and length must not be negative")
+        file = self._files[OUTPUT_RAW]
+        end = file.size if length is None else min(file.size, offset + length)
+        return file.blocks(offset, end)
+
+    def artifact(self, name: str) -> Iterator[bytes]:
+        """A pinned file that this version does not interpret, in blocks of at most 1 MiB.
+
+        Raises:
+            MissingFileError: the cassette holds no such file.
+        """
+        file = self._files.get(name)
+        if file is None:
+            raise MissingFileError(
+                f"{visible(name)} is no file of this cassette", where=str(self.path)
+            )
+        return file.blocks()
+
+    def verify(self, progress: Progress | None = None) -> Verified:
+        """Go over every byte.
+
+        Args:
+            progress: told the bytes of output done and their number, now and then.
+
+        Raises:
+            InvalidCassetteError: the first rule that is broken.
+        """
+        page = self._page
+        verified = verify_streams(
+            self._files,
+            self.final,
+            artifacts=page.artifacts,
+            content_sha256=page.manifest.content_digest.sha256,
+            resolution_ms=page.manifest.timing.resolution_ms,
+            limits=self._limits,
+            progress=progress,
+        )
+        verify_artifacts(self._files, page.artifacts)
+        check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
+        return verified
+
+    def check_pins(self, *, most_bytes: int, checked: Collection[str] = ()) -> None:
+        """Check the digests of the pinned files, the small ones first, and of the manifest.
+
+        Args:
+            most_bytes: how much to read at most; larger files are left out.
+            checked: names of files that need not be looked at.
+
+        Raises:
+            DigestError: one has other bytes than the manifest pins.
+        """
+        page = self._page
+        check_manifest_digest(page.manifest, where=visible(str(self.path / MANIFEST)))
+        pins = {name: pin.sha256 for name, pin in (page.artifacts or {}).items()}
+        pins[OUTPUT_RAW] = page.manifest.content_digest.sha256
+        files = {name: self._files[name] for name in pins if name not in checked}
+        verify_digests(files, pins, most_bytes=most_bytes)
+
+    def __repr__(self) -> str:
+        return f"<Cassette {str(self.path)!r} id={self.manifest.id!r}>"
+
+    def close(self) -> None:
+        """Close its files; iterators stop working. Does nothing the second time."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _refuse_unscrubbed(cassette: Cassette) -> None:
+    if cassette.scrub_report.status == "unscrubbed":
+        raise UnscrubbedError(
+            "recorded without scrubbing: it may hold secrets",
+            where=str(cassette.path),
+            hint="scrub it (ptycassette scrub), or allow it on purpose",
+        )

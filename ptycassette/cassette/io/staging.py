@@ -1,0 +1,262 @@
+"""The hidden directory beside the target in which a cassette is put together.
+
+Its name is ``.NAME.RANDOM.staging``; it is 0700, git ignores it, and its
+owner holds an advisory lock on it, which the kernel drops when the owner dies.
+Whoever next writes to the same target removes the staging directories that
+nobody holds, so a crash leaves no litter for long.
+
+What is staged has been scrubbed. What it replaces may not have been: it comes to
+lie in the hidden directory, too, and is removed with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ptycassette.cassette.io.swap import exchange
+from ptycassette.errors import CassetteError, ExistsError, StorageError
+
+__all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned"]
+
+_SUFFIX = ".staging"
+_NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
+_IGNORE = ".gitignore"
+_CONTENT = "content"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HINTS = {
+    errno.ENOSPC: "the disk is full: free some space and try again",
+    errno.EDQUOT: "the disk quota is used up: free some space and try again",
+    errno.EROFS: "the file system is read-only: choose another place",
+    errno.EACCES: "permission denied: choose a place that you may write to",
+    errno.EPERM: "permission denied: choose a place that you may write to",
+    errno.EIO: "the disk is failing: choose another place and look at the system's log",
+    errno.ENAMETOOLONG: "the name is too long: choose a shorter one",
+}
+
+
+@contextlib.contextmanager
+def disk_errors(doing: str, path: Path | str) -> Iterator[None]:
+    """Turn an ``OSError`` into a ``StorageError`` that says what, where and what to do."""
+    try:
+        yield
+    except OSError as exc:
+        raise StorageError(
+            f"{doing} failed: {exc.strerror or exc}",
+            where=str(path),
+            hint=_HINTS.get(exc.errno or 0, "nothing was published; try again or elsewhere"),
+        ) from exc
+
+
+def fsync_directory(path: Path) -> None:
+    """Make the entries of a directory durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def lost_race(target: Path) -> ExistsError:
+    """What to raise when another writer has published at ``target`` first."""
+    return ExistsError(
+        "another writer has published there in the meantime",
+        where=str(target),
+        hint="nothing was replaced: choose another name, or write again with overwrite",
+    )
+
+
+class Staging:
+    """One staging directory, made and locked on construction.
+
+    Args:
+        target: where its content will be published. Parents are created.
+
+    Raises:
+        StorageError: it cannot be made.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._made_parents: list[Path] = []
+        with disk_errors("creating the staging directory", target):
+            self._make_parents()
+            remove_abandoned(target)
+            self.path, self.fd = self._create()
+        self._content_fd = -1
+        try:
+            self._ignore()
+            with disk_errors("creating the staging directory", target):
+                self._content_fd = self._create_content()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _make_parents(self) -> None:
+        missing = []
+        parent = self._target.parent
+        while not parent.exists():
+            missing.append(parent)
+            parent = parent.parent
+        for path in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                path.mkdir()
+                self._made_parents.append(path)
+
+    def _create(self) -> tuple[Path, int]:
+        while True:
+            name = f".{self._target.name[:_NAME_CHARS]}.{secrets.token_hex(6)}{_SUFFIX}"
+            path = self._target.parent / name
+            path.mkdir(mode=0o700)
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # Somebody who cleans up may have seen it before it was locked: then take another.
+            if _lock(fd) and _is_same(path, fd):
+                return path, fd
+            os.close(fd)
+
+    def _create_content(self) -> int:
+        os.mkdir(_CONTENT, mode=0o700, dir_fd=self.fd)
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(_CONTENT, flags, dir_fd=self.fd)
+
+    def _ignore(self) -> None:
+        """Keep git away from it, in case that it is left behind in a work tree."""
+        with disk_errors("writing", self.path / _IGNORE):
+            fd = os.open(_IGNORE, _NEW_FILE, 0o600, dir_fd=self.fd)
+            try:
+                os.write(fd, b"*\n")
+            finally:
+                os.close(fd)
+
+    @property
+    def content(self) -> Path:
+        """The directory that will be published."""
+        return self.path / _CONTENT
+
+    def create(self, name: str) -> int:
+        """Create a file of the content and return its descriptor, open for writing.
+
+        Raises:
+            StorageError: it cannot be created.
+        """
+        with disk_errors("creating a file", self.content / name):
+            return os.open(name, _NEW_FILE, 0o600, dir_fd=self._content_fd)
+
+    def publish(self, replaces: os.stat_result | None) -> None:
+        """Make everything durable and give it the target's name.
+
+        Args:
+            replaces: the directory that stands there now and is to be
+                replaced, None when nothing does.
+
+        Raises:
+            ExistsError: another writer was faster.
+            StorageError: the disk refused.
+        """
+        with disk_errors("publishing the cassette", self._target):
+            os.fchmod(self._content_fd, 0o755)
+            os.fsync(self._content_fd)
+            if replaces is None:
+                self._rename()
+            else:
+                self._replace(replaces)
+            fsync_directory(self._target.parent)
+        self._made_parents.clear()
+        self.remove()
+
+    def _rename(self) -> None:
+        try:
+            self.content.rename(self._target)
+        except OSError as exc:
+            if exc.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
+                raise lost_race(self._target) from exc
+            raise
+
+    def _replace(self, replaces: os.stat_result) -> None:
+        # Its lock keeps other writers from replacing it too.
+        fd = os.open(self._target, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            same = os.path.samestat(os.fstat(fd), replaces)
+            if not (same and _lock(fd) and _is_same(self._target, fd)):
+                raise lost_race(self._target)
+            self._swap(replaces)
+        finally:
+            os.close(fd)
+
+    def _swap(self, replaces: os.stat_result) -> None:
+        if not exchange(self.content, self._target):
+            self._rename_aside(replaces)
+            return
+        old = self.content.stat(follow_symlinks=False)
+        if not os.path.samestat(old, replaces):  # somebody who knows nothing of locks
+            exchange(self.content, self._target)
+            raise lost_race(self._target)
+
+    def _rename_aside(self, replaces: os.stat_result) -> None:
+        # Not into the hidden directory: after a crash it is all that there is.
+        aside = self.path.with_name(f"{self.path.name}.old")
+        self._target.rename(aside)
+        if not os.path.samestat(aside.stat(follow_symlinks=False), replaces):
+            aside.rename(self._target)
+            raise lost_race(self._target)
+        try:
+            self._rename()
+        except (OSError, CassetteError):
+            with contextlib.suppress(OSError):
+                aside.rename(self._target)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove it and the parents that were made for it, as far as they are empty."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        for fd in (self._content_fd, self.fd):
+            with contextlib.suppress(OSError):
+                os.close(fd)
+        for path in reversed(self._made_parents):
+            with contextlib.suppress(OSError):
+                path.rmdir()
+
+
+def _lock(fd: int) -> bool:
+    """Take the lock; True when it is ours, or when the file system knows no locks."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as exc:
+        return exc.errno in {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EBADF}
+    return True
+
+
+def _is_same(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def remove_abandoned(target: Path) -> None:
+    """Remove the staging directories of writers that died, as far as one can tell."""
+    start = _glob_safe(target.name[:_NAME_CHARS])
+    for path in target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if not stat.S_ISDIR(path.stat(follow_symlinks=False).st_mode):
+                continue
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(fd)
+
+
+def _glob_safe(name: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)

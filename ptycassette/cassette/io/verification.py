@@ -1,0 +1,114 @@
+"""Check a cassette in every way there is, and say what was found as a value, not an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+import msgspec
+
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.verify import Progress, Verified
+from ptycassette.cassette.rederive import FrameMismatch, rederive
+from ptycassette.errors import CassetteError, EmulatorPinError
+from ptycassette.model import EmulatorFactory, Size
+from ptycassette.terminal import available_backends, backend
+
+__all__ = ["Verdict", "verify_cassette"]
+
+KEEP_MISMATCHES = 20
+"""So many differences are kept; the others are counted."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one cassette.
+
+    ``error`` is the first rule that is broken, None when it is valid.
+    ``mismatches`` are the first differences between stored frames and frames
+    made again, ``mismatch_count`` is how many there are, ``rederived`` how many
+    frames were made again (None when nobody asked).
+    """
+
+    path: str
+    error: CassetteError | None = None
+    id: str | None = None
+    scrub_status: str | None = None
+    verified: Verified | None = None
+    rederived: int | None = None
+    mismatch_count: int = 0
+    mismatches: tuple[FrameMismatch, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that was asked for holds."""
+        return self.error is None and self.mismatch_count == 0
+
+
+def verify_cassette(
+    path: str,
+    *,
+    allow_unscrubbed: bool = False,
+    emulator: EmulatorFactory | None = None,
+    progress: Progress | None = None,
+    stage: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Check every byte of the cassette at ``path``.
+
+    Args:
+        path: its directory.
+        allow_unscrubbed: do not object to a cassette that was never scrubbed.
+        emulator: make every frame again with it, and compare.
+        progress: told bytes of output done and in all, now and then.
+        stage: told what begins: ``bytes``, ``frames``.
+    """
+    verdict = Verdict(path=path)
+    try:
+        with open_cassette(path, allow_unscrubbed=allow_unscrubbed, check="manifest") as cassette:
+            verdict = msgspec.structs.replace(
+                verdict,
+                id=cassette.manifest.id,
+                scrub_status=cassette.scrub_report.status,
+            )
+            if stage is not None:
+                stage("bytes")
+            verdict = msgspec.structs.replace(verdict, verified=cassette.verify(progress))
+            if emulator is not None:
+                if stage is not None:
+                    stage("frames")
+                verdict = _rederived(cassette, verdict, emulator)
+    except CassetteError as error:
+        return msgspec.structs.replace(verdict, error=error)
+    return verdict
+
+
+def _rederived(cassette: Cassette, verdict: Verdict, emulator: EmulatorFactory) -> Verdict:
+    """``verdict`` with the frames made again and compared.
+
+    By the emulator that made them, when that is another one and installed here.
+
+    Raises:
+        EmulatorPinError: another emulator made the frames; differences would say nothing.
+        UsageError: the emulator that made them is announced here, but cannot be loaded.
+    """
+    terminal = cassette.manifest.terminal
+    size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
+    ours = emulator(size).identity
+    if ours.name != terminal.emulator.name and terminal.emulator.name in available_backends():
+        emulator = backend(terminal.emulator.name)
+        ours = emulator(size).identity
+    if ours != terminal.emulator:
+        pinned = terminal.emulator
+        raise EmulatorPinError(
+            f"the frames were made by {pinned.name} {pinned.version}, "
+            f"this is {ours.name} {ours.version}",
+            where="manifest.json",
+            hint="verify without --rederive, or with the version that recorded it",
+        )
+    found = rederive(cassette.events(), size=size, emulator=emulator)
+    kept = tuple(islice(found, KEEP_MISMATCHES))
+    return msgspec.structs.replace(
+        verdict,
+        rederived=verdict.verified.frames if verdict.verified is not None else 0,
+        mismatches=kept,
+        mismatch_count=len(kept) + sum(1 for _ in found),
+    )

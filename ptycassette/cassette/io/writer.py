@@ -1,0 +1,283 @@
+"""Writes a cassette: streaming, in bounded memory, published whole or not at all.
+
+Records come in the order of ``seq``. Every file is hashed as it grows; at the
+end the manifest pins them all, everything is made durable, and one rename
+publishes the directory (``docs/decisions/0010-publishing.md``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from ptycassette.cassette.artifacts import Artifact, with_artifacts
+from ptycassette.cassette.documents import encode_document
+from ptycassette.cassette.io.file import StagedFile
+from ptycassette.cassette.io.staging import Staging, lost_race
+from ptycassette.cassette.io.target import check_target
+from ptycassette.cassette.layout import (
+    DISCOVERY,
+    FINAL,
+    FRAMES,
+    INPUT,
+    MANIFEST,
+    OUTPUT,
+    OUTPUT_RAW,
+    QUOTA,
+    SCRUB_REPORT,
+    SERVICE_EVENTS,
+)
+from ptycassette.cassette.manifest import encode_manifest
+from ptycassette.cassette.manifest_digest import with_manifest_digest
+from ptycassette.cassette.records import (
+    FRAME_CODEC,
+    INPUT_CODEC,
+    OUTPUT_CODEC,
+    SERVICE_EVENT_CODEC,
+    RecordCodec,
+)
+from ptycassette.errors import LimitError
+from ptycassette.model import (
+    ContentDigest,
+    DiscoveryRecord,
+    FinalRecord,
+    FrameRecord,
+    InputRecord,
+    Manifest,
+    OutputRecord,
+    QuotaRecord,
+    ScrubReport,
+    ServiceEventRecord,
+    TimedRecord,
+)
+from ptycassette.model.limits import DEFAULT_LIMITS, Limits
+
+__all__ = ["CassetteWriter"]
+
+_CODECS: dict[type, RecordCodec[Any]] = {
+    InputRecord: INPUT_CODEC,
+    OutputRecord: OUTPUT_CODEC,
+    FrameRecord: FRAME_CODEC,
+    ServiceEventRecord: SERVICE_EVENT_CODEC,
+}
+_DOCUMENT_NAMES: dict[type, str] = {
+    QuotaRecord: QUOTA,
+    DiscoveryRecord: DISCOVERY,
+    ScrubReport: SCRUB_REPORT,
+}
+
+
+class CassetteWriter:
+    """A cassette in the making (the ``CassetteSink`` port). Use it in a ``with``, or ``abort``.
+
+    Args:
+        target: the directory to publish. It must not exist, or be empty.
+        overwrite: replace the cassette that stands there, provided that it is
+            one, of this format version or an older one, and nothing else.
+        limits: the limits of the readers it is for.
+
+    Raises:
+        ExistsError: something is there, and it may not be replaced.
+        NewerCassetteError: a cassette of a newer version is there.
+        StorageError: the disk refused.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._target = Path(os.path.abspath(target))  # noqa: PTH100 - resolve() would follow links
+        self._overwrite = overwrite
+        self._limits = limits
+        self._replaces = check_target(self._target, overwrite=overwrite)
+        self._seq = 0
+        self._t_ms = 0
+        self._done = False
+        self._reserved: deque[tuple[int, int]] = deque()
+        self._documents: dict[str, msgspec.Struct] = {}
+        self._files: dict[str, StagedFile] = {}
+        self._staging = Staging(self._target)
+        try:
+            for name in (INPUT, OUTPUT, FRAMES, SERVICE_EVENTS):
+                self._files[name] = self._stage(name, limits.max_stream_bytes)
+            self._raw = self._files[OUTPUT_RAW] = self._stage(OUTPUT_RAW, limits.max_output_bytes)
+        except BaseException:
+            self.abort()
+            raise
+        self._output = self._files[OUTPUT]
+
+    def _stage(self, name: str, max_bytes: int) -> StagedFile:
+        return StagedFile(self._staging, name, max_bytes=max_bytes)
+
+    def add(self, record: TimedRecord, data: bytes = b"") -> None:
+        """Append a timed record; ``data`` are the bytes of an output record.
+
+        An output record's ``sha256`` is filled in here.
+
+        Raises:
+            ValueError: records out of order, something after the final record,
+                an output record that does not fit its bytes, a closed writer.
+            RecordError: a field holds what the format does not allow.
+            LimitError: longer or deeper than readers accept.
+            StorageError: the disk refused.
+        """
+        if self._done or FINAL in self._documents:
+            raise ValueError("the cassette is complete or aborted: nothing can be added")
+        if self._reserved and record.seq == self._reserved[0][0]:
+            if not isinstance(record, InputRecord | ServiceEventRecord) or (
+                record.t_ms != self._reserved[0][1]
+            ):
+                raise ValueError(f"seq {record.seq} is kept for something else")
+            self._append(record)
+            self._reserved.popleft()
+            return
+        if record.seq != self._seq + 1 or record.t_ms < self._t_ms:
+            raise ValueError(
+                f"seq {record.seq}, t_ms {record.t_ms} after seq {self._seq}, t_ms {self._t_ms}"
+            )
+        if isinstance(record, OutputRecord):
+            self._add_output(record, data)
+        elif isinstance(record, FinalRecord):
+            encode_document(record, where=FINAL)
+            self._documents[FINAL] = record
+        else:
+            self._append(record)
+        self._seq, self._t_ms = record.seq, record.t_ms
+
+    def reserve(self, seq: int, t_ms: int) -> None:
+        """Keep a number and its time for input or a service event that is added later.
+
+        Such records are added in the order in which their numbers were kept.
+
+        Raises:
+            ValueError: as for ``add``.
+        """
+        if seq != self._seq + 1 or t_ms < self._t_ms or self._done or FINAL in self._documents:
+            raise ValueError(f"seq {seq}, t_ms {t_ms} after seq {self._seq}, t_ms {self._t_ms}")
+        self._reserved.append((seq, t_ms))
+        self._seq, self._t_ms = seq, t_ms
+
+    def _append(self, record: TimedRecord) -> None:
+        codec = _CODECS[type(record)]
+        line = codec.encode(record, limits=self._limits)
+        self._check_line(len(line), codec.name, record.seq)
+        self._files[codec.name].append(line)
+
+    def _add_output(self, record: OutputRecord, data: bytes) -> None:
+        if record.offset != self._raw.size or record.length != len(data):
+            raise ValueError(
+                f"an output record of {record.length} bytes at {record.offset} "
+                f"for {len(data)} bytes at {self._raw.size}"
+            )
+        if len(data) > self._limits.max_chunk_bytes:
+            raise LimitError(
+                f"a chunk of {len(data)} bytes, "
+                f"and a reader accepts {self._limits.max_chunk_bytes}",
+                where=f"{OUTPUT} seq {record.seq}",
+            )
+        pinned = OutputRecord(
+            seq=record.seq,
+            t_ms=record.t_ms,
+            offset=record.offset,
+            length=record.length,
+            sha256=sha256(data).hexdigest(),
+            t_us=record.t_us,
+        )
+        self._output.append(OUTPUT_CODEC.encode(pinned, limits=self._limits))
+        self._raw.append(data)
+
+    def _check_line(self, length: int, name: str, seq: int) -> None:
+        if length > self._limits.max_line_bytes:
+            raise LimitError(
+                f"a line of {length} bytes, and a reader accepts {self._limits.max_line_bytes}",
+                where=f"{name} seq {seq}",
+            )
+
+    def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
+        """Set an untimed document; the last of each kind counts.
+
+        Raises:
+            RecordError: a field holds what the format does not allow.
+            LimitError: longer or deeper than readers accept.
+        """
+        name = _DOCUMENT_NAMES[type(document)]
+        encode_document(document, where=name)
+        self._documents[name] = document
+
+    def publish(self, manifest: Manifest) -> Manifest:
+        """Fill in digests, make everything durable, and publish atomically.
+
+        Returns the manifest as written: ``content_digest``, ``optional.artifacts``
+        and ``optional.manifest_digest`` are filled in, whatever was handed in,
+        and so is an empty ``provenance.contract_version``.
+
+        Raises:
+            ValueError: no final record or no scrub report, or a closed writer.
+            ManifestError: a reader would refuse the manifest.
+            ExistsError: another writer was faster, or the target has changed.
+            NewerCassetteError: a cassette of a newer version stands there now.
+            StorageError: the disk refused; nothing was published.
+        """
+        if self._done:
+            raise ValueError("the cassette is published or aborted")
+        if self._reserved:
+            raise ValueError(f"seq {self._reserved[0][0]} was reserved, and nothing was added")
+        for name in (FINAL, SCRUB_REPORT):
+            if name not in self._documents:
+                raise ValueError(f"a cassette needs {name} before it can be published")
+        for name, document in self._documents.items():
+            self._files[name] = self._stage(name, self._limits.max_document_bytes)
+            self._files[name].append(encode_document(document, where=name))
+        artifacts = {name: file.finish() for name, file in self._files.items()}
+        whole = _pinned(manifest, artifacts)
+        page = self._files[MANIFEST] = self._stage(MANIFEST, self._limits.max_document_bytes)
+        page.append(encode_manifest(whole))
+        page.finish()
+        self._staging.publish(self._still_replaces())
+        self._done = True
+        return whole
+
+    def _still_replaces(self) -> os.stat_result | None:
+        """What publishing will replace; refuse when it is not what was there at the start."""
+        now = check_target(self._target, overwrite=self._overwrite)
+        then = self._replaces
+        if now is not None and (then is None or not os.path.samestat(now, then)):
+            raise lost_race(self._target)
+        return now
+
+    def abort(self) -> None:
+        """Remove everything that was written. Does nothing after ``publish``."""
+        if self._done:
+            return
+        self._done = True
+        for file in self._files.values():
+            file.close()
+        self._staging.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.abort()
+
+
+def _pinned(manifest: Manifest, artifacts: dict[str, Artifact]) -> Manifest:
+    raw = artifacts.pop(OUTPUT_RAW)
+    digest = ContentDigest(sha256=raw.sha256)
+    manifest = with_artifacts(msgspec.structs.replace(manifest, content_digest=digest), artifacts)
+    encode_manifest(manifest)  # says by a ManifestError what the digest would stumble over
+    return with_manifest_digest(manifest)

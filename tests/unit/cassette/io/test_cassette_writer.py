@@ -1,0 +1,829 @@
+"""Writing cassettes: whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ptycassette import CassetteWriter, errors, open_cassette
+from ptycassette.cassette.io import staging as cassette_staging
+from ptycassette.model import (
+    DiscoveryRecord,
+    EmulatorId,
+    Event,
+    ExitStatus,
+    FinalRecord,
+    Finished,
+    InputRecord,
+    Noted,
+    Output,
+    OutputRecord,
+    QuotaRecord,
+    ScrubReport,
+    ServiceEventRecord,
+    Typed,
+)
+from ptycassette.model.limits import Limits
+from ptycassette.system.files.directory_handle import DirectoryHandle
+from ptycassette.testing import events_of, manifest_of, write_cassette
+
+V1 = Path(__file__).resolve().parents[4] / "fixtures" / "v1"
+
+
+def _fill(writer: CassetteWriter) -> CassetteWriter:
+    for event in events_of(Output(0, b"hi"), Finished(t_us=1_000)):
+        writer.add(event.record, event.data)
+    writer.put(ScrubReport(status="clean"))
+    return writer
+
+
+def _names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.iterdir())
+
+
+def test_nothing_is_at_the_target_before_publishing(tmp_path: Path) -> None:
+    """What is staged beside it is hidden and private."""
+    with _fill(CassetteWriter(tmp_path / "c")) as writer:
+        (staging,) = tmp_path.iterdir()
+
+        assert staging.name.startswith(".c.")
+        assert stat.S_IMODE(staging.stat().st_mode) == 0o700
+        assert (staging / ".gitignore").read_text(encoding="ascii") == "*\n"
+        writer.publish(manifest_of())
+    assert _names(tmp_path) == ["c"]
+
+
+def test_published_files_are_for_everybody_to_read(tmp_path: Path) -> None:
+    """They are scrubbed: 0755 and 0644, whatever the umask."""
+    before = os.umask(0o077)
+    try:
+        write_cassette(tmp_path / "c")
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((tmp_path / "c").stat().st_mode) == 0o755
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "c").iterdir()} == {0o644}
+
+
+def test_publish_fills_in_every_digest(tmp_path: Path) -> None:
+    """The manifest as written names the digest of the output and pins the other files."""
+    manifest = write_cassette(tmp_path / "c", Output(0, b"hi"))
+
+    with open_cassette(tmp_path / "c", check="manifest") as cassette:
+        assert cassette.manifest == manifest
+    assert manifest.content_digest.sha256.startswith("8f434346648f6b96")
+    assert manifest.optional is not None
+    assert sorted(manifest.optional["artifacts"]) == [
+        "final.json",
+        "frames.jsonl",
+        "input.jsonl",
+        "output.jsonl",
+        "scrub-report.json",
+        "service-events.jsonl",
+    ]
+
+
+def test_what_the_manifest_has_in_optional_stays(tmp_path: Path) -> None:
+    """Only the artifacts are ours to fill in."""
+    manifest = msgspec.structs.replace(
+        manifest_of(), optional={"title": "x", "artifacts": {"old": 1}}
+    )
+    written = write_cassette(tmp_path / "c", manifest=manifest)
+
+    assert written.optional is not None
+    assert written.optional["title"] == "x"
+    assert "old" not in written.optional["artifacts"]
+
+
+def test_quota_and_discovery_are_written_when_probed(tmp_path: Path) -> None:
+    """The last of each kind counts."""
+    with _fill(CassetteWriter(tmp_path / "c")) as writer:
+        writer.put(QuotaRecord(source="pty", status="old"))
+        writer.put(QuotaRecord(source="pty", status="new"))
+        writer.put(DiscoveryRecord(source="pty", status="captured"))
+        writer.publish(manifest_of())
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.quota == QuotaRecord(source="pty", status="new")
+        assert cassette.discovery == DiscoveryRecord(source="pty", status="captured")
+
+
+@pytest.mark.parametrize("name", ["awkward", "empty-output", "microseconds", "minimal"])
+def test_a_cassette_written_again_is_the_same_byte_for_byte(tmp_path: Path, name: str) -> None:
+    """What the fixtures spell out by hand is what the writer writes."""
+    with open_cassette(V1 / name) as cassette, CassetteWriter(tmp_path / name) as writer:
+        for event in cassette.events():
+            writer.add(event.record, event.data)
+        for document in (cassette.scrub_report, cassette.quota, cassette.discovery):
+            if document is not None:
+                writer.put(document)
+        writer.publish(cassette.manifest)
+
+    assert _names(tmp_path / name) == _names(V1 / name)
+    for path in (V1 / name).iterdir():
+        assert (tmp_path / name / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_the_reference_cassette_written_again_has_equal_values(
+    tmp_path: Path, reference: Path
+) -> None:
+    """Byte for byte where Go escapes nothing, equal as JSON elsewhere; ``optional`` is ours."""
+    source = reference / "cassettes" / "go-written-1"
+    with open_cassette(source) as cassette, CassetteWriter(tmp_path / "c") as writer:
+        for event in cassette.events():
+            writer.add(event.record, event.data)
+        for document in (cassette.scrub_report, cassette.quota, cassette.discovery):
+            assert document is not None
+            writer.put(document)
+        writer.publish(cassette.manifest)
+
+    for path in source.iterdir():
+        ours, theirs = (tmp_path / "c" / path.name).read_bytes(), path.read_bytes()
+        if path.name == "manifest.json":
+            value = json.loads(ours)
+            del value["optional"]
+            assert value == json.loads(theirs)
+        elif path.name == "frames.jsonl":
+            assert json.loads(ours) == json.loads(theirs)
+        else:
+            assert ours == theirs, path.name
+
+
+def test_the_same_events_give_the_same_bytes(tmp_path: Path) -> None:
+    """No clock, no random number, no directory order gets in."""
+    items = (Output(0, b"a"), Typed(1_000, b"b"), Noted(2_000, {"z": 1, "a": 2}))
+    for name in ("one", "two"):
+        write_cassette(tmp_path / name, *items)
+
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_aborting_leaves_nothing(tmp_path: Path) -> None:
+    """Neither the staging directory nor the parents that were made for it."""
+    writer = _fill(CassetteWriter(tmp_path / "deep" / "er" / "c"))
+    writer.abort()
+    writer.abort()
+
+    assert _names(tmp_path) == []
+
+
+def test_aborting_after_publishing_does_nothing(tmp_path: Path) -> None:
+    """The cassette stays."""
+    writer = _fill(CassetteWriter(tmp_path / "deep" / "c"))
+    writer.publish(manifest_of())
+    writer.abort()
+
+    with open_cassette(tmp_path / "deep" / "c") as cassette:
+        assert cassette.output_size == 2
+
+
+def test_an_error_inside_the_with_aborts(tmp_path: Path) -> None:
+    """As every context manager."""
+    with pytest.raises(RuntimeError), _fill(CassetteWriter(tmp_path / "c")):
+        raise RuntimeError
+
+    assert _names(tmp_path) == []
+
+
+FINAL = FinalRecord(seq=1, t_ms=0, duration_ms=0)
+
+
+@pytest.mark.parametrize(
+    ("record", "data", "says"),
+    [
+        (InputRecord(seq=2, t_ms=0, kind="input"), b"", "seq 2, t_ms 0 after seq 0"),
+        (OutputRecord(seq=1, t_ms=0, offset=1, length=1), b"x", "1 bytes at 1 for 1 bytes at 0"),
+        (OutputRecord(seq=1, t_ms=0, offset=0, length=2), b"x", "2 bytes at 0 for 1 bytes at 0"),
+    ],
+)
+def test_records_that_do_not_fit_are_misuse(
+    tmp_path: Path, record: InputRecord | OutputRecord, data: bytes, says: str
+) -> None:
+    """Order and offsets are the caller's to keep."""
+    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(ValueError, match=says):
+        writer.add(record, data)
+
+
+def test_time_may_not_go_back(tmp_path: Path) -> None:
+    """A writer refuses what a reader would."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.add(ServiceEventRecord(seq=1, t_ms=5, payload=1))
+
+        with pytest.raises(ValueError, match="t_ms 4 after seq 1, t_ms 5"):
+            writer.add(ServiceEventRecord(seq=2, t_ms=4, payload=1))
+
+
+def test_nothing_follows_the_final_record(tmp_path: Path) -> None:
+    """It is the last event."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.add(FINAL)
+
+        with pytest.raises(ValueError, match="complete"):
+            writer.add(ServiceEventRecord(seq=2, t_ms=4, payload=1))
+
+
+@pytest.mark.parametrize("missing", ["final.json", "scrub-report.json"])
+def test_a_cassette_needs_its_documents(tmp_path: Path, missing: str) -> None:
+    """Without a final record or a scrub report nothing is published."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        if missing == "final.json":
+            writer.put(ScrubReport(status="clean"))
+        else:
+            writer.add(FINAL)
+
+        with pytest.raises(ValueError, match=missing):
+            writer.publish(manifest_of())
+    assert _names(tmp_path) == []
+
+
+def test_a_closed_writer_takes_nothing(tmp_path: Path) -> None:
+    """After ``publish`` and after ``abort``."""
+    writer = _fill(CassetteWriter(tmp_path / "c"))
+    writer.publish(manifest_of())
+
+    with pytest.raises(ValueError, match="published or aborted"):
+        writer.publish(manifest_of())
+    with pytest.raises(ValueError, match="complete or aborted"):
+        writer.add(FINAL)
+
+
+def test_records_may_come_late_in_numbers_that_were_kept(tmp_path: Path) -> None:
+    """What must be masked when everything is known; the cassette is in order all the same."""
+    note = ServiceEventRecord(seq=2, t_ms=3, payload="late")
+    typed = InputRecord(seq=1, t_ms=1, kind="input", bytes=b"x")
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 1)
+        writer.reserve(2, 3)
+        writer.add(OutputRecord(seq=3, t_ms=4, offset=0, length=2), b"hi")
+        writer.add(typed)
+        writer.add(note)
+        writer.add(msgspec.structs.replace(FINAL, seq=4, t_ms=4))
+        writer.put(ScrubReport(status="clean"))
+        writer.publish(manifest_of())
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert [event.kind for event in cassette.events()] == [
+            "input",
+            "service-event",
+            "output",
+            "final",
+        ]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        InputRecord(seq=1, t_ms=2, kind="input", bytes=b"x"),
+        OutputRecord(seq=1, t_ms=1, offset=0, length=0),
+        InputRecord(seq=2, t_ms=1, kind="input", bytes=b"x"),
+    ],
+    ids=["another time", "another kind", "another order"],
+)
+def test_only_what_a_number_was_kept_for_takes_it(
+    tmp_path: Path, record: InputRecord | OutputRecord
+) -> None:
+    """Time and order hold for what comes late, too."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 1)
+        writer.reserve(2, 1)
+
+        with pytest.raises(ValueError, match=r"kept for|after seq"):
+            writer.add(record)
+
+
+def test_a_number_that_was_kept_and_not_used_stops_publishing(tmp_path: Path) -> None:
+    """A reader would miss it."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        writer.reserve(1, 0)
+        writer.add(msgspec.structs.replace(FINAL, seq=2))
+        writer.put(ScrubReport(status="clean"))
+
+        with pytest.raises(ValueError, match="seq 1 was reserved"):
+            writer.publish(manifest_of())
+
+
+@pytest.mark.parametrize(
+    "payload", [float("nan"), 2**63, "\ud800", {1: 2}, [float("inf")], {"a": {"\udfff": 1}}]
+)
+def test_what_a_reader_would_refuse_is_not_written(tmp_path: Path, payload: object) -> None:
+    """Values that JSON, or the reference reader, cannot hold."""
+    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.RecordError):
+        writer.add(ServiceEventRecord(seq=1, t_ms=0, payload=payload))
+
+
+def test_a_value_that_nests_too_deep_is_not_written(tmp_path: Path) -> None:
+    """The writer holds itself to the limits of the reader, cycles included."""
+    cycle: list[object] = []
+    cycle.append(cycle)
+
+    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError, match="deeper"):
+        writer.add(ServiceEventRecord(seq=1, t_ms=0, payload=cycle))
+
+
+def test_a_document_that_nests_too_deep_is_not_written(tmp_path: Path) -> None:
+    """The same for the metadata of the final record."""
+    cycle: dict[str, object] = {}
+    cycle["again"] = cycle
+
+    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError, match="deeper"):
+        writer.add(msgspec.structs.replace(FINAL, metadata=cycle))
+
+
+@pytest.mark.parametrize(
+    ("limits", "record", "data"),
+    [
+        (Limits(max_line_bytes=50), InputRecord(seq=1, t_ms=0, kind="input", bytes=b"x" * 50), b""),
+        (Limits(max_chunk_bytes=5), OutputRecord(seq=1, t_ms=0, offset=0, length=6), b"xxxxxx"),
+        (Limits(max_output_bytes=5), OutputRecord(seq=1, t_ms=0, offset=0, length=6), b"xxxxxx"),
+    ],
+)
+def test_what_is_too_long_is_not_written(
+    tmp_path: Path, limits: Limits, record: InputRecord | OutputRecord, data: bytes
+) -> None:
+    """Lines, chunks and files."""
+
+    def write() -> None:
+        with CassetteWriter(tmp_path / "c", limits=limits) as writer:
+            writer.add(record, data)
+            writer.add(msgspec.structs.replace(FINAL, seq=2))
+            writer.put(ScrubReport(status="clean"))
+            writer.publish(manifest_of())
+
+    with pytest.raises(errors.LimitError):
+        write()
+    assert _names(tmp_path) == []
+
+
+def test_a_document_that_is_too_large_is_not_written(tmp_path: Path) -> None:
+    """A reader would refuse it."""
+    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError):
+        writer.add(msgspec.structs.replace(FINAL, final_text="x" * (5 << 20)))
+
+
+def test_a_manifest_that_a_reader_would_refuse_is_not_published(tmp_path: Path) -> None:
+    """The writer reads its own manifest first."""
+    terminal = msgspec.structs.replace(manifest_of().terminal, emulator=EmulatorId("", ""))
+    with _fill(CassetteWriter(tmp_path / "c")) as writer, pytest.raises(errors.ManifestError):
+        writer.publish(msgspec.structs.replace(manifest_of(), terminal=terminal))
+
+    assert _names(tmp_path) == []
+
+
+# ------------------------------------------------------------------ the target
+
+
+def test_an_empty_directory_may_be_published_over(tmp_path: Path) -> None:
+    """``mkdir`` first is no reason to refuse: nothing is lost."""
+    (tmp_path / "c").mkdir()
+    write_cassette(tmp_path / "c")
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.output_size == 0
+
+
+def test_an_existing_cassette_is_not_replaced_unasked(tmp_path: Path) -> None:
+    """Refused before anything is written, and it says how to."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+
+    with pytest.raises(errors.ExistsError, match="--overwrite"):
+        CassetteWriter(tmp_path / "c")
+    assert _names(tmp_path) == ["c"]
+
+
+def test_an_existing_cassette_is_replaced_when_asked(tmp_path: Path) -> None:
+    """All of it, and nothing of the old one stays."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    write_cassette(tmp_path / "c", Output(0, b"newer"), overwrite=True)
+
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"newer"
+    assert _names(tmp_path) == ["c"]
+
+
+def test_the_old_cassette_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    """Aborting an overwrite changes nothing."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    with _fill(CassetteWriter(tmp_path / "c", overwrite=True)):
+        pass
+
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"old"
+
+
+def test_without_an_exchange_of_names_the_old_one_is_moved_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On systems that have no such call the result is the same."""
+    monkeypatch.setattr(cassette_staging, "exchange", lambda *_: False)
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    write_cassette(tmp_path / "c", Output(0, b"new"), overwrite=True)
+
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"new"
+    assert _names(tmp_path) == ["c"]
+
+
+def test_a_newer_cassette_is_never_replaced(tmp_path: Path) -> None:
+    """Not even with overwrite."""
+    shutil.copytree(V1.parent / "corrupt" / "version-higher", tmp_path / "c")
+
+    with pytest.raises(errors.NewerCassetteError, match="format version 2"):
+        CassetteWriter(tmp_path / "c", overwrite=True)
+
+
+def test_a_diagnostic_directory_may_be_replaced(tmp_path: Path) -> None:
+    """It is ours, and the next run may succeed."""
+    shutil.copytree(V1.parent / "corrupt" / "diagnostic", tmp_path / "c")
+    write_cassette(tmp_path / "c", overwrite=True)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.pinned
+
+
+def test_a_broken_cassette_may_be_replaced(tmp_path: Path) -> None:
+    """Recording again is how one repairs it."""
+    shutil.copytree(V1.parent / "corrupt" / "id-missing", tmp_path / "c")
+    write_cassette(tmp_path / "c", overwrite=True)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.pinned
+
+
+def _file(path: Path) -> None:
+    path.write_bytes(b"precious")
+
+
+def _link(path: Path) -> None:
+    path.symlink_to(V1 / "minimal")
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to(path.with_name("nowhere"))
+
+
+def _project(path: Path) -> None:
+    path.mkdir()
+    (path / "thesis.txt").write_bytes(b"precious")
+
+
+def _extension(path: Path) -> None:
+    path.mkdir()
+    (path / "manifest.json").write_bytes(b'{"manifest_version": 3, "version": "1.0"}')
+
+
+def _other_manifest(path: Path) -> None:
+    path.mkdir()
+    (path / "manifest.json").write_bytes(b'{"version": 1, "files": []}')
+
+
+def _cassette_and_notes(path: Path) -> None:
+    shutil.copytree(V1 / "unpinned", path)
+    (path / "notes.txt").write_bytes(b"precious")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_file, _link, _dangling, _project, _extension, _other_manifest, _cassette_and_notes],
+)
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_cassette_is_never_replaced(
+    tmp_path: Path, make: Callable[[Path], None], *, overwrite: bool
+) -> None:
+    """Files, links, other people's directories, and cassettes with something else inside."""
+    make(tmp_path / "c")
+
+    with pytest.raises(errors.ExistsError):
+        CassetteWriter(tmp_path / "c", overwrite=overwrite)
+    assert _names(tmp_path) == ["c"]
+
+
+# ------------------------------------------------------------------ others at work
+
+
+@pytest.mark.parametrize(
+    ("there", "overwrite"), [(False, False), (False, True), (True, True)], ids=str
+)
+def test_of_many_writers_exactly_one_wins(tmp_path: Path, *, overwrite: bool, there: bool) -> None:
+    """All that started before the first one published lose, whatever they were allowed."""
+    if there:
+        write_cassette(tmp_path / "c", Output(0, b"old"))
+    writers = [_fill(CassetteWriter(tmp_path / "c", overwrite=overwrite)) for _ in range(8)]
+    gate = threading.Barrier(len(writers))
+    won: list[bool] = []
+
+    def publish(writer: CassetteWriter) -> None:
+        gate.wait()
+        try:
+            writer.publish(manifest_of())
+        except errors.ExistsError:
+            won.append(False)
+        else:
+            won.append(True)
+        finally:
+            writer.abort()
+
+    threads = [threading.Thread(target=publish, args=(writer,)) for writer in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(won) == [False] * 7 + [True]
+    assert _names(tmp_path) == ["c"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "no manifest", "a stranger"])
+def test_what_is_replaced_while_it_is_looked_at_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    """The old cassette loses its files while a slower writer still reads it: that one has lost."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    writer = _fill(CassetteWriter(tmp_path / "c", overwrite=True))
+    entries = DirectoryHandle.entries
+
+    def replaced_meanwhile(handle: DirectoryHandle) -> frozenset[str]:
+        monkeypatch.setattr(DirectoryHandle, "entries", entries)
+        (tmp_path / "c").rename(tmp_path / "old")
+        write_cassette(tmp_path / "c", Output(0, b"winner"))
+        if left == "nothing":
+            shutil.rmtree(tmp_path / "old")
+        elif left == "no manifest":
+            (tmp_path / "old" / "manifest.json").unlink()
+        else:
+            (tmp_path / "old" / "notes.txt").write_text("mine")
+        return entries(handle)
+
+    monkeypatch.setattr(DirectoryHandle, "entries", replaced_meanwhile)
+    with writer, pytest.raises(errors.ExistsError, match="in the meantime"):
+        writer.publish(manifest_of())
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
+
+
+def test_a_writer_whose_target_was_replaced_loses(tmp_path: Path) -> None:
+    """What it was allowed to replace is gone; what stands there now is not its to replace."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    before = (tmp_path / "c").stat()
+    (tmp_path / "c").rename(tmp_path / "gone")
+    write_cassette(tmp_path / "c", Output(0, b"winner"))
+    staging = cassette_staging.Staging(tmp_path / "c")
+
+    with pytest.raises(errors.ExistsError, match="in the meantime"):
+        staging.publish(before)
+    staging.remove()
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
+
+
+def test_a_cassette_that_is_being_replaced_is_left_to_who_does_it(tmp_path: Path) -> None:
+    """The lock on it decides."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    writer = _fill(CassetteWriter(tmp_path / "c", overwrite=True))
+    fd = os.open(tmp_path / "c", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+
+    with writer, pytest.raises(errors.ExistsError, match="in the meantime"):
+        writer.publish(manifest_of())
+    os.close(fd)
+    assert _names(tmp_path) == ["c"]
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_who_replaces_the_target_at_the_last_moment_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, can_exchange: bool
+) -> None:
+    """Somebody who takes no locks: what was swapped out is looked at once more."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    before = (tmp_path / "c").stat()
+    write_cassette(tmp_path / "other", Output(0, b"winner"))
+    staging = cassette_staging.Staging(tmp_path / "c")
+    moved: list[bool] = []
+
+    def swap(one: Path, other: Path) -> bool:
+        if not moved:
+            moved.append(True)
+            (tmp_path / "c").rename(tmp_path / "gone")
+            (tmp_path / "other").rename(tmp_path / "c")
+        if not can_exchange:
+            return False
+        one.rename(tmp_path / "between")
+        other.rename(one)
+        (tmp_path / "between").rename(other)
+        return True
+
+    monkeypatch.setattr(cassette_staging, "exchange", swap)
+    with pytest.raises(errors.ExistsError, match="in the meantime"):
+        staging.publish(before)
+    staging.remove()
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"winner"
+    assert _names(tmp_path) == ["c", "gone"]
+
+
+def test_what_a_dead_writer_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Its lock is gone with it; a live one's is not."""
+    dead = CassetteWriter(tmp_path / "c[1]")
+    os.close(dead._staging.fd)
+    with CassetteWriter(tmp_path / "c[1]") as live:
+        left = _names(tmp_path)
+
+        assert left == [live._staging.path.name]
+        with CassetteWriter(tmp_path / "c[1]"):
+            assert live._staging.path.name in _names(tmp_path)
+    dead._staging.fd = -1
+
+
+def test_staging_is_made_anew_when_somebody_cleans_it_up_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between making it and locking it, another writer may take it for abandoned."""
+    real, first = fcntl.flock, []
+
+    def flock(fd: int, how: int) -> None:
+        if not first:
+            first.append(fd)
+            (staging,) = tmp_path.iterdir()
+            staging.rmdir()
+        real(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == ["c"]
+
+
+def test_a_lock_held_by_somebody_who_cleans_up_makes_another_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it is about to disappear."""
+    real, refused = fcntl.flock, []
+
+    def flock(fd: int, how: int) -> None:
+        if not refused:
+            refused.append(fd)
+            raise BlockingIOError(errno.EWOULDBLOCK, "held")
+        real(fd, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_cassette(tmp_path / "c")
+
+    assert "c" in _names(tmp_path)
+
+
+# ------------------------------------------------------------------ the disk
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "fchmod", "open", "mkdir", "rename"])
+@pytest.mark.parametrize(("code", "hint"), [(errno.ENOSPC, "disk is full"), (errno.EIO, "failing")])
+def test_a_disk_that_refuses_is_told_and_nothing_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, code: int, hint: str
+) -> None:
+    """Whichever call it is that fails."""
+
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises(errors.StorageError, match=hint):
+            write_cassette(tmp_path / "c", Output(0, b"hi"))
+
+    assert "c" not in _names(tmp_path)
+
+
+def test_a_long_name_can_be_published(tmp_path: Path) -> None:
+    """The hidden name beside it is not longer than the file system allows."""
+    name = "\u20ac" * 80
+    write_cassette(tmp_path / name, Output(0, b"hi"))
+
+    assert _names(tmp_path) == [name]
+
+
+def test_an_unpublished_writer_can_fail_at_its_first_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made until then is removed."""
+    real, left = os.open, [6]
+
+    def fail(*args: Any, **named: Any) -> int:
+        left[0] -= 1
+        if not left[0]:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(*args, **named)
+
+    monkeypatch.setattr(os, "open", fail)
+    with pytest.raises(errors.StorageError, match="Too many open files"):
+        CassetteWriter(tmp_path / "c")
+    assert _names(tmp_path) == []
+
+
+def test_what_only_looks_abandoned_is_left_alone(tmp_path: Path) -> None:
+    """Files and links of that name, and names that only begin alike."""
+    (tmp_path / ".c.000000000000.staging").write_bytes(b"mine")
+    (tmp_path / ".c.x.staging").mkdir()
+    (tmp_path / ".c.d.000000000000.staging").mkdir()
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == [
+        ".c.000000000000.staging",
+        ".c.d.000000000000.staging",
+        ".c.x.staging",
+        "c",
+    ]
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP])
+def test_a_file_system_without_locks_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Then litter stays, and nothing else changes."""
+
+    def flock(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    (tmp_path / ".c.000000000000.staging").mkdir()
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_cassette(tmp_path / "c")
+
+    assert _names(tmp_path) == [".c.000000000000.staging", "c"]
+
+
+def test_what_was_replaced_never_stands_where_git_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold secrets; a kill may come before it is deleted, and the next writer deletes it."""
+    write_cassette(tmp_path / "c", Output(0, b"old and secret"))
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        write_cassette(tmp_path / "c", Output(0, b"new"), overwrite=True)
+    (left,) = tmp_path.glob(".c.*.staging")
+
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert (left / ".gitignore").read_text(encoding="ascii") == "*\n"
+    assert (left / "content" / "output.raw").read_bytes() == b"old and secret"
+    write_cassette(tmp_path / "c", Output(0, b"newer"), overwrite=True)
+    assert _names(tmp_path) == ["c"]
+
+
+def test_moving_aside_is_undone_when_the_new_one_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old cassette stands there again."""
+    write_cassette(tmp_path / "c", Output(0, b"old"))
+    monkeypatch.setattr(cassette_staging, "exchange", lambda *_: False)
+    real, failed = os.rename, []
+
+    def rename(source: Any, target: Any) -> None:
+        if str(source).endswith("content") and not failed:
+            failed.append(source)
+            raise OSError(errno.EIO, "Input/output error")
+        real(source, target)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(errors.StorageError, match="publishing the cassette failed"):
+        write_cassette(tmp_path / "c", Output(0, b"new"), overwrite=True)
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"old"
+    assert _names(tmp_path) == ["c"]
+
+
+def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``write`` may take less than it was given."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, data[:7]))
+    write_cassette(tmp_path / "c", Output(0, b"0123456789" * 5))
+    monkeypatch.undo()
+
+    with open_cassette(tmp_path / "c") as cassette:
+        assert cassette.output_size == 50
+
+
+def test_a_parent_that_is_a_file_is_a_storage_error(tmp_path: Path) -> None:
+    """What, where, and what to do."""
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(errors.StorageError, match="file/c") as caught:
+        CassetteWriter(tmp_path / "file" / "c")
+    assert caught.value.hint is not None
+
+
+def test_large_streams_are_written_in_blocks(tmp_path: Path) -> None:
+    """Memory does not grow with the length."""
+    with CassetteWriter(tmp_path / "c") as writer:
+        for number in range(40):
+            record = OutputRecord(seq=number + 1, t_ms=0, offset=number * 65536, length=65536)
+            writer.add(record, bytes(65536))
+        assert sum(map(len, writer._raw._parts)) < 1 << 20
+        done = ExitStatus(code=0, exited=True, signaled=False)
+        writer.add(FinalRecord(seq=41, t_ms=0, duration_ms=0, exit=done))
+        writer.put(ScrubReport(status="clean"))
+        writer.publish(manifest_of())
+
+    with open_cassette(tmp_path / "c") as cassette:
+        events: list[Event] = list(cassette.events())
+    assert len(events) == 41
