@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ptycassette.record.typed_secrets import TypedSecret
+    from ptycassette.typed import TypedSecret
 
 __all__ = ["remember", "remembered"]
 

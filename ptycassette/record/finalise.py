@@ -54,7 +54,6 @@ from ptycassette.model import (
 )
 from ptycassette.record.capability import with_probed
 from ptycassette.record.secrets_apart import input_was_scrubbed, typed_digests
-from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.terminal import default_emulator
 from ptycassette.terminal.policies import FramePolicy, frame_policy
 from ptycassette.timeline.match_secrets import (
@@ -63,6 +62,7 @@ from ptycassette.timeline.match_secrets import (
     stored_secrets,
     word_digests,
 )
+from ptycassette.typed import TypedWatch
 
 __all__ = ["Progress", "finalise", "finalise_failed"]
 

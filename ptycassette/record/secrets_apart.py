@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ptycassette.model import InputRecord, ScrubReport
-from ptycassette.record.typed_secrets import TypedSecret
 from ptycassette.timeline.match_entries import iter_entries
 from ptycassette.timeline.match_secrets import InputDigest, input_digests
+from ptycassette.typed import TypedSecret
 
 __all__ = ["input_was_scrubbed", "typed_digests"]
 

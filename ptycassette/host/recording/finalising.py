@@ -22,10 +22,10 @@ from ptycassette.model import (
 )
 from ptycassette.record.diagnostic import diagnostic_of
 from ptycassette.record.finalise import Progress, finalise, finalise_failed
-from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.record.unscrubbed import Unscrubbed
 from ptycassette.scrub.search import SHORTEST
 from ptycassette.terminal import default_emulator
+from ptycassette.typed import TypedWatch
 
 __all__ = ["Finaliser"]
 

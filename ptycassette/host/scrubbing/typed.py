@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ptycassette.record.typed_secrets import TypedSecret
 from ptycassette.scrub.search import KnownValue
+from ptycassette.typed import TypedSecret
 
 __all__ = ["Declared", "declared"]
 

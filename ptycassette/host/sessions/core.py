@@ -31,7 +31,7 @@ from ptycassette.system.pty.port import Pty
 from ptycassette.system.pty.process import signal_name
 
 if TYPE_CHECKING:
-    from ptycassette.record.typed_secrets import TypedSecrets
+    from ptycassette.typed import TypedSecrets
 
 __all__ = ["Input", "SessionCore", "View", "describe_exit"]
 
@@ -350,7 +350,7 @@ class SessionCore:
         """Keep what was typed unseen away from what this process writes about the session."""
         if event.masked and self._secrets is None:
             # Here, because it brings the scrubber along, and few sessions need it.
-            from ptycassette.record.typed_secrets import TypedSecrets  # noqa: PLC0415
+            from ptycassette.typed import TypedSecrets  # noqa: PLC0415
 
             self._secrets = TypedSecrets()
         if self._secrets is not None:

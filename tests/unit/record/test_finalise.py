@@ -35,10 +35,10 @@ from ptycassette.model import (
     Watch,
 )
 from ptycassette.record.finalise import finalise
-from ptycassette.record.typed_watch import TypedWatch
 from ptycassette.record.unscrubbed import Unscrubbed
 from ptycassette.terminal import default_emulator
 from ptycassette.terminal.policies import frame_policy
+from ptycassette.typed import TypedWatch
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
 END = Finished(t_us=9_000_999, exit=OK)

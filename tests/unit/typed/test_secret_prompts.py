@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.record.secret_prompts import asks_for_secret
+from ptycassette.typed import asks_for_secret
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from ptycassette.record.secret_prompts import asks_for_secret
-from ptycassette.record.typed_readings import typed_text
+from ptycassette.typed._prompts import asks_for_secret
+from ptycassette.typed._readings import typed_text
 
 __all__ = ["AtCursor", "Field", "How"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptycassette.model import Emulator, JournalEvent, Screen
-from ptycassette.record.typed_secrets import AtCursor, TypedSecret, TypedSecrets
 from ptycassette.terminal.cells import split_cells
+from ptycassette.typed._secrets import AtCursor, TypedSecret, TypedSecrets
 
 __all__ = ["TypedWatch", "at_cursor"]
 

@@ -33,8 +33,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from ptycassette.model import JournalEvent, Output, Typed
-from ptycassette.record.typed_fields import AtCursor, Field, How
-from ptycassette.record.typed_readings import readings, typed_text
+from ptycassette.typed._fields import AtCursor, Field, How
+from ptycassette.typed._readings import readings, typed_text
 
 __all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 

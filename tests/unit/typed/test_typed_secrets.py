@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model import JournalEvent, Output, Size, Typed
-from ptycassette.record.typed_readings import readings
-from ptycassette.record.typed_secrets import TypedSecrets
-from ptycassette.record.typed_watch import at_cursor
 from ptycassette.terminal import default_emulator
+from ptycassette.typed import TypedSecrets, at_cursor, readings
 
 SECRET = "hunter" + "-22x"
 ENTER = "\r"
