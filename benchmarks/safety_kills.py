@@ -43,7 +43,7 @@ from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
 from ptycassette.host.recording import rec_session
 from ptycassette.host.recording.recovery import left_behind, recover
-from ptycassette.host.scrubbing.cassette import scrub_cassette
+from ptycassette.host.recording.rescrub import scrub_cassette
 from ptycassette.model import Output
 from ptycassette.scrub import default_scrubber
 from ptycassette.system.files.staging import journal_dir

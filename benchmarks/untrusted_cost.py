@@ -34,12 +34,12 @@ from ptycassette.host.recording.recovery import recover
 from ptycassette.host.replaying.library import Library
 from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
 from ptycassette.host.replaying.standin_report_file import read_reports
-from ptycassette.host.scrubbing.setup import load_config
 from ptycassette.model import Cursor, FrameRecord, Size
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.scenario import Evidence, check_scenario
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES
+from ptycassette.scrub.io.setup import load_config
 from ptycassette.testing import ManualClock, events_of, manifest_of, write_cassette
 from ptycassette_viewer.annotations import Annotations, sidecar
 

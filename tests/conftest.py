@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ptycassette.host import process_secrets
 from ptycassette.host.recording.compiled_relay import CompiledRelay
+from ptycassette.scrub.io import process_secrets
 
 ROOT = Path(__file__).resolve().parent.parent
 

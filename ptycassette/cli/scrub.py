@@ -61,8 +61,8 @@ def scrubber_of(
     import os
 
     from ptycassette.errors import UsageError
-    from ptycassette.host.scrubbing.setup import load_config, session_scrubber
-    from ptycassette.host.scrubbing.sources import file_lines
+    from ptycassette.scrub.io.setup import load_config, session_scrubber
+    from ptycassette.scrub.io.sources import file_lines
 
     known = []
     for name in known_env:
@@ -102,7 +102,7 @@ def command(
 
     Example: ptycassette scrub old.cassette --explain
     """
-    from ptycassette.host.scrubbing.cassette import scrub_cassette
+    from ptycassette.host.recording.rescrub import scrub_cassette
 
     scrubber = scrubber_of(**options)
     report = scrub_cassette(Path(cassette), scrubber, target=Path(output) if output else None)

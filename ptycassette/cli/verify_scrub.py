@@ -40,8 +40,8 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.host.scrubbing.auditors import audit
-    from ptycassette.host.scrubbing.cassette import find_left
+    from ptycassette.host.recording.rescrub import find_left
+    from ptycassette.scrub.io.auditors import audit
 
     reports = []
     for path in cassettes:

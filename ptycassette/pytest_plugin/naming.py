@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from ptycassette.host.scrubbing.conceal import concealed
+from ptycassette.scrub.io.conceal import concealed
 
 __all__ = ["cassette_path"]
 

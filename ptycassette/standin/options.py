@@ -10,8 +10,8 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.host.replaying.modes import resolve_secrets
-from ptycassette.host.scrubbing.conceal import concealed
 from ptycassette.replay.standin_decisions import StandinOptions
+from ptycassette.scrub.io.conceal import concealed
 from ptycassette.timeline.match import Matching, Secrets, secrets_named
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 

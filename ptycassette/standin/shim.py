@@ -26,11 +26,11 @@ from ptycassette.host.replaying.modes import (
 from ptycassette.host.replaying.shims import ShimConfig, find_real, read_shim_config
 from ptycassette.host.replaying.standin_io import end_process
 from ptycassette.host.replaying.standin_report_file import write_report
-from ptycassette.host.scrubbing.conceal import concealed_words
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.replay.standin_report import StandinReport
+from ptycassette.scrub.io.conceal import concealed_words
 from ptycassette.standin.options import parse_settings
 from ptycassette.standin.process import FAILED, play
 from ptycassette.standin.recorded_run import DriverSignals, drop_journal, run_recorder

@@ -10,9 +10,9 @@ import pytest
 
 from ptycassette import use
 from ptycassette.errors import DivergenceError, NotFoundError
+from ptycassette.host.recording.rescrub import find_left, scrub_cassette
 from ptycassette.host.replaying.library import Library, Start
-from ptycassette.host.scrubbing.cassette import find_left, scrub_cassette
-from ptycassette.host.scrubbing.setup import session_scrubber
+from ptycassette.scrub.io.setup import session_scrubber
 
 TOKEN = "gh" + "p_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0B"
 OTHER = "gh" + "p_" + "Zc4eF6gH8iJ0kL2mN4pQ6rS8tU0vW2xY4z1C"

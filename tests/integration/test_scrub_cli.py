@@ -12,8 +12,8 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.host.scrubbing import cassette as module
-from ptycassette.host.scrubbing.cassette import scrub_cassette
+from ptycassette.host.recording import rescrub as module
+from ptycassette.host.recording.rescrub import scrub_cassette
 from ptycassette.model import (
     Cursor,
     DiscoveryRecord,

@@ -25,9 +25,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.ports import Clock
 from ptycassette.provider.fake import Exchange
+from ptycassette.scrub.io.process import process_scrubber
 
 __all__ = ["RequestLog"]
 

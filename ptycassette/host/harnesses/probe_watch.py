@@ -13,8 +13,8 @@ import msgspec
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
 from ptycassette.host.recording.binary_probe import timestamp
-from ptycassette.host.scrubbing.process import process_scrubber
 from ptycassette.model.ports import Clock
+from ptycassette.scrub.io.process import process_scrubber
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files.locks import Holder, account_lock
 from ptycassette.system.files.plain_file import read_plain

@@ -8,9 +8,7 @@ import msgspec
 
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.host.process_secrets import remember
 from ptycassette.host.recording.diagnostic_writer import DiagnosticWriter
-from ptycassette.host.scrubbing.setup import session_scrubber
 from ptycassette.model import (
     EmulatorFactory,
     EventSource,
@@ -23,6 +21,8 @@ from ptycassette.model import (
 from ptycassette.record.diagnostic import diagnostic_of
 from ptycassette.record.finalise import Progress, finalise, finalise_failed
 from ptycassette.record.unscrubbed import Unscrubbed
+from ptycassette.scrub.io.process_secrets import remember
+from ptycassette.scrub.io.setup import session_scrubber
 from ptycassette.scrub.search import SHORTEST
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch

@@ -32,10 +32,10 @@ from ptycassette.host.recording.diagnostic_writer import diagnostic_path
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
 from ptycassette.host.recording.journal_source import JournalSource, lock_left_behind
-from ptycassette.host.scrubbing.conceal import concealed_head
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
 from ptycassette.model.visible import visible
 from ptycassette.record.journal import EmptyJournalError
+from ptycassette.scrub.io.conceal import concealed_head
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.terminal.policies import POLICY_NAMES
 

@@ -176,7 +176,7 @@ class Exited:
 def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
     """Why a wait came to nothing, with the scrubbed screen: out of time, or out of program."""
     # Not before: recorders load nothing of the scrubber while a program waits for them.
-    from ptycassette.host.scrubbing.conceal import concealed_screen  # noqa: PLC0415
+    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
     rows = tuple(map(visible, rows))
@@ -194,7 +194,7 @@ def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
 
 def unread(view: View, timeout_s: float) -> WaitTimeoutError:
     """The program did not read what was sent in time; with the scrubbed screen."""
-    from ptycassette.host.scrubbing.conceal import concealed_screen  # noqa: PLC0415 - as above
+    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415 - as above
 
     message, rows = concealed_screen(
         f"waited {timeout_s:g} s for the program to read its input", view.screen.rows

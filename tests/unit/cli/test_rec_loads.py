@@ -10,7 +10,7 @@ HEAVY = (
     "importlib.metadata",
     "ptycassette.harness",
     "ptycassette.host.recording.finalising",
-    "ptycassette.host.scrubbing",
+    "ptycassette.scrub.io",
     "ptycassette.record.finalise",
     "ptycassette.scrub",
     "rich",

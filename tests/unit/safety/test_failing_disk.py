@@ -26,8 +26,8 @@ from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.host.recording.journal_source import JournalSource
 from ptycassette.host.recording.recovery import recover
+from ptycassette.host.recording.rescrub import scrub_cassette
 from ptycassette.host.replaying.standin_report_file import write_report
-from ptycassette.host.scrubbing.cassette import scrub_cassette
 from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scrub import default_scrubber

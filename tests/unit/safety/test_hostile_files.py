@@ -34,12 +34,12 @@ from ptycassette.host.replaying.library import Library
 from ptycassette.host.replaying.scenario_files import check_file, find_scenarios, load_scenario
 from ptycassette.host.replaying.shims import ShimConfig, make_shims
 from ptycassette.host.replaying.standin_report_file import read_reports
-from ptycassette.host.scrubbing.setup import load_config
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
 from ptycassette.record.journal import MARK, JournalDecoder, JournalEncoder
 from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
+from ptycassette.scrub.io.setup import load_config
 from ptycassette.scrub.rules import parse_config
 from ptycassette.system.files.plain_file import read_plain
 

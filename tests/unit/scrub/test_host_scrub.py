@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import NotFoundError, SessionError, UsageError
-from ptycassette.host.scrubbing import auditors as scrub_auditors
-from ptycassette.host.scrubbing import setup as scrub_setup
-from ptycassette.host.scrubbing.auditors import audit
-from ptycassette.host.scrubbing.setup import load_config, plugin_rules, session_scrubber
-from ptycassette.host.scrubbing.sources import credential_values, file_lines
+from ptycassette.scrub.io import auditors as scrub_auditors
+from ptycassette.scrub.io import setup as scrub_setup
+from ptycassette.scrub.io.auditors import audit
+from ptycassette.scrub.io.setup import load_config, plugin_rules, session_scrubber
+from ptycassette.scrub.io.sources import credential_values, file_lines
 from ptycassette.scrub.rules import Rule
 
 SECRET = "qP7xR2mK9vT4nB8sL3wZ"

@@ -9,7 +9,6 @@ import pytest
 
 from ptycassette import open_cassette
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.host.process_secrets import remembered
 from ptycassette.host.recording import finalising
 from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.model import (
@@ -24,6 +23,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.testing import fixed_id
 
 META = SessionMeta(

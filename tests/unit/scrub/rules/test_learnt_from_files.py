@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.scrubbing.sources import credential_values
 from ptycassette.scrub.discover import environment_values
+from ptycassette.scrub.io.sources import credential_values
 from ptycassette.scrub.rules import RuleSet, secret_rules
 
 from .conftest import Expand

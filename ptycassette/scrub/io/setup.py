@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.host.scrubbing.sources import credential_values, file_lines
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
+from ptycassette.scrub.io.sources import credential_values, file_lines
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue

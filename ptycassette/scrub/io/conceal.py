@@ -24,7 +24,7 @@ def concealed(text: str) -> str:
     Raises:
         UsageError: the configuration of scrubbing, or a plug-in, is wrong.
     """
-    from ptycassette.host.scrubbing.process import scrubbed_input  # noqa: PLC0415
+    from ptycassette.scrub.io.process import scrubbed_input  # noqa: PLC0415
 
     data = text.encode("utf-8", "surrogateescape")
     return scrubbed_input(data).decode("utf-8", "surrogateescape")
@@ -37,7 +37,7 @@ def concealed_words(words: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         UsageError: as above.
     """
-    from ptycassette.host.scrubbing.process import process_scrubber  # noqa: PLC0415
+    from ptycassette.scrub.io.process import process_scrubber  # noqa: PLC0415
 
     scrubber = process_scrubber(argv=words)
     return tuple(scrubber.text(word, channel="argv") for word in words)
@@ -49,7 +49,7 @@ def concealed_head(meta: SessionMeta) -> tuple[str, ...]:
     Raises:
         UsageError: as above.
     """
-    from ptycassette.host.scrubbing.setup import session_scrubber  # noqa: PLC0415
+    from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415
 
     scrubber = session_scrubber()
     for _ in scrubber.events(meta, lambda: iter(())):  # it learns what the head tells
@@ -63,7 +63,7 @@ def concealed_screen(message: str, rows: tuple[str, ...]) -> tuple[str, tuple[st
     Where the configuration of scrubbing is wrong the screen is left out: the error is about
     something else, and must be told all the same.
     """
-    from ptycassette.host.scrubbing.process import process_scrubber  # noqa: PLC0415
+    from ptycassette.scrub.io.process import process_scrubber  # noqa: PLC0415
 
     try:
         scrubber = process_scrubber()
