@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ptycassette.host.replaying.replayer import areplay, replay
     from ptycassette.host.replaying.standin_report_file import read_reports
     from ptycassette.host.replaying.use import Use, UseResult, use
-    from ptycassette.host.sessions.async_session import AsyncSession
-    from ptycassette.host.sessions.session import Session
     from ptycassette.model import (
         Cursor,
         Event,
@@ -51,6 +49,8 @@ if TYPE_CHECKING:
     from ptycassette.replay.cells import Cell, cells_of_row
     from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
+    from ptycassette.session.async_session import AsyncSession
+    from ptycassette.session.session import Session
     from ptycassette.system.pty.process import spawn
     from ptycassette.terminal import (
         PyteEmulator,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
     "AsyncRecording": "ptycassette.host.recording.async_record",
-    "AsyncSession": "ptycassette.host.sessions.async_session",
+    "AsyncSession": "ptycassette.session.async_session",
     "Cassette": "ptycassette.cassette.io.reader",
     "CassetteError": "ptycassette.errors",
     "CassetteWriter": "ptycassette.cassette.io.writer",
@@ -93,7 +93,7 @@ _HOMES = {
     "Recording": "ptycassette.host.recording.record",
     "Screen": "ptycassette.model",
     "ServiceEventRecord": "ptycassette.model",
-    "Session": "ptycassette.host.sessions.session",
+    "Session": "ptycassette.session.session",
     "SessionMeta": "ptycassette.model",
     "Size": "ptycassette.model",
     "Style": "ptycassette.model",

@@ -22,9 +22,9 @@ from ptycassette.pytest_plugin.state import TestState
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
     from ptycassette.host.replaying.use import Use
-    from ptycassette.host.sessions.session import Session
     from ptycassette.pytest_plugin.runs import ShimRun
     from ptycassette.scenario import ScenarioOutcome
+    from ptycassette.session.session import Session
     from ptycassette.testing import ManualClock
 
 __all__ = [

@@ -17,7 +17,6 @@ from ptycassette.cassette.io.pending import PendingRecordings
 from ptycassette.errors import DivergenceError
 from ptycassette.host.replaying.standin_report_file import read_reports
 from ptycassette.host.replaying.use import Use
-from ptycassette.host.sessions.session import Session
 from ptycassette.model.visible import visible
 from ptycassette.pytest_plugin.state import TestState
 from ptycassette.replay.divergence import (
@@ -26,6 +25,7 @@ from ptycassette.replay.divergence import (
     divergence_object,
 )
 from ptycassette.replay.drift import drift_lines
+from ptycassette.session.session import Session
 
 __all__ = ["SessionRun", "ShimRun", "recording_lock"]
 

@@ -13,8 +13,8 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
 from ptycassette.host.harnesses.drive import walk
 from ptycassette.host.harnesses.files import load_profile
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
+from ptycassette.session.session import Session
 
 pytestmark = pytest.mark.integration
 

@@ -22,9 +22,9 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.host.sessions.async_session import AsyncSession
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Output, Size, Typed
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.session import Session
 from ptycassette.terminal import PyteEmulator
 
 pytestmark = pytest.mark.integration

@@ -7,11 +7,11 @@ from contextlib import suppress
 
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.harness import Predicate, Profile, Step
-from ptycassette.host.sessions.core import View
-from ptycassette.host.sessions.session import Session
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Sleeper
 from ptycassette.model.screen import Screen
+from ptycassette.session.core import View
+from ptycassette.session.session import Session
 from ptycassette.system.clock import SystemSleeper
 
 __all__ = ["Settled", "perform", "walk"]

@@ -23,11 +23,11 @@ from ptycassette.host.harnesses.drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.host.harnesses.files import find_binary
 from ptycassette.host.recording.binary_probe import timestamp
 from ptycassette.host.recording.record import Recording, record
-from ptycassette.host.sessions.session import Session
 from ptycassette.model.events import FrameRecord
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.ports import Clock
 from ptycassette.model.screen import Screen
+from ptycassette.session.session import Session
 from ptycassette.system.clock import MonotonicClock
 
 __all__ = ["ProbeFailedError", "how_fresh", "probe_cassette", "probe_live", "walk_probe"]

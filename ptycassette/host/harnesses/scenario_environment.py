@@ -17,8 +17,8 @@ from typing import TypedDict
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.host.harnesses.run import make_root
 from ptycassette.host.replaying.scenario_files import load_scenario
-from ptycassette.host.sessions.options import CLEAN_NAMES
 from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy
+from ptycassette.session.options import CLEAN_NAMES
 
 __all__ = ["ScenarioEnvironment", "scenario_environment"]
 

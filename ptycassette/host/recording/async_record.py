@@ -18,7 +18,7 @@ from ptycassette.host.recording.record import (
     wiring_of,
 )
 from ptycassette.host.recording.recorder import Recorder
-from ptycassette.host.sessions.async_session import AsyncSession
+from ptycassette.session.async_session import AsyncSession
 
 __all__ = ["AsyncRecording", "arecord"]
 

@@ -22,8 +22,8 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from ptycassette.host.sessions.options import child_environment
 from ptycassette.model import Harness
+from ptycassette.session.options import child_environment
 
 __all__ = [
     "AGENT_CLIS",

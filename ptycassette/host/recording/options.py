@@ -20,8 +20,6 @@ from ptycassette.host.recording.binary_probe import (
     timestamp,
 )
 from ptycassette.host.recording.journal_file import Durability
-from ptycassette.host.sessions.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
-from ptycassette.host.sessions.pump import Scripted
 from ptycassette.model import (
     Clock,
     EmulatorFactory,
@@ -32,6 +30,8 @@ from ptycassette.model import (
     Size,
     Sleeper,
 )
+from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+from ptycassette.session.pump import Scripted
 from ptycassette.system.clock import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator

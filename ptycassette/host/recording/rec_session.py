@@ -16,10 +16,10 @@ from ptycassette.errors import CassetteError, SessionClosedError, UsageError, Wa
 from ptycassette.host.recording.record import Recording, recording_with
 from ptycassette.host.recording.recorder import Recorder
 from ptycassette.host.recording.saving_signals import SavingSignals
-from ptycassette.host.sessions.waits import matches_in_file
 from ptycassette.model import ExitStatus, Manifest
 from ptycassette.model.visible import visible
 from ptycassette.record.input_script import Step
+from ptycassette.session.waits import matches_in_file
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.pty.process import exit_status
 from ptycassette.system.pty.terminal import UserTerminal

@@ -11,9 +11,6 @@ from ptycassette.errors import CassetteError
 from ptycassette.host.recording.options import RecordOptions, RecordPlan
 from ptycassette.host.recording.recorder import Recorder, checked_payload
 from ptycassette.host.recording.saver import Saver, StartedSaver, savers_wanted
-from ptycassette.host.sessions.face import SessionFace
-from ptycassette.host.sessions.pump import Scripted
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import (
     DiscoveryRecord,
     Manifest,
@@ -21,6 +18,9 @@ from ptycassette.model import (
     Probed,
     QuotaRecord,
 )
+from ptycassette.session.face import SessionFace
+from ptycassette.session.pump import Scripted
+from ptycassette.session.session import Session
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.pty.process import PtyChild
 from ptycassette.terminal import default_emulator

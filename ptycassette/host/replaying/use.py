@@ -36,10 +36,10 @@ from ptycassette.host.replaying.use_session import (
     begin,
     session_of,
 )
-from ptycassette.host.sessions.async_session import AsyncSession
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
 from ptycassette.scrub.io.conceal import concealed
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.session import Session
 from ptycassette.timeline.match import Matching
 
 __all__ = ["Use", "UseResult", "use"]

@@ -27,14 +27,14 @@ from ptycassette.host.recording.async_record import arecord
 from ptycassette.host.recording.record import record
 from ptycassette.host.replaying.modes import Action, action_of, resolve_mode
 from ptycassette.host.replaying.replay_pty import LogicalClock, LogicalSleeper, ReplayPty
-from ptycassette.host.sessions.async_session import AsyncSession
-from ptycassette.host.sessions.options import DEFAULT_SIZE
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import Size
 from ptycassette.model.visible import visible
 from ptycassette.replay.divergence import Divergence, divergence_error
 from ptycassette.replay.drift import Drift, Side, drift, semantic_drift
 from ptycassette.replay.standin_decisions import StandinOptions, Unplayed
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.options import DEFAULT_SIZE
+from ptycassette.session.session import Session
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptycassette.host.sessions.core import SessionCore
-from ptycassette.host.sessions.options import child_environment
-from ptycassette.host.sessions.output_backlog import LIMIT_BYTES, OutputBacklog, shorten
-from ptycassette.host.sessions.output_scan import OutputScan
 from ptycassette.model import Emulator, EmulatorId, Screen, Size
+from ptycassette.session.core import SessionCore
+from ptycassette.session.options import child_environment
+from ptycassette.session.output_backlog import LIMIT_BYTES, OutputBacklog, shorten
+from ptycassette.session.output_scan import OutputScan
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 

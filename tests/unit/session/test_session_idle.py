@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ptycassette.errors import WaitTimeoutError
-from ptycassette.host.sessions.async_session import AsyncSession
-from ptycassette.host.sessions.session import Session
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.session import Session
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.turns import turn_after
 from ptycassette.testing import ManualClock, ScriptedPty

@@ -8,15 +8,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Self
 
-from ptycassette.host.sessions.core import Input
-from ptycassette.host.sessions.face import (
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.session.core import Input
+from ptycassette.session.face import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
     SUBMIT_PAUSE_S,
     SessionFace,
     Source,
 )
-from ptycassette.host.sessions.waits import (
+from ptycassette.session.waits import (
     CursorAt,
     Exited,
     Idle,
@@ -28,9 +31,6 @@ from ptycassette.host.sessions.waits import (
     matches,
     unread,
 )
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
 
 __all__ = ["Session"]
 

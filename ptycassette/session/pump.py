@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
-from ptycassette.host.sessions.core import SessionCore
 from ptycassette.model.ports import Clock, Sleeper
+from ptycassette.session.core import SessionCore
 from ptycassette.system.pty.port import Pty
 from ptycassette.system.pty.process import PtyChild
 

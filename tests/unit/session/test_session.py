@@ -16,11 +16,11 @@ from ptycassette.errors import (
     StorageError,
     WaitTimeoutError,
 )
-from ptycassette.host.sessions.async_session import AsyncSession
-from ptycassette.host.sessions.face import SUBMIT_PAUSE_S
-from ptycassette.host.sessions.session import Session
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Signalled, Size, Typed
 from ptycassette.scrub.io.process_secrets import remembered
+from ptycassette.session.async_session import AsyncSession
+from ptycassette.session.face import SUBMIT_PAUSE_S
+from ptycassette.session.session import Session
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
 
 

@@ -13,12 +13,12 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from ptycassette.host.sessions.output_backlog import LIMIT_BYTES, OutputBacklog
-from ptycassette.host.sessions.output_scan import OutputScan
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Emulator
 from ptycassette.model.screen import Screen
+from ptycassette.session.output_backlog import LIMIT_BYTES, OutputBacklog
+from ptycassette.session.output_scan import OutputScan
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.turns import Turn, turn_after
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
-from ptycassette.host.sessions.core import View, describe_exit
 from ptycassette.model.geometry import Cursor
 from ptycassette.model.screen import Screen
 from ptycassette.model.visible import visible
+from ptycassette.session.core import View, describe_exit
 
 __all__ = [
     "CursorAt",

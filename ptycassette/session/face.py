@@ -9,9 +9,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from ptycassette.host.sessions.core import Input, SessionCore
-from ptycassette.host.sessions.options import DEFAULT_SIZE, child_environment
-from ptycassette.host.sessions.pump import Pump, Scripted, ScriptPump, ThreadPump
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
 from ptycassette.model.journal import Noted
@@ -24,6 +21,9 @@ from ptycassette.model.ports import (
     SessionTap,
     Sleeper,
 )
+from ptycassette.session.core import Input, SessionCore
+from ptycassette.session.options import DEFAULT_SIZE, child_environment
+from ptycassette.session.pump import Pump, Scripted, ScriptPump, ThreadPump
 from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
 from ptycassette.terminal import default_emulator

@@ -14,16 +14,19 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Self
 
-from ptycassette.host.sessions.core import Input
-from ptycassette.host.sessions.face import (
+from ptycassette.model.events import ExitStatus
+from ptycassette.model.geometry import Size
+from ptycassette.model.screen import Screen
+from ptycassette.session.core import Input
+from ptycassette.session.face import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
     SUBMIT_PAUSE_S,
     SessionFace,
     Source,
 )
-from ptycassette.host.sessions.pump import ScriptPump
-from ptycassette.host.sessions.waits import (
+from ptycassette.session.pump import ScriptPump
+from ptycassette.session.waits import (
     CursorAt,
     Exited,
     Idle,
@@ -35,9 +38,6 @@ from ptycassette.host.sessions.waits import (
     matches,
     unread,
 )
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
 
 __all__ = ["AsyncSession"]
 
