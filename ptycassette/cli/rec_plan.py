@@ -116,8 +116,8 @@ def plan_of(
     environment: dict[str, str] = {}
     at_end = capability = None
     if profile is not None:
-        from ptycassette.harness.capability import capability_of
         from ptycassette.host.harnesses.record import plain_environment, reader_for
+        from ptycassette.profiles.capability import capability_of
 
         environment = plain_environment(profile)
         at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))

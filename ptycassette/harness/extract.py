@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.probe import Accounted, Discovery, Fact, Quota, Window
-from ptycassette.harness.session_log import to_number
 from ptycassette.model.file_pattern import file_pattern
 from ptycassette.model.screen import Screen
+from ptycassette.profiles.session_log import to_number
 
 __all__ = ["LayoutError", "find_discovery", "find_quota"]
 

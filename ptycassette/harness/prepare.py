@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.harness.profile import HomeFile, Mode, Profile
-from ptycassette.provider.fake.toml_text import fill
+from ptycassette.model.toml_text import fill
+from ptycassette.profiles.profile import HomeFile, Mode, Profile
 
 __all__ = ["Place", "PreparedRun", "fake_token", "prepare"]
 

@@ -13,11 +13,11 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.harness.checked import Checked, check_regex, read_checked
-from ptycassette.harness.predicate import Predicate
-from ptycassette.harness.profile import Stroke
 from ptycassette.harness.step import Step
 from ptycassette.model.file_pattern import file_pattern
+from ptycassette.profiles.checked import Checked, check_regex, read_checked
+from ptycassette.profiles.predicate import Predicate
+from ptycassette.profiles.profile import Stroke
 
 __all__ = [
     "Discovery",

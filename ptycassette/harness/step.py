@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette.harness.checked import Checked
-from ptycassette.harness.predicate import Predicate
-from ptycassette.harness.profile import Stroke
+from ptycassette.profiles.checked import Checked
+from ptycassette.profiles.predicate import Predicate
+from ptycassette.profiles.profile import Stroke
 
 __all__ = ["Step"]
 

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _PATIENCE_S = 20.0
-_PACKAGE = "ptycassette.harness"
+_PACKAGES = {"profiles": "ptycassette.profiles", "probes": "ptycassette.harness.probes"}
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ def installed(
 
 
 def _names(folder: str) -> tuple[str, ...]:
-    entries = resources.files(_PACKAGE).joinpath(folder).iterdir()
+    entries = resources.files(_PACKAGES[folder]).iterdir()
     return tuple(sorted(one.name[:-5] for one in entries if one.name.endswith(".toml")))
 
 
@@ -158,7 +158,7 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
     if own.is_file():
         return str(own), _text(own)
     if name in _names(folder):
-        text = resources.files(_PACKAGE).joinpath(folder, f"{name}.toml").read_text("utf-8")
+        text = resources.files(_PACKAGES[folder]).joinpath(f"{name}.toml").read_text("utf-8")
         return f"{folder}/{name}.toml", text
     raise NotFoundError(
         f"no {folder[:-1]} of the name {name!r}",

@@ -239,7 +239,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
     )
     if given is None and (plan.harness is not None or binary.name in AGENT_CLIS):
         # Here, because few programs are agent CLIs, and all would wait for it.
-        from ptycassette.host.recording.known_harness import known_capability
+        from ptycassette.profiles.io import known_capability
 
         asked = binary.name in AGENT_CLIS if plan.probe_version is None else plan.probe_version
         answer = harness.binary_version or ("" if asked else None)

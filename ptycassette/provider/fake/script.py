@@ -12,8 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.errors import UsageError
+from ptycassette.model.toml_text import read_toml, suggest
 from ptycassette.provider.fake.limits import Limits
-from ptycassette.provider.fake.toml_text import read_toml, suggest
 from ptycassette.provider.wire.neutral import Api, Stop
 
 __all__ = ["Auth", "Failure", "Model", "Pace", "Part", "Reply", "Route", "Script", "When"]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ptycassette.harness import LogSource, read_rows
-from ptycassette.harness.session_log import to_number
+from ptycassette.profiles.session_log import to_number
 
 
 def source(*events: dict[str, Any], **more: Any) -> LogSource:

@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.harness.checked import Checked, check_regex, read_checked
-from ptycassette.harness.predicate import Predicate
-from ptycassette.harness.session_log import EventRule, LogSource
+from ptycassette.profiles.checked import Checked, check_regex, read_checked
+from ptycassette.profiles.predicate import Predicate
+from ptycassette.profiles.session_log import EventRule, LogSource
 
 __all__ = [
     "Capability",

@@ -13,7 +13,7 @@ from ptycassette.model.file_pattern import (
     TooManyPatternsError,
     file_pattern,
 )
-from ptycassette.provider.fake.toml_text import read_toml, suggest
+from ptycassette.model.toml_text import read_toml, suggest
 
 __all__ = ["Checked", "check_regex", "read_checked"]
 

@@ -6,8 +6,8 @@ import re
 from importlib import resources
 from typing import Any
 
-from ptycassette.harness.capability import capability_of
-from ptycassette.harness.profile import Profile
+from ptycassette.profiles.capability import capability_of
+from ptycassette.profiles.profile import Profile
 
 __all__ = ["known_capability"]
 
@@ -23,7 +23,7 @@ def known_capability(name: str, *, version: str | None) -> dict[str, Any] | None
     """
     if not _NAME.fullmatch(name):
         return None
-    file = resources.files("ptycassette.harness").joinpath("profiles", f"{name}.toml")
+    file = resources.files("ptycassette.profiles").joinpath(f"{name}.toml")
     if not file.is_file():
         return None
     return capability_of(Profile.parse(file.read_text("utf-8"), where=name), version=version)

@@ -8,9 +8,9 @@ who has a clock holds it, this module does not.
 
 from __future__ import annotations
 
-from ptycassette.harness.checked import Checked, check_regex
 from ptycassette.model.file_pattern import file_pattern
 from ptycassette.model.screen import Screen
+from ptycassette.profiles.checked import Checked, check_regex
 
 __all__ = ["Predicate"]
 

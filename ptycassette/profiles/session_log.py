@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.harness.checked import Checked, check_regex
+from ptycassette.profiles.checked import Checked, check_regex
 
 __all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ptycassette.harness.profile import Profile
+from ptycassette.profiles.profile import Profile
 
 __all__ = ["capability_of"]
 
