@@ -19,7 +19,7 @@ help:
 	@echo "make fixtures record real agent CLIs again, offline (AGENTS=codex-tui for one)"
 	@echo "make clean   remove what these commands made"
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py ptycassette/host/recording/relay.c
+$(STAMP): pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
@@ -66,5 +66,5 @@ fixtures: setup
 	$(BIN)/python fixtures/make_agents.py $(AGENTS)
 
 clean:
-	rm -f ptycassette/host/recording/_relay.so
+	rm -f ptycassette/recording/io/_relay.so
 	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist

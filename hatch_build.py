@@ -1,6 +1,6 @@
 """Compile the hot loop of the recorder where there is a C compiler; without one, Python does it.
 
-What is made is a plain shared library, loaded by ``ptycassette.host.recording.compiled_relay``:
+What is made is a plain shared library, loaded by ``ptycassette.recording.io.compiled_relay``:
 it needs no headers of Python, and fits every version of it.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = "ptycassette/host/recording"
+FOLDER = "ptycassette/recording/io"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared")
 COMPILERS = ("cc", "gcc", "clang")
 TIMEOUT_S = 120

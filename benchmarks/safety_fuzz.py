@@ -37,9 +37,9 @@ from ptycassette.cassette.records import (
 )
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.export.text import TextStream
-from ptycassette.host.recording.recovery import recover
 from ptycassette.model import Size
-from ptycassette.record.journal import JournalDecoder
+from ptycassette.recording.io.recovery import recover
+from ptycassette.recording.journal import JournalDecoder
 from ptycassette.replay.paint import paint
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import scrub_chunks

@@ -41,10 +41,10 @@ import msgspec
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
-from ptycassette.host.recording import rec_session
-from ptycassette.host.recording.recovery import left_behind, recover
-from ptycassette.host.recording.rescrub import scrub_cassette
 from ptycassette.model import Output
+from ptycassette.recording.io import rec_session
+from ptycassette.recording.io.recovery import left_behind, recover
+from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub import default_scrubber
 from ptycassette.system.files.staging import journal_dir
 from ptycassette.testing import write_cassette

@@ -23,7 +23,7 @@ from benchmarks.scrub_cases import CASES, ROOT, load
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
 from ptycassette.harness import Drive
-from ptycassette.host.recording.rescrub import scrub_cassette
+from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub import default_scrubber
 
 NAMES = ("codex", "gemini", "opencode", "aider", "claude")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ptycassette import Cursor, FrameRecord, OutputRecord, open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.host.recording.finalising import Finaliser
 from ptycassette.model import (
     ExitStatus,
     FinalRecord,
@@ -21,6 +20,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.system.clock import random_id
 from ptycassette.testing import manifest_of
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
     from ptycassette.host.harnesses.scenario_environment import scenario_environment
-    from ptycassette.host.recording.async_record import AsyncRecording, arecord
-    from ptycassette.host.recording.journal_follow import JournalFollower, live_journals
-    from ptycassette.host.recording.record import Recording, record
     from ptycassette.host.replaying.embeddings import embeddings_scorer
     from ptycassette.host.replaying.replayer import areplay, replay
     from ptycassette.host.replaying.standin_report_file import read_reports
@@ -46,6 +43,9 @@ if TYPE_CHECKING:
         StyleRun,
     )
     from ptycassette.model.visible import printable, visible, visible_bytes
+    from ptycassette.recording.io.async_record import AsyncRecording, arecord
+    from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
+    from ptycassette.recording.io.record import Recording, record
     from ptycassette.replay.cells import Cell, cells_of_row
     from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
     from ptycassette.replay.stored import screen_of
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives. One line per name; the test of the public API holds it.
 _HOMES = {
-    "AsyncRecording": "ptycassette.host.recording.async_record",
+    "AsyncRecording": "ptycassette.recording.io.async_record",
     "AsyncSession": "ptycassette.session.async_session",
     "Cassette": "ptycassette.cassette.io.reader",
     "CassetteError": "ptycassette.errors",
@@ -86,11 +86,11 @@ _HOMES = {
     "FinalRecord": "ptycassette.model",
     "FrameRecord": "ptycassette.model",
     "InputRecord": "ptycassette.model",
-    "JournalFollower": "ptycassette.host.recording.journal_follow",
+    "JournalFollower": "ptycassette.recording.io.journal_follow",
     "Matching": "ptycassette.timeline.match",
     "OutputRecord": "ptycassette.model",
     "PyteEmulator": "ptycassette.terminal",
-    "Recording": "ptycassette.host.recording.record",
+    "Recording": "ptycassette.recording.io.record",
     "Screen": "ptycassette.model",
     "ServiceEventRecord": "ptycassette.model",
     "Session": "ptycassette.session.session",
@@ -101,7 +101,7 @@ _HOMES = {
     "TerminalSignal": "ptycassette.timeline",
     "Use": "ptycassette.host.replaying.use",
     "UseResult": "ptycassette.host.replaying.use",
-    "arecord": "ptycassette.host.recording.async_record",
+    "arecord": "ptycassette.recording.io.async_record",
     "areplay": "ptycassette.host.replaying.replayer",
     "cells_of_row": "ptycassette.replay.cells",
     "default_emulator": "ptycassette.terminal",
@@ -109,12 +109,12 @@ _HOMES = {
     "drift_lines": "ptycassette.replay.drift",
     "embeddings_scorer": "ptycassette.host.replaying.embeddings",
     "exchanges": "ptycassette.timeline",
-    "live_journals": "ptycassette.host.recording.journal_follow",
+    "live_journals": "ptycassette.recording.io.journal_follow",
     "load_emulator": "ptycassette.terminal",
     "open_cassette": "ptycassette.cassette.io.reader",
     "printable": "ptycassette.model.visible",
     "read_reports": "ptycassette.host.replaying.standin_report_file",
-    "record": "ptycassette.host.recording.record",
+    "record": "ptycassette.recording.io.record",
     "render_ansi": "ptycassette.terminal",
     "render_text": "ptycassette.terminal",
     "replay": "ptycassette.host.replaying.replayer",

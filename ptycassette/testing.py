@@ -28,7 +28,7 @@ from ptycassette.model import (
     Timing,
     Typed,
 )
-from ptycassette.record.journal_events import event_of
+from ptycassette.recording.journal_events import event_of
 from ptycassette.scrub import default_scrubber
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.scripted import ScriptedPty

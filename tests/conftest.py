@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ptycassette.host.recording.compiled_relay import CompiledRelay
+from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.scrub.io import process_secrets
 
 ROOT = Path(__file__).resolve().parent.parent

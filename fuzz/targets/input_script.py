@@ -6,7 +6,7 @@ import json
 
 from fuzz.plain import is_plain
 from ptycassette.errors import UsageError
-from ptycassette.record.input_script import parse_script
+from ptycassette.recording.input_script import parse_script
 
 _DAY_S = 86_400
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent
-from ptycassette.record.journal import MAGIC, MARK, JournalDecoder
-from ptycassette.record.journal_events import event_of
+from ptycassette.recording.journal import MAGIC, MARK, JournalDecoder
+from ptycassette.recording.journal_events import event_of
 
 _HEAD = struct.Struct("<4sIIQB")
 _SALT = 7

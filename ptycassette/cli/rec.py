@@ -24,12 +24,12 @@ from ptycassette.cli.saving_line import SavingLine
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.host.recording.lifeline import Lifeline
-    from ptycassette.host.recording.options import RecordPlan
-    from ptycassette.host.recording.rec_session import Ended
-    from ptycassette.host.recording.recorder import Recorder
-    from ptycassette.host.recording.saver import Saver
-    from ptycassette.record.input_script import Step
+    from ptycassette.recording.input_script import Step
+    from ptycassette.recording.io.lifeline import Lifeline
+    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.rec_session import Ended
+    from ptycassette.recording.io.recorder import Recorder
+    from ptycassette.recording.io.saver import Saver
 
 __all__ = ["command"]
 
@@ -216,7 +216,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
-    from ptycassette.host.recording.recorder import Recorder
+    from ptycassette.recording.io.recorder import Recorder
 
     steps = steps_of(given["script"])
     interactive = not given["headless"] and steps is None and _on_terminal()
@@ -233,7 +233,7 @@ def _run(
     recorder: Recorder, steps: tuple[Step, ...] | None, *, interactive: bool, given: dict[str, Any]
 ) -> int:
     from ptycassette.errors import RunFailedError
-    from ptycassette.host.recording.rec_session import (
+    from ptycassette.recording.io.rec_session import (
         record_headless,
         record_interactive,
         shell_status,
@@ -280,7 +280,7 @@ def _run(
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
-    from ptycassette.host.recording.lifeline import Lifeline
+    from ptycassette.recording.io.lifeline import Lifeline
 
     try:
         return Lifeline(given["lifeline"], keeps_journal=given["keep_journal"])
@@ -292,7 +292,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
     """A fork of this process, made before it opens anything and has threads."""
     import threading
 
-    from ptycassette.host.recording.saver import ForkedSaver, StartedSaver, savers_wanted
+    from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, savers_wanted
 
     if not savers_wanted():
         return None
@@ -300,8 +300,8 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver()
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.host.recording.finalising import Finaliser
-        from ptycassette.host.recording.saver_process import serve
+        from ptycassette.recording.io.finalising import Finaliser
+        from ptycassette.recording.io.saver_process import serve
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
             return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)

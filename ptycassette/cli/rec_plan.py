@@ -16,7 +16,7 @@ from ptycassette.cli.saving_line import SavingLine
 
 if TYPE_CHECKING:
     from ptycassette.harness import Profile
-    from ptycassette.record.input_script import Step
+    from ptycassette.recording.input_script import Step
 
 
 __all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
@@ -75,7 +75,7 @@ def steps_of(script: str | None) -> tuple[Step, ...] | None:
     if script is None:
         return None
     from ptycassette.errors import LimitError, UsageError
-    from ptycassette.record.input_script import parse_script
+    from ptycassette.recording.input_script import parse_script
     from ptycassette.system.files.plain_file import read_plain
 
     try:
@@ -110,7 +110,7 @@ def plan_of(
     base_env: dict[str, str] | None = None,
 ) -> Any:
     """The plan of the recorder, from the options as click gives them."""
-    from ptycassette.host.recording.options import RecordPlan
+    from ptycassette.recording.io.options import RecordPlan
     from ptycassette.system.clock import random_id
 
     environment: dict[str, str] = {}
@@ -172,7 +172,7 @@ def _fixed(text: str) -> Callable[[], str]:
 
 def _size(given: dict[str, Any], *, interactive: bool) -> Any:
     from ptycassette.model import Size
-    from ptycassette.record.input_script import parse_size
+    from ptycassette.recording.input_script import parse_size
     from ptycassette.system.pty.terminal import DEFAULT_SIZE, UserTerminal
 
     size = UserTerminal().size() if interactive else DEFAULT_SIZE

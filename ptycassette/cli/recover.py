@@ -15,7 +15,7 @@ from ptycassette.cli.present import bytes_text, error_lines, json_text, write_li
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
-    from ptycassette.host.recording.recovery import Left, Recovered
+    from ptycassette.recording.io.recovery import Left, Recovered
 
 __all__ = ["command"]
 
@@ -60,7 +60,7 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.host.recording.recovery import left_behind
+    from ptycassette.recording.io.recovery import left_behind
     from ptycassette.system.files.staging import journal_dir
 
     if listing and (journals or everything):
@@ -94,7 +94,7 @@ def _recover(
 ) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
     """One after the other; one that fails does not keep the others from it."""
     from ptycassette.errors import CassetteError
-    from ptycassette.host.recording.recovery import recover
+    from ptycassette.recording.io.recovery import recover
 
     done: list[Recovered] = []
     failed: list[tuple[Path, CassetteError]] = []

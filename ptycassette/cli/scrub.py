@@ -102,7 +102,7 @@ def command(
 
     Example: ptycassette scrub old.cassette --explain
     """
-    from ptycassette.host.recording.rescrub import scrub_cassette
+    from ptycassette.recording.io.rescrub import scrub_cassette
 
     scrubber = scrubber_of(**options)
     report = scrub_cassette(Path(cassette), scrubber, target=Path(output) if output else None)

@@ -40,7 +40,7 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.host.recording.rescrub import find_left
+    from ptycassette.recording.io.rescrub import find_left
     from ptycassette.scrub.io.auditors import audit
 
     reports = []

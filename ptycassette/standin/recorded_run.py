@@ -15,9 +15,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.host.recording.journal_file import SUFFIX, delete_journal
-from ptycassette.host.recording.lifeline import END
 from ptycassette.host.replaying.shims import find_real
+from ptycassette.recording.io.journal_file import SUFFIX, delete_journal
+from ptycassette.recording.io.lifeline import END
 from ptycassette.system.files.staging import journal_dir
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 

@@ -16,7 +16,6 @@ import msgspec
 from ptycassette.cassette.io.pending import PendingRecordings, refuse_silence
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, RefusedError
-from ptycassette.host.recording.diagnostic_writer import diagnostic_path
 from ptycassette.host.replaying.library import Chosen, Library, Start
 from ptycassette.host.replaying.modes import (
     MODE_VARIABLE,
@@ -28,6 +27,7 @@ from ptycassette.host.replaying.standin_io import end_process
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
+from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scrub.io.conceal import concealed_words

@@ -23,9 +23,9 @@ from ptycassette.host.harnesses.files import find_binary, load_probe, load_profi
 from ptycassette.host.harnesses.probe import probe_live
 from ptycassette.host.harnesses.record import log_reader
 from ptycassette.host.harnesses.run import OfflineRun, fake_key, offline_run
-from ptycassette.host.recording.record import record
 from ptycassette.model import Size
 from ptycassette.provider.fake import Script
+from ptycassette.recording.io.record import record
 
 WHERE = os.environ.get("PTYCASSETTE_AGENTS", "")
 pytestmark = [

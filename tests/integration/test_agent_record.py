@@ -13,8 +13,8 @@ from ptycassette.harness import Drive, Profile
 from ptycassette.host.harnesses.drive import walk
 from ptycassette.host.harnesses.record import log_reader
 from ptycassette.host.harnesses.run import offline_run
-from ptycassette.host.recording.record import record
 from ptycassette.provider.fake import Script
+from ptycassette.recording.io.record import record
 
 pytestmark = pytest.mark.integration
 

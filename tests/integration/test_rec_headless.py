@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.files.staging import journal_dir
 from ptycassette.testing import fixed_id
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from ptycassette import JournalFollower, open_cassette
-from ptycassette.host.recording.compiled_relay import PURE_PYTHON
+from ptycassette.recording.io.compiled_relay import PURE_PYTHON
 from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration

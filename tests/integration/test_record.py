@@ -12,10 +12,10 @@ import pytest
 
 from ptycassette import arecord, open_cassette, record
 from ptycassette.errors import PreflightError, RunFailedError
-from ptycassette.host.recording.options import RecordPlan
-from ptycassette.host.recording.recorder import Recorder
-from ptycassette.host.recording.recovery import left_behind
 from ptycassette.model import Size
+from ptycassette.recording.io.options import RecordPlan
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.recording.io.recovery import left_behind
 from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration
@@ -172,7 +172,7 @@ def test_the_version_of_an_agent_cli_is_asked_for(
 
 def test_a_program_that_hangs_on_version_does_not_keep_the_recorder(tmp_path: Path) -> None:
     """It is killed with all that it started."""
-    from ptycassette.host.recording.binary_probe import ask_version  # noqa: PLC0415
+    from ptycassette.recording.io.binary_probe import ask_version  # noqa: PLC0415
 
     program = tmp_path / "hang"
     program.write_text("#!/bin/sh\nsleep 61.5 & sleep 61.5\n")

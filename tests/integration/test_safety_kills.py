@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import safety_kills
 from ptycassette.cli import main
-from ptycassette.host.recording.recovery import left_behind, recover
+from ptycassette.recording.io.recovery import left_behind, recover
 from ptycassette.system.files.staging import journal_dir
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]

@@ -212,8 +212,8 @@ def test_listings_of_journals_are_escaped(
     state_dir: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], step: int
 ) -> None:
     """``recover`` and ``doctor`` show what a journal says, and its name."""
-    from ptycassette.host.recording.journal_file import JournalFile  # noqa: PLC0415
     from ptycassette.model import SessionMeta  # noqa: PLC0415
+    from ptycassette.recording.io.journal_file import JournalFile  # noqa: PLC0415
     from ptycassette.system.files.staging import journal_dir  # noqa: PLC0415
 
     for number, vector in enumerate([*VECTORS.values()][::step]):

@@ -12,8 +12,6 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import RefusedError, SecretLeftError
-from ptycassette.host.recording import rescrub as module
-from ptycassette.host.recording.rescrub import scrub_cassette
 from ptycassette.model import (
     Cursor,
     DiscoveryRecord,
@@ -28,6 +26,8 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.recording.io import rescrub as module
+from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub import default_scrubber
 from ptycassette.testing import manifest_of, write_cassette
 

@@ -18,8 +18,8 @@ import pytest
 
 from ptycassette import Session, arecord, open_cassette, record, use
 from ptycassette.errors import DivergenceError, WaitTimeoutError
-from ptycassette.host.recording.compiled_relay import PURE_PYTHON
-from ptycassette.host.recording.recovery import left_behind, recover
+from ptycassette.recording.io.compiled_relay import PURE_PYTHON
+from ptycassette.recording.io.recovery import left_behind, recover
 from ptycassette.system.files.staging import journal_dir
 
 pytestmark = pytest.mark.integration

@@ -43,7 +43,7 @@ def build() -> ModuleType:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A tree with the source, and the library of an earlier build."""
-    folder = tmp_path / "ptycassette/host/recording"
+    folder = tmp_path / "ptycassette/recording/io"
     folder.mkdir(parents=True)
     (folder / "relay.c").write_text("int relay_size(void) { return 1; }\n", encoding="ascii")
     (folder / "_relay.so").write_bytes(b"old")
@@ -69,7 +69,7 @@ def made(build: ModuleType, checkout: Path, target: str = "wheel") -> tuple[dict
 
 def files(checkout: Path) -> list[str]:
     """What lies where the library belongs."""
-    return sorted(path.name for path in (checkout / "ptycassette/host/recording").iterdir())
+    return sorted(path.name for path in (checkout / "ptycassette/recording/io").iterdir())
 
 
 def test_a_compiler_makes_a_library(
@@ -79,9 +79,9 @@ def test_a_compiler_makes_a_library(
     monkeypatch.setenv("CC", f"{compiler(checkout, f'{FIND} echo made > $2')} --word")
     data, app = made(build, checkout)
 
-    library = checkout / "ptycassette/host/recording/_relay.so"
+    library = checkout / "ptycassette/recording/io/_relay.so"
     assert library.read_text(encoding="ascii") == "made\n"
-    assert data["artifacts"] == ["ptycassette/host/recording/_relay.so"]
+    assert data["artifacts"] == ["ptycassette/recording/io/_relay.so"]
     assert data["tag"].startswith("py3-none-linux_")
     assert (data["pure_python"], app.warnings) == (False, [])
 
@@ -106,7 +106,7 @@ def test_a_compiler_that_is_killed_leaves_nothing(
 ) -> None:
     """Neither half of a library nor the old one."""
     monkeypatch.setenv("CC", compiler(checkout, f"{FIND} echo half > $2; kill -9 $$"))
-    folder = checkout / "ptycassette/host/recording"
+    folder = checkout / "ptycassette/recording/io"
 
     with pytest.raises(subprocess.CalledProcessError):
         build.compile_relay(folder / "relay.c", folder / "_relay.so")

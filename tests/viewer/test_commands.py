@@ -10,8 +10,8 @@ import pytest
 
 from ptycassette.cli import main, view, watch
 from ptycassette.errors import UsageError
-from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Harness, Output, SessionMeta, Size
+from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.files.staging import journal_dir
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.keys import moment

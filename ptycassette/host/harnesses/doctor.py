@@ -19,9 +19,9 @@ import msgspec
 
 from ptycassette.errors import CassetteError
 from ptycassette.host.harnesses.files import Installed, installed
-from ptycassette.host.recording.compiled_relay import CompiledRelay
-from ptycassette.host.recording.journal_file import SUFFIX
 from ptycassette.model import Size
+from ptycassette.recording.io.compiled_relay import CompiledRelay
+from ptycassette.recording.io.journal_file import SUFFIX
 from ptycassette.system.files.staging import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 

@@ -17,8 +17,8 @@ import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
-from ptycassette.host.recording.binary_probe import ask_version
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.recording.io.binary_probe import ask_version
 from ptycassette.system.files.plain_file import read_plain
 
 __all__ = [

@@ -21,12 +21,12 @@ from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun, Profi
 from ptycassette.harness.probe import parse_window
 from ptycassette.host.harnesses.drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.host.harnesses.files import find_binary
-from ptycassette.host.recording.binary_probe import timestamp
-from ptycassette.host.recording.record import Recording, record
 from ptycassette.model.events import FrameRecord
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.ports import Clock
 from ptycassette.model.screen import Screen
+from ptycassette.recording.io.binary_probe import timestamp
+from ptycassette.recording.io.record import Recording, record
 from ptycassette.session.session import Session
 from ptycassette.system.clock import MonotonicClock
 

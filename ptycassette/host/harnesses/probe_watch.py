@@ -12,8 +12,8 @@ import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
-from ptycassette.host.recording.binary_probe import timestamp
 from ptycassette.model.ports import Clock
+from ptycassette.recording.io.binary_probe import timestamp
 from ptycassette.scrub.io.process import process_scrubber
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files.locks import Holder, account_lock

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from ptycassette.errors import CassetteError
 from ptycassette.harness import LogFacts, Profile
 from ptycassette.host.harnesses.logs import read_logs
-from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model.journal import Noted
+from ptycassette.recording.io.journal_file import JournalFile
 
 __all__ = ["log_reader", "plain_environment", "reader_for"]
 

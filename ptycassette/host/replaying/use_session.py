@@ -23,12 +23,12 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
-from ptycassette.host.recording.async_record import arecord
-from ptycassette.host.recording.record import record
 from ptycassette.host.replaying.modes import Action, action_of, resolve_mode
 from ptycassette.host.replaying.replay_pty import LogicalClock, LogicalSleeper, ReplayPty
 from ptycassette.model import Size
 from ptycassette.model.visible import visible
+from ptycassette.recording.io.async_record import arecord
+from ptycassette.recording.io.record import record
 from ptycassette.replay.divergence import Divergence, divergence_error
 from ptycassette.replay.drift import Drift, Side, drift, semantic_drift
 from ptycassette.replay.standin_decisions import StandinOptions, Unplayed

@@ -16,8 +16,8 @@ from ptycassette.cli import reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.harness.probe_run import ProbeResult
-from ptycassette.host.recording.recovery import Left, Recovered
 from ptycassette.model import Output
+from ptycassette.recording.io.recovery import Left, Recovered
 from ptycassette.replay.divergence import Divergence, Nearest, Said
 from ptycassette.replay.standin_report import StandinReport, report_object
 from ptycassette.testing import write_cassette

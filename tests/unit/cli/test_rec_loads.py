@@ -9,9 +9,9 @@ HEAVY = (
     "asyncio",
     "importlib.metadata",
     "ptycassette.harness",
-    "ptycassette.host.recording.finalising",
+    "ptycassette.recording.io.finalising",
     "ptycassette.scrub.io",
-    "ptycassette.record.finalise",
+    "ptycassette.recording.finalise",
     "ptycassette.scrub",
     "rich",
     "tomllib",
@@ -20,8 +20,8 @@ HEAVY = (
 CODE = f"""
 import sys
 from ptycassette.cli.entry import cli
-from ptycassette.host.recording import rec_session, recorder, saver
-from ptycassette.host.recording.record import recording_with
+from ptycassette.recording.io import rec_session, recorder, saver
+from ptycassette.recording.io.record import recording_with
 cli.get_command(None, "rec")
 print([name for name in {HEAVY!r} if name in sys.modules])
 """

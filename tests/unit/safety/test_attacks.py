@@ -15,7 +15,7 @@ from ptycassette.host.replaying.library import Library, Start
 from ptycassette.host.replaying.standin_report_file import write_report
 from ptycassette.model import InputRecord
 from ptycassette.profiles.checked import check_regex
-from ptycassette.record.input_script import parse_script
+from ptycassette.recording.input_script import parse_script
 from ptycassette.replay.standin_report import StandinReport
 from ptycassette.scenario import Evidence, check_scenario, parse_scenario
 from ptycassette.timeline import match, match_entries

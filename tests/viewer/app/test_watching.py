@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 from textual.widgets import Static, Tree
 
 from ptycassette import CassetteError, JournalFollower, Size, live_journals
-from ptycassette.host.recording.journal_file import JournalFile
 from ptycassette.model import Finished, Harness, Noted, Resized, SessionMeta, Signalled, Typed
+from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.recording_screen import RecordingScreen

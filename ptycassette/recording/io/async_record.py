@@ -1,0 +1,52 @@
+"""``arecord``: as ``record``, from an event loop. A module of its own, for asyncio loads slowly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Unpack
+
+from ptycassette.errors import CassetteError
+from ptycassette.recording.io.options import RecordOptions, RecordPlan
+from ptycassette.recording.io.record import (
+    RecordingFace,
+    give_up,
+    pty_of,
+    saver_for,
+    wiring_of,
+)
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.session.async_session import AsyncSession
+
+__all__ = ["AsyncRecording", "arecord"]
+
+
+class AsyncRecording(RecordingFace, AsyncSession):
+    """A session that is being recorded, driven from an event loop."""
+
+
+@asynccontextmanager
+async def arecord(
+    argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
+) -> AsyncIterator[AsyncRecording]:
+    """As ``record``, for asyncio. Preflight and finalising run in a thread."""
+    plan = RecordPlan(**options)
+    recorder = Recorder(argv, target, plan, saver=saver_for(plan))
+    await asyncio.to_thread(recorder.__enter__)
+    try:
+        session = AsyncRecording.over(pty_of(recorder), **wiring_of(recorder))
+        try:
+            session._recorder = recorder  # noqa: SLF001 - made here
+            session.listen()
+            yield session
+            await session.close()
+        except BaseException as exc:
+            with suppress(CassetteError):
+                await session.close()
+            await asyncio.to_thread(give_up, recorder, exc, None)
+            raise
+        await asyncio.to_thread(session.complete)
+    finally:
+        recorder.__exit__()

@@ -1,0 +1,148 @@
+"""From a journal on disk to a published cassette, or to the diagnostic of why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.model import (
+    EmulatorFactory,
+    EventSource,
+    Manifest,
+    Scrubber,
+    ScrubberFactory,
+    SessionMeta,
+    StepScrubber,
+)
+from ptycassette.recording.diagnostic import diagnostic_of
+from ptycassette.recording.finalise import Progress, finalise, finalise_failed
+from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
+from ptycassette.recording.unscrubbed import Unscrubbed
+from ptycassette.scrub.io.process_secrets import remember
+from ptycassette.scrub.io.setup import session_scrubber
+from ptycassette.scrub.search import SHORTEST
+from ptycassette.terminal import default_emulator
+from ptycassette.typed import TypedWatch
+
+__all__ = ["Finaliser"]
+
+
+class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
+    """How cassettes are made from sessions.
+
+    Attributes:
+        emulator: makes the frames.
+        scrubber: makes a scrubber for one session; None for the default one.
+        known: secrets that the caller declares. Those that were typed are learnt from the
+            events.
+        progress: told the number of output bytes that are done.
+    """
+
+    emulator: EmulatorFactory = default_emulator
+    scrubber: ScrubberFactory | None = None
+    known: tuple[str, ...] = ()
+    progress: Progress | None = None
+
+    def publish(
+        self, meta: SessionMeta, source: EventSource, target: Path, *, overwrite: bool = False
+    ) -> Manifest:
+        """Finalise and publish at ``target``; when it returns the cassette is durable.
+
+        Raises:
+            RunFailedError: the run failed; its diagnostic has been written.
+            SecretLeftError: scrubbing left something; a diagnostic without
+                streams has been written.
+            StorageError, ExistsError, NewerCassetteError: the place refuses.
+            JournalError: the journal is damaged.
+        """
+        typed = TypedWatch()
+        try:
+            return finalise(
+                meta,
+                source,
+                lambda: CassetteWriter(target, overwrite=overwrite),
+                emulator=self.emulator,
+                scrubber=self._scrubber(meta),
+                typed=typed,
+                progress=self.progress,
+            )
+        except RunFailedError as exc:
+            self.diagnose(meta, source, target, reason=exc.message, stage=exc.stage)
+            raise
+        except SecretLeftError as exc:
+            self._diagnose_without_streams(meta, source, target, reason=exc.message, stage="scrub")
+            raise
+        finally:
+            remember(typed.values)
+
+    def diagnose(
+        self,
+        meta: SessionMeta,
+        source: EventSource,
+        target: Path,
+        *,
+        reason: str,
+        stage: str,
+    ) -> Path:
+        """Write the diagnostic of a failed run; returns where.
+
+        Args:
+            meta: the head.
+            source: the events, as far as they go.
+            target: where the cassette would have been.
+            reason: what failed.
+            stage: see ``Diagnostic``.
+        """
+        typed = TypedWatch()
+        scrubber = self._scrubber(meta)
+        sink, findings = finalise_failed(
+            meta,
+            source,
+            lambda: DiagnosticWriter(target),
+            emulator=self.emulator,
+            scrubber=scrubber,
+            typed=typed,
+        )
+        remember(typed.values)
+        with sink:
+            if not findings:
+                return sink.publish_failure(
+                    diagnostic_of(meta, scrubber, reason=reason, stage=stage)
+                )
+        return self._diagnose_without_streams(
+            meta, source, target, reason=reason, stage=stage, findings=findings
+        )
+
+    def _diagnose_without_streams(
+        self,
+        meta: SessionMeta,
+        source: EventSource,
+        target: Path,
+        *,
+        reason: str,
+        stage: str,
+        findings: tuple[str, ...] = (),
+    ) -> Path:
+        """As ``diagnose``, where no stream may be kept."""
+        scrubber = self._scrubber(meta)
+        if isinstance(scrubber, StepScrubber):  # it learns the environment, and what was typed
+            for _ in scrubber.steps(meta, source, TypedWatch()):
+                pass
+        with DiagnosticWriter(target) as sink:
+            return sink.publish_failure(
+                diagnostic_of(meta, scrubber, reason=reason, stage=stage, findings=findings)
+            )
+
+    def _scrubber(self, meta: SessionMeta) -> Scrubber:
+        if meta.options.get("scrub") is False:
+            return Unscrubbed()
+        if self.scrubber is not None:
+            return self.scrubber()
+        return session_scrubber(
+            known=[text for text in self.known if len(text.strip()) >= SHORTEST],
+            home=Path(meta.home) if meta.home else None,
+            cwd=Path(meta.cwd) if meta.cwd else None,
+        )

@@ -1,0 +1,95 @@
+"""A journal read while its recorder still writes to it, as a source of events.
+
+Each iterator starts at the first event. At the live end it waits for more: a look
+at the file costs microseconds, so it looks again after 2 ms, then less and less often, up
+to every 50 ms. The recorder does nothing for it: no message, no lock, no system call.
+
+An iterator ends behind the event ``Finished``, and with an exception when there will be
+none because the recorder is gone; so half a session never looks like a whole one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from ptycassette.errors import JournalError
+from ptycassette.model import Finished, JournalEvent
+from ptycassette.recording.journal import JournalDecoder
+from ptycassette.system.files.plain_file import open_plain
+
+__all__ = ["Following", "Pace"]
+
+_BLOCK_BYTES = 64 << 10
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.05
+
+
+class Pace(Protocol):
+    """When to go on reading; both methods may raise to end the reading."""
+
+    def wait(self, seconds: float) -> None:
+        """Nothing is there to be read: return after that long, or when it may have changed."""
+
+    def yield_to_others(self) -> None:
+        """A block is done: return when it is fair to go on."""
+
+
+class Following:
+    """The events of a journal as they are written. An ``EventSource``.
+
+    Args:
+        path: the journal; it may lose its name meanwhile.
+        pace: says when to go on.
+
+    Attributes:
+        read_bytes: how far the iterator that is furthest has read.
+
+    Raises:
+        NotFoundError, JournalError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, pace: Pace) -> None:
+        self._path, self._pace = path, pace
+        self._fd = open_plain(path, follow_links=False)
+        self.read_bytes = 0
+
+    @property
+    def size(self) -> int:
+        """How long the journal is now."""
+        return os.fstat(self._fd).st_size
+
+    def __call__(self) -> Iterator[JournalEvent]:
+        """The events, from the first; waits for those that are not there yet.
+
+        Raises:
+            JournalError: damaged.
+        """
+        decoder, at, ended, wait_s = JournalDecoder(), 0, False, _SHORTEST_WAIT_S
+        while True:
+            try:
+                block = os.pread(self._fd, _BLOCK_BYTES, at)
+            except OSError as exc:
+                where = str(self._path)
+                raise JournalError(f"cannot be read: {exc.strerror}", where=where) from exc
+            if not block:
+                if ended:
+                    break
+                self._pace.wait(wait_s)
+                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+                continue
+            wait_s = _SHORTEST_WAIT_S
+            at += len(block)
+            self.read_bytes = max(self.read_bytes, at)
+            for event in decoder.feed(block):
+                ended = ended or type(event) is Finished
+                yield event
+            self._pace.yield_to_others()
+        decoder.finish()
+
+    def close(self) -> None:
+        """Close the file. Does nothing the second time."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)

@@ -1,0 +1,399 @@
+"""The hot loop of an interactive recording: between the user's terminal and the program's PTY.
+
+What makes it cheap, and what makes it safe:
+
+- A burst is drained into one buffer, read by read with a moment for each; one
+  checksum and one system call put it into the journal, one puts it on the
+  screen. No rendering, scrubbing, hashing or JSON happens here.
+- The journal comes first: what is on the screen is in the kernel's hands already.
+- Input goes to the program first and into the journal with what comes next, the
+  answer most likely, or after ten milliseconds without any; the order holds.
+- Input never blocks the loop: what the program does not take yet waits in a
+  queue, so a program that writes before it reads cannot deadlock with us.
+- What comes by the thousand is left to the compiled loop, where there is one
+  (``compiled_relay.py``); whatever that does not know is done here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+from collections.abc import Iterable
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import msgspec
+
+from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
+from ptycassette.recording.io.compiled_relay import CompiledRelay
+from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.side_channel import SideChannel
+from ptycassette.recording.io.typed_input import TypedInput
+from ptycassette.recording.io.user_screen import UserScreen
+from ptycassette.system.clock import MonotonicClock
+from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty.signals import signal_name
+from ptycassette.system.pty.terminal import SignalPipe, UserTerminal, suspend
+
+__all__ = ["PassThrough", "Streams"]
+
+# Small enough that the program, we and the terminal work at the same time, large enough that
+# a burst costs few calls; measured (docs/recording.md).
+_BATCH_BYTES = 16 << 10
+_READ_BYTES = 32 << 10
+# A read this small has emptied the PTY; asking again would only delay an echo.
+_SMALL_BYTES = 512
+_INPUT_BYTES = 4 << 10
+_HUNG_UP_MS = 20
+_HELD_MS = 10
+_CAUGHT = (
+    signal.SIGWINCH,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTSTP,
+)
+_ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+_PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
+
+
+class Streams(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the user is.
+
+    Attributes:
+        in_fd: where input comes from; -1 for nowhere.
+        out_fd: where output goes; -1 for nowhere.
+        terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
+        channel: the side channel.
+        secret_key: what the key sends with which the user says that a secret follows, up to
+            Enter; empty for none.
+        fixed_size: the program's terminal keeps its size, whatever the user's does.
+        passes_signals: who records is driven by a program that takes the recorder for
+            the recorded one: signals go to that, and on the record, as they came.
+    """
+
+    in_fd: int = 0
+    out_fd: int = 1
+    terminal: UserTerminal | None = None
+    secret_key: bytes = b""
+    fixed_size: bool = False
+    passes_signals: bool = False
+    channel: SideChannel | None = None
+
+
+class PassThrough:
+    """One interactive session. Make it, ``run`` it once.
+
+    Args:
+        child: the program, just spawned.
+        journal: where everything goes first.
+        clock: time.
+        start_us: the moment that counts as 0.
+        size: the size that the program was started with.
+        streams: where the user is, and the side channel.
+        timeout_s: end the program after this long.
+
+    Attributes:
+        ended_us: when it was over.
+        failure: why the run must not become a cassette, if so.
+        ended_by: the signal that ended the recorder, if one did.
+    """
+
+    def __init__(
+        self,
+        child: PtyChild,
+        journal: JournalFile,
+        *,
+        clock: Clock,
+        start_us: int,
+        streams: Streams,
+        size: Size,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._child, self._journal = child, journal
+        self._master = child.fd
+        self._now_us, self._start_us = clock.now_us, start_us
+        self._in_fd = streams.in_fd
+        self._terminal, self._channel = streams.terminal, streams.channel
+        self._size = size
+        self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
+        self._follows_size = streams.terminal is not None and not streams.fixed_size
+        self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
+        self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
+        self._poll = new_poll()
+        self._screen = UserScreen(streams.out_fd, self._poll, on_lost=self._lose_terminal)
+        self._input = TypedInput(
+            child.fd, journal, secret_key=streams.secret_key, on_secret=self._screen.mark_secret
+        )
+        # The compiled loop looks at the system's clock itself, and knows no secret key.
+        compilable = isinstance(clock, MonotonicClock) and not streams.secret_key
+        self._library = CompiledRelay.load() if compilable else None
+        self._over = False
+        self._hung_up = False
+        self._woke_us = 0  # the moment of what is served first in a turn; 0 when it is past
+        self._wanted = select.POLLIN
+        self.failure: str | None = None
+        self.ended_us = 0
+        self.ended_by: int | None = None
+
+    @property
+    def elapsed_us(self) -> int:
+        """Microseconds since the start."""
+        return self._now_us() - self._start_us
+
+    def run(self) -> ExitStatus:
+        """Relay until the program and all its output are through; how it ended."""
+        poll = self._poll
+        poll.register(self._master, select.POLLIN)
+        poll.register(self._child.control_fd, select.POLLIN)
+        if self._in_fd >= 0:
+            poll.register(self._in_fd, select.POLLIN)
+        if self._channel is not None:
+            poll.register(self._channel.fd, select.POLLIN)
+        # Signals first: from the moment that the terminal is raw, none may end us unseen.
+        with (
+            SignalPipe(tuple({*_CAUGHT, *self._passed})) as signals,
+            self._terminal or nullcontext(),
+        ):
+            poll.register(signals.fd, select.POLLIN)
+            if self._follows_size:
+                self._resize()  # it may have changed since the program was started
+            compiled = self._compiled(signals)
+            while not self._over or self._screen.waiting:
+                if compiled is None or not self._run_compiled(compiled):
+                    self._turn(self._wait(), signals)
+        self._screen.mark_secret(False)
+        self._child.release_slave()
+        status = self._child.wait()
+        self.ended_us = self.elapsed_us
+        assert status is not None  # noqa: S101 - without a timeout it waits for the end
+        if self._channel is not None:
+            self._note(self._channel.finish())
+        if status.signaled or self.ended_by is not None:
+            self._clean_screen()
+        return status
+
+    def _compiled(self, signals: SignalPipe) -> CompiledRelay | None:
+        """The compiled loop, where there is one."""
+        if self._library is None:
+            return None
+        others = [signals.fd, self._child.control_fd]
+        if self._channel is not None:
+            others.append(self._channel.fd)
+        return CompiledRelay(
+            self._library,
+            master=self._master,
+            in_fd=self._in_fd,
+            others=others,
+            start_us=self._start_us,
+        )
+
+    def _run_compiled(self, relay: CompiledRelay) -> bool:
+        """Let it relay until something is ours to do. Whether that is done already."""
+        lent = self._journal.lend()
+        busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
+        if lent is None or busy:
+            return False
+        fd, salt, index = lent
+        run = relay.run(
+            journal_fd=fd,
+            salt=salt,
+            index=index,
+            out_fd=self._screen.fd,
+            deadline_us=self._deadline_us,
+        )
+        self._journal.appended(records=run.records, written=run.written, error=run.error)
+        if run.unshown:
+            self._screen.keep(run.unshown)
+            self._watch_master()
+        if run.key is not None:
+            self._input.complete(run.key)
+            self._watch_master()
+        return run.key is not None
+
+    def _wait(self) -> list[tuple[int, int]]:
+        """What is ready, as soon as something is, and the moment at which it was."""
+        if self._journal.holding:
+            ready = self._poll.poll(_HELD_MS)
+            if not ready:
+                self._journal.flush()
+        else:
+            ready = self._poll.poll(self._timeout_ms())
+        self._woke_us = self._now_us() - self._start_us
+        return ready
+
+    def _timeout_ms(self) -> int | None:
+        if self._hung_up:
+            return _HUNG_UP_MS
+        if self._deadline_us is None:
+            return None
+        return max(0, (self._deadline_us - self._now_us()) // 1000 + 1)
+
+    def _moment_us(self) -> int:
+        """When it happened what is served now: as we woke, if that is why we did."""
+        woke_us, self._woke_us = self._woke_us, 0
+        return woke_us or self._now_us() - self._start_us
+
+    def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
+        """Serve everything that is ready."""
+        for fd, what in ready:
+            if fd == self._master:
+                if what & select.POLLOUT:
+                    self._input.send()
+                    self._watch_master()
+                if what & ~select.POLLOUT:
+                    self._relay()
+            elif fd == self._screen.fd:
+                self._screen.show_rest()
+                self._watch_master()
+            elif fd == self._in_fd:
+                self._take_signals(signals)  # what is typed after a resize meets the new size
+                self._take_input()
+            elif fd == signals.fd:
+                self._take_signals(signals)
+            elif self._channel is not None and fd == self._channel.fd:
+                self._note(self._channel.read())
+            else:
+                self._look_for_end()
+            self._woke_us = 0
+        if self._hung_up and not self._over:
+            self._look_again()
+        if self._deadline_us is not None and self._now_us() >= self._deadline_us:
+            self._time_out()
+
+    def _relay(self) -> None:
+        """Drain the PTY into one batch: journal, then screen."""
+        view, master = self._view, self._master
+        reads: list[tuple[int, int]] = []
+        at = 0
+        try:
+            while at < _BATCH_BYTES:
+                count = os.readv(master, (view[at:],))
+                if count == 0:
+                    self._hang_up()
+                    break
+                reads.append((self._moment_us(), count))
+                at += count
+                if count < _SMALL_BYTES:
+                    break
+        except BlockingIOError:
+            pass
+        except OSError as exc:
+            if exc.errno != errno.EIO:  # Linux: nobody has the slave open just now
+                raise
+            self._hang_up()
+        if at:
+            data = view[:at]
+            self._journal.append_batch(reads, data)
+            self._show(data)
+
+    def _hang_up(self) -> None:
+        """Nobody has the other side open. Somebody may open it again until all have ended."""
+        if not self._hung_up:
+            self._hung_up = True
+            self._poll.unregister(self._master)  # it would be ready all the time
+
+    def _look_again(self) -> None:
+        """See whether somebody has opened the other side again."""
+        self._hung_up = False
+        self._poll.register(self._master, self._wanted)
+        self._relay()
+
+    def _show(self, data: memoryview) -> None:
+        self._screen.show(data)
+        if self._screen.full:
+            self._watch_master()
+
+    def _watch_master(self) -> None:
+        """Ask for what we can take: no output while too much of it is unshown."""
+        wanted = 0 if self._screen.full else select.POLLIN
+        if self._input.waiting:
+            wanted |= select.POLLOUT
+        if wanted != self._wanted:
+            self._wanted = wanted
+            if not self._hung_up:
+                self._poll.modify(self._master, wanted)
+
+    def _take_input(self) -> None:
+        try:
+            data = os.read(self._in_fd, _INPUT_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(self._in_fd)
+            self._lose_terminal()
+            return
+        self._input.type(self._moment_us(), data)
+        if self._input.waiting:
+            self._watch_master()
+
+    def _take_signals(self, signals: SignalPipe) -> None:
+        for number in signals.take():
+            self._obey(number)
+
+    def _obey(self, number: int) -> None:
+        if number == signal.SIGWINCH:
+            self._resize()
+        elif number == signal.SIGTSTP and self._terminal is not None:
+            suspend(self._terminal)
+            self._resize()
+        elif number in self._passed and self._terminal_stands():
+            # Logged first: the program may answer with output before we are back.
+            self._journal.on_event(Signalled(self.elapsed_us, signal_name(number)))
+            with suppress(ProcessLookupError):
+                os.kill(self._child.pid, number)
+        elif number in _ENDING:
+            self.ended_by = number
+            self._child.request_end()
+
+    def _terminal_stands(self) -> bool:
+        """Whether the user's terminal is there: when it is closed, the system sends SIGHUP."""
+        return self._terminal is None or os.isatty(self._in_fd)
+
+    def _resize(self) -> None:
+        if self._terminal is None or not self._follows_size:
+            return
+        size = self._terminal.size()
+        if size == self._size:
+            return
+        self._size = size
+        # Logged first: the program may answer with output before we are back.
+        self._journal.on_event(Resized(self.elapsed_us, size))
+        self._child.set_size(size)
+
+    def _lose_terminal(self) -> None:
+        """The user's terminal is gone: as SIGHUP."""
+        self._screen.drop()
+        self.ended_by = self.ended_by or int(signal.SIGHUP)
+        self._child.request_end()
+
+    def _time_out(self) -> None:
+        assert self._deadline_us is not None  # noqa: S101 - narrows the type
+        seconds = (self._deadline_us - self._start_us) / 1_000_000
+        self.failure = f"timeout: the program had not ended after {seconds:g} s"
+        self._deadline_us = None
+        self._child.request_end()
+
+    def _look_for_end(self) -> None:
+        """The supervisor said something: when nobody is left, what is unread is all there is."""
+        if self._child.poll() is None:
+            return
+        size = -1
+        while size != self._journal.size:
+            size = self._journal.size
+            self._relay()
+        self._over = True
+
+    def _note(self, payloads: Iterable[Any]) -> None:
+        for payload in payloads:
+            self._journal.on_event(Noted(self.elapsed_us, payload))
+
+    def _clean_screen(self) -> None:
+        if self._terminal is not None and self._screen.fd >= 0:
+            self._terminal.clean_up()

@@ -1,0 +1,144 @@
+"""Follow a journal while its recorder writes: strictly read-only, nothing locked or deleted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ptycassette.errors import CassetteError, JournalError, NotFoundError
+from ptycassette.model import (
+    Event,
+    JournalEvent,
+    SessionMeta,
+)
+from ptycassette.recording.io.journal_file import SUFFIX
+from ptycassette.recording.journal import JournalDecoder
+from ptycassette.recording.journal_events import event_of
+from ptycassette.system.files.staging import journal_dir
+
+__all__ = ["JournalFollower", "live_journals"]
+
+_BLOCK = 1 << 20
+
+
+class JournalFollower:
+    """The events of a journal as they come. Use it in a ``with``, or close it.
+
+    Args:
+        path: the journal; a link is not followed.
+
+    Raises:
+        NotFoundError: there is no such file.
+        JournalError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._begin(path)
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError as exc:
+            raise NotFoundError("no such journal", where=str(path)) from exc
+        except OSError as exc:
+            raise JournalError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+
+    def _begin(self, path: Path) -> None:
+        self.path = path
+        self._decoder = JournalDecoder()
+        self._position = 0
+        self._seq = 0
+        self._offset = 0
+
+    def again(self) -> JournalFollower:
+        """Another follower of the same journal, from its start, also when it has lost its name.
+
+        Raises:
+            JournalError: this one is closed.
+        """
+        other = object.__new__(JournalFollower)
+        other._begin(self.path)
+        other._fd = -1
+        try:
+            other._fd = os.dup(self._fd)
+        except OSError as exc:
+            raise JournalError(f"cannot be read: {exc.strerror}", where=str(self.path)) from exc
+        return other
+
+    @property
+    def meta(self) -> SessionMeta | None:
+        """The head of the session, once it was read."""
+        return self._decoder.meta
+
+    @property
+    def gone(self) -> bool:
+        """Whether the recorder has finished: the journal has no name any more."""
+        try:
+            return os.fstat(self._fd).st_nlink == 0
+        except OSError:
+            return True
+
+    def poll(self) -> Iterator[Event]:
+        """The events that were written since the last call, as a cassette would number them.
+
+        They are what the recorder saw: nothing is scrubbed yet. There are no
+        frames. Never waits.
+
+        Raises:
+            JournalError: it is no journal, or damaged.
+        """
+        for item in self._items():
+            event = event_of(item, self._seq + 1, self._offset)
+            if event is not None:
+                self._seq += 1
+                self._offset += len(event.data) if event.kind == "output" else 0
+                yield event
+
+    def _items(self) -> Iterator[JournalEvent]:
+        while self._fd >= 0:
+            try:
+                block = os.pread(self._fd, _BLOCK, self._position)
+            except OSError as exc:
+                raise JournalError(f"cannot be read: {exc.strerror}", where=str(self.path)) from exc
+            if not block:
+                return
+            self._position += len(block)
+            yield from self._decoder.feed(block)
+
+    def close(self) -> None:
+        """Close the file. Does nothing the second time."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta]]:
+    """The journals that are there, the newest first; those that cannot be read are left out.
+
+    Looks only: a journal of a recorder that died is listed as well.
+    """
+    place = journal_dir() if directory is None else directory
+    found = []
+    for path in place.glob(f"*{SUFFIX}"):
+        try:
+            changed = path.lstat().st_mtime
+            with JournalFollower(path) as follower:
+                next(follower.poll(), None)
+                if follower.meta is not None:
+                    found.append((changed, path, follower.meta))
+        except (CassetteError, OSError):
+            continue
+    found.sort(key=lambda item: (-item[0], item[1]))
+    return [(path, meta) for _, path, meta in found]

@@ -1,0 +1,259 @@
+"""What can be asked of a recording, its defaults, and the head of the journal that follows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypedDict
+
+import msgspec
+
+from ptycassette.model import (
+    Clock,
+    EmulatorFactory,
+    Harness,
+    IdSource,
+    ScrubberFactory,
+    SessionMeta,
+    Size,
+    Sleeper,
+)
+from ptycassette.recording.io.binary_probe import (
+    AGENT_CLIS,
+    architecture,
+    git_commit,
+    locale_of,
+    probe_harness,
+    system,
+    timestamp,
+)
+from ptycassette.recording.io.journal_file import Durability
+from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+from ptycassette.session.pump import Scripted
+from ptycassette.system.clock import MonotonicClock, SystemSleeper, random_id
+from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
+from ptycassette.terminal import default_emulator
+from ptycassette.version import __version__
+
+__all__ = ["RecordOptions", "RecordPlan", "environment_of", "head_of", "is_allowed_name"]
+
+
+class RecordOptions(TypedDict, total=False):
+    """What ``record`` takes besides argv and target.
+
+    Attributes:
+        size: of the terminal, set before exec; 24 by 80.
+        cwd: where the program starts; here.
+        env: what to add to its environment. The values are known to the
+            scrubber, and a cassette never holds more than names.
+        base_env: what its environment starts from, in place of this process's.
+        clean_env: give the program an allowlist only; the default.
+        term: its TERM.
+        timeout_s: end the program after this long; the run is a failed one then.
+        overwrite: replace the cassette that stands at the target.
+        title: of the cassette.
+        harness: what the program is called as a product, or the whole block.
+        capability: what the harness can do, for the manifest; what the built-in profile of its
+            name tells when None.
+        account: which account of the harness it uses: only one recording at a time.
+        account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
+        freshness_window: for how long the recording is to be trusted (``24h``).
+        probe_version: whether to run ``PROGRAM --version``; None for agent CLIs only.
+        require: command lines that must succeed before anything is started.
+        permission_mode: how the harness was allowed to act, for the manifest.
+        meta: any JSON object, kept in ``optional.meta`` of the manifest.
+        notes: service events (JSON values) to begin with.
+        frame_policy: ``settled``, ``tick``, ``chunk`` or ``final``.
+        resolution_ms: what ``t_ms`` is floored to; 1.
+        idle_limit_ms: suggest to players to shorten longer pauses to this.
+        durability: ``os`` or ``disk``, see ``JournalFile``.
+        scrub: False records without scrubbing; readers refuse that unless told.
+        known: secrets that the scrubber is to know.
+        state_dir: where the journal, locks and side channel are; the user's state directory.
+        clock, sleeper, id_source, emulator, scrubber: the seams. ``scrubber``
+            makes one for one session.
+        progress: told while finalising how many bytes are done, of how many.
+        show: gets the output, once it is in the journal.
+        at_end: called with the recorder and the moment in microseconds when the program
+            is over, before anything is finalised; may add events and final fields.
+        pty: a PTY that is there already, such as a scripted one; nothing is spawned.
+    """
+
+    size: Size
+    cwd: str | os.PathLike[str] | None
+    env: Mapping[str, str]
+    base_env: Mapping[str, str] | None
+    clean_env: bool
+    term: str
+    timeout_s: float | None
+    overwrite: bool
+    title: str | None
+    harness: str | Harness | None
+    capability: Mapping[str, Any] | None
+    account: str | None
+    account_class: str | None
+    freshness_window: str | None
+    probe_version: bool | None
+    require: Sequence[str]
+    permission_mode: str | None
+    meta: Mapping[str, Any]
+    notes: Sequence[Any]
+    frame_policy: str
+    resolution_ms: int
+    idle_limit_ms: int | None
+    durability: Durability
+    scrub: bool
+    known: Sequence[str]
+    state_dir: Path | None
+    clock: Clock
+    sleeper: Sleeper
+    id_source: IdSource
+    emulator: EmulatorFactory
+    scrubber: ScrubberFactory | None
+    progress: Callable[[int, int], None] | None
+    show: Callable[[bytes], None] | None
+    at_end: Callable[[Any, int], None] | None
+    pty: Scripted | None
+
+
+class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """``RecordOptions`` with everything decided."""
+
+    size: Size = DEFAULT_SIZE
+    cwd: str | os.PathLike[str] | None = None
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    base_env: Mapping[str, str] | None = None
+    clean_env: bool = True
+    term: str = "xterm-256color"
+    timeout_s: float | None = None
+    overwrite: bool = False
+    title: str | None = None
+    harness: str | Harness | None = None
+    capability: Mapping[str, Any] | None = None
+    account: str | None = None
+    account_class: str | None = None
+    freshness_window: str | None = None
+    probe_version: bool | None = None
+    require: Sequence[str] = ()
+    permission_mode: str | None = None
+    meta: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    notes: Sequence[Any] = ()
+    frame_policy: str = "settled"
+    resolution_ms: int = 1
+    idle_limit_ms: int | None = None
+    durability: Durability = "os"
+    scrub: bool = True
+    known: Sequence[str] = ()
+    state_dir: Path | None = None
+    clock: Clock = msgspec.field(default_factory=MonotonicClock)
+    sleeper: Sleeper = msgspec.field(default_factory=SystemSleeper)
+    id_source: IdSource = random_id
+    emulator: EmulatorFactory = default_emulator
+    scrubber: ScrubberFactory | None = None
+    progress: Callable[[int, int], None] | None = None
+    show: Callable[[bytes], None] | None = None
+    at_end: Callable[[Any, int], None] | None = None
+    pty: Scripted | None = None
+
+    def __post_init__(self) -> None:
+        if self.resolution_ms < 1:
+            raise ValueError(f"resolution_ms is {self.resolution_ms}, and must be 1 or more")
+        if self.durability not in {"os", "disk"}:
+            raise ValueError(f"durability is {self.durability!r}, and must be os or disk")
+
+
+def is_allowed_name(name: str) -> bool:
+    """Whether a cassette may name this variable of the environment."""
+    return name in CLEAN_NAMES or name.startswith("LC_") or name == "TERM"
+
+
+def environment_of(plan: RecordPlan) -> dict[str, str]:
+    """The environment of the program, the side channel not included."""
+    return child_environment(
+        clean=plan.clean_env, extra=plan.env, term=plan.term, base=plan.base_env
+    )
+
+
+def head_of(
+    argv: Sequence[str],
+    target: Path,
+    plan: RecordPlan,
+    *,
+    env: Mapping[str, str],
+    binary: Path | None,
+) -> SessionMeta:
+    """The head of the journal.
+
+    Args:
+        argv: what will be started.
+        target: where the cassette will be, absolute.
+        plan: what was asked for.
+        env: the whole environment of the program.
+        binary: the file that will be executed; None for a script.
+    """
+    cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
+    now = plan.clock.wall()
+    return SessionMeta(
+        id=plan.id_source(),
+        argv=tuple(argv),
+        size=plan.size,
+        recorded_at=timestamp(now),
+        harness=_harness(argv, plan, binary, now),
+        workdir_policy="inherited" if plan.cwd is None else "given",
+        env_allowlist=tuple(sorted(filter(is_allowed_name, env))),
+        environment=dict(env),
+        home=env.get("HOME", ""),
+        cwd=str(cwd),
+        term=env.get("TERM", plan.term),
+        locale=locale_of(env),
+        timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
+        permission_mode=plan.permission_mode,
+        pty_mode=new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode()),
+        git_sha=git_commit(cwd) if binary is not None else None,
+        os=system(),
+        arch=architecture(),
+        recorder_version=f"ptycassette/{__version__}",
+        resolution_ms=plan.resolution_ms,
+        title=plan.title,
+        target=str(target),
+        options=_options(plan),
+    )
+
+
+def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:
+    if isinstance(plan.harness, Harness):
+        return plan.harness
+    given = None if plan.capability is None else dict(plan.capability)
+    if binary is None:
+        name = plan.harness or Path(argv[0]).name
+        return Harness(name=name, capability=given, account_class=plan.account_class)
+    harness = probe_harness(
+        binary,
+        now=now,
+        name=plan.harness,
+        account_class=plan.account_class,
+        freshness_window=plan.freshness_window,
+        version=plan.probe_version,
+    )
+    if given is None and (plan.harness is not None or binary.name in AGENT_CLIS):
+        # Here, because few programs are agent CLIs, and all would wait for it.
+        from ptycassette.profiles.io import known_capability
+
+        asked = binary.name in AGENT_CLIS if plan.probe_version is None else plan.probe_version
+        answer = harness.binary_version or ("" if asked else None)
+        given = known_capability(harness.name, version=answer)
+    return msgspec.structs.replace(harness, capability=given)
+
+
+def _options(plan: RecordPlan) -> dict[str, Any]:
+    """What ``recover`` must know to finalise as asked."""
+    options: dict[str, Any] = {"frame_policy": plan.frame_policy}
+    if plan.idle_limit_ms is not None:
+        options["idle_limit_ms"] = plan.idle_limit_ms
+    if plan.meta:
+        options["meta"] = dict(plan.meta)
+    if not plan.scrub:
+        options["scrub"] = False
+    return options

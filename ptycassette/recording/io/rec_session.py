@@ -1,0 +1,326 @@
+"""What ``rec`` does between the first check and the finished cassette: with a user, or without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
+from ptycassette.model import ExitStatus, Manifest
+from ptycassette.model.visible import visible
+from ptycassette.recording.input_script import Step
+from ptycassette.recording.io.record import Recording, recording_with
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.recording.io.saving_signals import SavingSignals
+from ptycassette.session.waits import matches_in_file
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.pty.process import exit_status
+from ptycassette.system.pty.terminal import UserTerminal
+
+if TYPE_CHECKING:
+    from ptycassette.recording.io.interactive import PassThrough
+
+__all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_MAX_SECRET_BYTES = 64 << 10
+_SILENCE_S = 0.3
+_SILENCE_WITHOUT_INPUT_S = 1.0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a recording ended. ``signal`` is the one that ended the recorder, if one did."""
+
+    status: ExitStatus
+    manifest: Manifest
+    duration_us: int
+    signal: int | None = None
+
+
+def shell_status(status: ExitStatus) -> int:
+    """The status that a shell reports: the program's own, or 128 and the number of the signal."""
+    if not status.signaled:
+        return status.code
+    for number in signal.valid_signals():
+        if exit_status(number).signal == status.signal:
+            return 128 + number
+    return 128
+
+
+def record_interactive(
+    recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False, secret_key: bytes = b""
+) -> Ended:
+    """Record in the user's terminal, which is on stdin and stdout.
+
+    Args:
+        recorder: entered.
+        fixed_size: the program's terminal keeps its size.
+        passes_signals: signals go on to the program instead of ending it.
+        secret_key: what the key sends that says that a secret follows; empty for none.
+
+    Raises:
+        CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
+    """
+    with SavingSignals(recorder) as signals:
+        relay, status = _relayed(
+            recorder,
+            signals,
+            fixed_size=fixed_size,
+            passes_signals=passes_signals,
+            secret_key=secret_key,
+        )
+        t_us = relay.ended_us
+        manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
+    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+
+
+def _relayed(
+    recorder: Recorder,
+    signals: SavingSignals,
+    *,
+    fixed_size: bool,
+    passes_signals: bool,
+    secret_key: bytes,
+) -> tuple[PassThrough, ExitStatus]:
+    """Run the program in the user's terminal, to its end."""
+    from ptycassette.recording.io.interactive import PassThrough, Streams
+
+    plan = recorder.plan
+    terminal = UserTerminal()
+    out_fd = _own_description(1)
+    try:
+        with recorder.start() as child:
+            signals.hold()  # the relay has handlers of its own, and gives these back
+            relay = PassThrough(
+                child,
+                recorder.journal,
+                clock=plan.clock,
+                start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
+                size=plan.size,
+                streams=Streams(
+                    out_fd=out_fd,
+                    terminal=terminal,
+                    channel=recorder.channel,
+                    secret_key=secret_key,
+                    fixed_size=fixed_size,
+                    passes_signals=passes_signals,
+                ),
+                timeout_s=plan.timeout_s,
+            )
+            return relay, relay.run()
+    finally:
+        if out_fd != 1:
+            os.close(out_fd)
+
+
+def _own_description(fd: int) -> int:
+    """The terminal behind ``fd``, opened anew, so that non-blocking is for us alone."""
+    try:
+        return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return fd  # not ours to open; writing blocks then
+
+
+def record_headless(
+    recorder: Recorder,
+    steps: Sequence[Step] | None,
+    *,
+    in_fd: int | None = None,
+    passes_signals: bool = False,
+) -> Ended:
+    """Record without a user's terminal: the recorder answers the program's questions itself.
+
+    Args:
+        recorder: not entered.
+        steps: what to do; None to wait for the end.
+        in_fd: whose bytes the program gets as input, up to their end.
+        passes_signals: signals go on to the program instead of ending it.
+
+    Raises:
+        UsageError: the secret of a step is not where the step says.
+    """
+    steps = [_with_secret(step) for step in steps or ()]
+    with (
+        _EndingSignals(recorder, passes=passes_signals) as ending,
+        recording_with(recorder) as session,
+    ):
+        ending.watch(session)
+        if in_fd is not None:
+            threading.Thread(target=_feed, args=(session, in_fd), daemon=True).start()
+        try:
+            for step in steps:
+                perform(session, step)
+        except CassetteError:
+            if ending.number is None:
+                raise
+        _wait_for_end(session)
+    status = session.exit_status
+    assert status is not None  # noqa: S101 - the session is closed
+    assert session.manifest is not None  # noqa: S101 - and published
+    return Ended(
+        status=status,
+        manifest=session.manifest,
+        duration_us=session.elapsed_us,
+        signal=ending.number,
+    )
+
+
+class _EndingSignals:
+    """While entered, what would end the recorder ends the program instead, and is remembered.
+
+    A job that is cancelled has recorded something all the same; it is saved.
+    Entered before the program starts, because its output may be seen before
+    there is a session to ``watch``.
+    """
+
+    def __init__(self, recorder: Recorder, *, passes: bool = False) -> None:
+        self._recorder = recorder
+        self._session: Recording | None = None
+        self._before: dict[int, Any] = {}
+        self._passes = passes
+        self.number: int | None = None
+
+    def watch(self, session: Recording) -> None:
+        """End this one; at once, if a signal came already."""
+        self._session = session
+        if self.number is not None:
+            session.request_end()
+
+    def __enter__(self) -> Self:
+        for number in _PASSED if self._passes else _ENDING:
+            self._before[number] = signal.signal(number, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _end(self, number: int, _: object) -> None:
+        if self._session is not None and self._session.finished:
+            # As in ``SavingSignals``.
+            if number == signal.SIGINT and self._recorder.saving:
+                raise KeyboardInterrupt
+            return
+        if self._passes and self._session is not None:
+            # In a thread of its own: what a signal interrupts may be in the middle of anything.
+            threading.Thread(target=_pass_on, args=(self._session, number), daemon=True).start()
+            return
+        self.number = number
+        if self._session is not None:
+            self._session.request_end()
+
+
+def _pass_on(session: Recording, number: int) -> None:
+    with suppress(CassetteError):  # it is over
+        session.signal(number)
+
+
+def _wait_for_end(session: Recording) -> None:
+    while True:
+        with suppress(WaitTimeoutError):
+            session.wait_exit(timeout_s=3600)
+            return
+
+
+def perform(session: Recording, step: Step) -> None:
+    """One step of an input script.
+
+    Raises:
+        WaitTimeoutError: what it waits for did not come; says the line.
+        SessionError, InputRefusedError: the program cannot take it.
+    """
+    try:
+        _perform(session, step)
+    except CassetteError as exc:
+        exc.where = f"script line {step.line}"
+        raise
+
+
+def _perform(session: Recording, step: Step) -> None:
+    match step.kind:
+        case "type":
+            session.type(step.text)
+        case "key":
+            for key in step.text.split():
+                session.send_key(key)
+        case "paste":
+            session.paste(step.text)
+        case "submit":
+            session.submit(step.text)
+        case "secret":
+            session.submit_secret(step.text)
+        case "resize":
+            assert step.size is not None  # noqa: S101 - the parser sees to it
+            session.resize(step.size)
+        case "signal":
+            session.signal(step.text)
+        case "note":
+            session.note(step.payload)
+        case _:
+            _wait(session, step)
+
+
+def _with_secret(step: Step) -> Step:
+    """A step that names where its secret is, with the secret; any other as it is."""
+    try:
+        match step.kind:
+            case "secret-env":
+                text = os.environ.get(step.text, "")
+            case "secret-file":
+                path = Path(step.text).expanduser()
+                # More than a line is nothing that one types.
+                text = read_plain(path, max_bytes=_MAX_SECRET_BYTES).decode().partition("\n")[0]
+            case _:
+                return step
+    except (CassetteError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{step.kind}: {exc}", where=f"script line {step.line}") from exc
+    text = text.removesuffix("\r")
+    if not text:
+        raise UsageError(
+            f"{step.kind}: there is nothing in {visible(step.text)}",
+            where=f"script line {step.line}",
+        )
+    return msgspec.structs.replace(step, kind="secret", text=text)
+
+
+def _wait(session: Recording, step: Step) -> None:
+    match step.kind:
+        case "wait-text":
+            session.wait_for_text(step.text, timeout_s=step.timeout_s)
+        case "wait-regex":
+            session.wait_for(matches_in_file(step.text), timeout_s=step.timeout_s)
+        case "wait-stable":
+            session.wait_stable(step.seconds * 1000, timeout_s=step.timeout_s)
+        case "wait-idle":
+            session.wait_idle(step.seconds * 1000, timeout_s=step.timeout_s)
+        case "wait-exit":
+            session.wait_exit(timeout_s=step.timeout_s)
+
+
+def _feed(session: Recording, in_fd: int) -> None:
+    """Give the program what comes on ``in_fd``, then the end of input.
+
+    The end is ctrl-d, as at a terminal, so it must not come while the program
+    is still starting or busy: it is sent once the program has been silent.
+    """
+    fed = False
+    try:
+        while data := os.read(in_fd, 1024):
+            session.send(data, source="user", timeout_s=3600)
+            fed = True
+        silence_s = _SILENCE_S if fed else _SILENCE_WITHOUT_INPUT_S
+        session.wait_stable(silence_s * 1000, timeout_s=3600)
+        session.send_key("ctrl-d", source="user")
+    except SessionClosedError:
+        pass  # it ended before its input did
+    except (CassetteError, OSError) as exc:
+        with suppress(CassetteError):
+            session.note({"type": "ptycassette.warning", "channel": "stdin", "message": str(exc)})

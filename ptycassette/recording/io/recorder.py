@@ -1,0 +1,360 @@
+"""Recording: everything around a live session, from the first check to the published cassette.
+
+``Recorder`` is what ``record`` and ``arecord`` (``record.py``) and the interactive
+``rec`` have in common.
+
+What becomes of a run:
+
+========================================  ==========================================
+it ended, and the block was left quietly  a cassette, whatever the program's status
+the block raised, or a timeout passed     a diagnostic directory beside the target
+it failed without a word, over a          a diagnostic directory beside the target
+cassette that shows something
+scrubbing left something                  a diagnostic without streams; the journal stays
+the disk refused, or we were killed       the journal stays; ``ptycassette recover``
+whoever started us was killed             the same; nothing when it was for them alone
+========================================  ==========================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.staging import disk_errors, fsync_directory, remove_abandoned
+from ptycassette.cassette.strict_json import check_value
+from ptycassette.errors import (
+    CassetteError,
+    LimitError,
+    RecordError,
+    RunFailedError,
+    SessionError,
+    SpawnError,
+)
+from ptycassette.model import (
+    ExitStatus,
+    Finished,
+    Harness,
+    Manifest,
+    Noted,
+    SessionMeta,
+)
+from ptycassette.model.limits import Limits
+from ptycassette.recording.io.binary_probe import (
+    LATE_VERSION_TIMEOUT_S,
+    VERSION_TIMEOUT_S,
+    ask_version,
+    is_asked,
+    timestamp,
+)
+from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.journal_source import JournalSource
+from ptycassette.recording.io.lifeline import Lifeline
+from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
+from ptycassette.recording.io.preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io.replacing import reason_to_keep
+from ptycassette.recording.io.saver import Saver
+from ptycassette.recording.io.saver_messages import Begin, Published
+from ptycassette.recording.io.side_channel import EVENTS_VARIABLE, SideChannel
+from ptycassette.system.files.locks import Holder, account_lock, target_lock
+from ptycassette.system.files.staging import journal_dir, lock_dir, state_dir
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.process import PtyChild, spawn
+
+if TYPE_CHECKING:
+    from ptycassette.recording.io.finalising import Finaliser
+
+__all__ = ["Recorder", "checked_payload"]
+
+_PAYLOAD_LIMITS = Limits(max_depth=32)
+_PAYLOAD_BYTES = 4 << 20
+
+
+class Recorder:
+    """One recording. Enter it, start the session, then ``finish`` or ``fail`` it.
+
+    Args:
+        argv: the program and its arguments; no shell is involved.
+        target: the directory to publish.
+        plan: the options.
+        saver: follows the journal and saves it; None to save here, at the end.
+        lifeline: to whoever started us; None when our own end is the user's business.
+
+    Attributes:
+        saving: the program is over, its journal complete, and its cassette is being made.
+        status: how the program ended.
+        saved: what the saver told, if it did the work.
+
+    Raises:
+        RefusedError: on entering: a check failed, a lock is held, the target is
+            taken; nothing was written or started.
+        SpawnError: on entering: no such program (127), not executable (126).
+        StorageError: the disk refuses to hold a journal.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        target: str | os.PathLike[str],
+        plan: RecordPlan,
+        *,
+        saver: Saver | None = None,
+        lifeline: Lifeline | None = None,
+    ) -> None:
+        if not argv:
+            raise ValueError("argv is empty")
+        self.argv = tuple(argv)
+        self.target = Path(target).absolute()
+        self.plan = plan
+        self.manifest: Manifest | None = None
+        self.saving = False
+        self.status: ExitStatus | None = None
+        self.saved: Published | None = None
+        self.saver = saver
+        self._lifeline = lifeline
+        self.started_us: int | None = None
+        self.known: tuple[str, ...] = tuple(plan.known)
+        self._stack = ExitStack()
+        self._binary: Path | None = None
+        self._final: dict[str, Any] = {}
+        self.meta: SessionMeta
+        self.journal: JournalFile
+        self.channel: SideChannel
+        self.env: dict[str, str]
+
+    def __enter__(self) -> Self:
+        try:
+            self._begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._abandon_saver()
+        self._stack.close()
+
+    def _abandon_saver(self) -> None:
+        if self.saver is not None:
+            self.saver.abandon()
+
+    def _beginning(self) -> Begin:
+        return Begin(
+            journal=str(self.journal.path),
+            target=str(self.target),
+            overwrite=self.plan.overwrite,
+            known=self.known,
+        )
+
+    def _begin(self) -> None:
+        plan = self.plan
+        cwd = None if plan.cwd is None else Path(plan.cwd)
+        env = environment_of(plan)
+        check_place(self.target, overwrite=plan.overwrite)
+        binary = find_program(self.argv, env=env, cwd=cwd) if plan.pty is None else None
+        self._binary = binary
+        where = dict(os.environ)
+        if plan.state_dir is not None:
+            where["PTYCASSETTE_STATE_DIR"] = str(plan.state_dir)
+        self._lock(lock_dir(where))
+        check_requirements(plan.require, env=env, cwd=cwd)
+        self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
+        self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
+        # Not this variable, as its value is no secret and differs each time.
+        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
+        self._stack.enter_context(NoCoreDumps())
+        self.journal = JournalFile(
+            self.meta, directory=journal_dir(where), durability=plan.durability
+        )
+        self._stack.callback(self._let_go)
+        if self.saver is not None:
+            self.saver.begin(self._beginning())
+        for payload in plan.notes:
+            self.journal.on_event(Noted(0, checked_payload(payload)))
+
+    def _lock(self, directory: Path) -> None:
+        plan = self.plan
+        what = plan.harness.name if isinstance(plan.harness, msgspec.Struct) else plan.harness
+        name = what or Path(self.argv[0]).name
+        holder = Holder(pid=os.getpid(), what=name, since=timestamp(plan.clock.wall()))
+        self._stack.enter_context(target_lock(directory, target=self.target, holder=holder))
+        if plan.account is not None:
+            self._stack.enter_context(
+                account_lock(directory, harness=name, account=plan.account, holder=holder)
+            )
+
+    def _let_go(self) -> None:
+        with suppress(CassetteError):  # whoever wrote to it has been told
+            self.journal.close()
+
+    def start(self) -> PtyChild:
+        """Start the program; the caller owns it.
+
+        Raises:
+            SpawnError: it could not be started; there is a diagnostic.
+        """
+        plan = self.plan
+        self.started_us = plan.clock.now_us()  # before the program: it begins while we return
+        try:
+            child = spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
+        except SpawnError as exc:
+            self.fail(exc.message, stage="spawn")
+            raise
+        if self._lifeline is not None:
+            self._lifeline.watch(child.request_end)
+        return child
+
+    def note_side_events(self, elapsed_us: int) -> None:
+        """Log what is left in the side channel, when the program is over."""
+        for payload in self.channel.finish():
+            self.journal.on_event(Noted(elapsed_us, payload))
+
+    def set_final(self, **fields: Any) -> None:
+        """Set fields of the final record; see ``Recording.set_final``."""
+        unknown = fields.keys() - set(Finished.__struct_fields__)
+        if unknown:
+            raise TypeError(f"the final record has no {', '.join(sorted(unknown))}")
+        self._final |= {name: value for name, value in fields.items() if value is not None}
+
+    def finish(
+        self, *, t_us: int, status: ExitStatus | None, failure: str | None = None
+    ) -> Manifest:
+        """Close the journal's account, finalise and publish.
+
+        Args:
+            t_us: when it ended.
+            status: how the program ended.
+            failure: why the run must not become a cassette, if so.
+
+        Raises:
+            RunFailedError: the run failed; its diagnostic has been written.
+            SecretLeftError, StorageError, ...: not published; the journal stays.
+            SessionError: who started us is gone; the journal stays, unless it was for them alone.
+        """
+        if self.plan.at_end is not None:
+            self.plan.at_end(self, t_us)
+        if failure is None and self.plan.overwrite:
+            failure = reason_to_keep(self.target, self.journal.path, status)
+        late = self._late_version()
+        self.journal.on_event(
+            Finished(t_us=t_us, exit=status, failure=failure, **late, **self._final)
+        )
+        self.status, self.saving = status, True
+        self._check_owner()
+        try:
+            self.manifest = self._save()
+        except RunFailedError:
+            self.journal.discard()
+            raise
+        except CassetteError as exc:
+            exc.hint = _with_journal(exc.hint, self.journal.path)
+            raise
+        if self._lifeline is None or not self._lifeline.keeps_journal:
+            self.journal.discard()
+        return self.manifest
+
+    def _late_version(self) -> dict[str, Any]:
+        """Ask once more for a version that was not told in time; what the end says about it."""
+        told = self.meta.harness.binary_version is not None or isinstance(
+            self.plan.harness, Harness
+        )
+        if (
+            told
+            or self._binary is None
+            or not is_asked(self._binary, version=self.plan.probe_version)
+        ):
+            return {}
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            version = ask_version(self._binary, timeout_s=LATE_VERSION_TIMEOUT_S)
+            if version is not None:
+                return {"binary_version": version}
+        return {
+            "version_missing": f"--version gave no line in {VERSION_TIMEOUT_S:g} s, nor in "
+            f"{LATE_VERSION_TIMEOUT_S:g} s after the session"
+        }
+
+    def _check_owner(self) -> None:
+        """Save nothing where nobody is left who would take it."""
+        if self._lifeline is None or not self._lifeline.owner_gone:
+            return
+        hint = None
+        if self._lifeline.keeps_journal:
+            hint = _with_journal(None, self.journal.path)
+        else:
+            self.journal.discard()
+        raise SessionError("what started the recorder is gone, so the program was ended", hint=hint)
+
+    def _save(self) -> Manifest:
+        """Take what the saver has; where there is none, or it fell over, do its work here."""
+        progress = self._progress()
+        if self.saver is not None:
+            self.saved = self.saver.finish(progress)
+            if self.saved is not None:
+                return self.saved.manifest
+            # It may have been killed when it had published, and before it could tell.
+            published = published_manifest(self.target, self.meta.id)
+            if published is not None:
+                with disk_errors("publishing the cassette", self.target):
+                    fsync_directory(self.target.parent)
+                remove_abandoned(self.target)
+                return published
+        return self._finaliser(progress).publish(
+            self.meta, self._source(), self.target, overwrite=self.plan.overwrite
+        )
+
+    def fail(self, reason: str, *, stage: str) -> Path:
+        """Write the diagnostic of a failed run instead of a cassette; returns where."""
+        self._abandon_saver()
+        path = self._finaliser(self._progress()).diagnose(
+            self.meta, self._source(), self.target, reason=reason, stage=stage
+        )
+        self.journal.discard()
+        return path
+
+    def _finaliser(self, progress: Callable[[int], None] | None) -> Finaliser:
+        from ptycassette.recording.io.finalising import Finaliser
+
+        return Finaliser(
+            emulator=self.plan.emulator,
+            scrubber=self.plan.scrubber,
+            known=self.known,
+            progress=progress,
+        )
+
+    def _progress(self) -> Callable[[int], None] | None:
+        tell, total = self.plan.progress, self.journal.size
+        if tell is None:
+            return None
+        tell(0, total)
+        return lambda done: tell(done, total)
+
+    def _source(self) -> JournalSource:
+        return JournalSource(self.journal.path)
+
+
+def _with_journal(hint: str | None, path: Path) -> str:
+    told = f"the recording is kept: ptycassette recover {path}"
+    return f"{hint}; {told}" if hint else told
+
+
+def checked_payload(payload: Any) -> Any:
+    """``payload``, if readers will take it as a service event.
+
+    Raises:
+        RecordError: no JSON value, or one that is too large.
+        LimitError: too large, or nested too deep.
+    """
+    try:
+        size = len(msgspec.msgpack.encode(payload))
+    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
+        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
+    if size > _PAYLOAD_BYTES:
+        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
+    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
+    return payload

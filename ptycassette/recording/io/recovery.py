@@ -1,0 +1,273 @@
+"""Cassettes from journals that a crash left behind.
+
+A journal whose recorder lives is locked, and left alone. The others are
+finalised as their recorder would have done it: scrubbed first, published with
+one rename, and only then deleted. So recovering can itself be killed at any
+moment and done again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ptycassette.cassette.io.pending import remove_abandoned, settled
+from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.errors import (
+    CassetteError,
+    ExistsError,
+    JournalError,
+    LockedError,
+    RefusedError,
+    RunFailedError,
+)
+from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
+from ptycassette.model.visible import visible
+from ptycassette.recording.io.diagnostic_writer import diagnostic_path
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
+from ptycassette.recording.io.journal_source import JournalSource, lock_left_behind
+from ptycassette.recording.journal import EmptyJournalError
+from ptycassette.scrub.io.conceal import concealed_head
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.terminal.policies import POLICY_NAMES
+
+__all__ = ["Left", "Recovered", "left_behind", "recover"]
+
+_BEING_MADE_S = 60.0
+
+
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """A journal in the state directory.
+
+    ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
+    ``empty`` (its recorder died before it had written anything) or
+    ``unreadable``. ``problem`` says why, for the last. ``argv`` is scrubbed.
+    """
+
+    path: str
+    state: Literal["crashed", "live", "empty", "unreadable"]
+    bytes: int
+    argv: tuple[str, ...] = ()
+    target: str = ""
+    recorded_at: str = ""
+    problem: str | None = None
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a journal.
+
+    ``outcome`` is ``published`` (``target`` is the cassette now), ``already``
+    (it had been published before the crash), ``diagnostic`` (the run had failed;
+    ``target`` is its diagnostic) or ``empty`` (nothing was in it). ``ended``
+    tells whether the program's end had been recorded.
+    """
+
+    path: str
+    outcome: Literal["published", "already", "diagnostic", "empty"]
+    target: str = ""
+    output_bytes: int = 0
+    torn_bytes: int = 0
+    ended: bool = False
+    damage: str | None = None
+
+
+def left_behind(directory: Path) -> Iterator[Left]:
+    """All journals of a directory, those of live recorders included, by name.
+
+    Raises:
+        UsageError: the configuration of scrubbing is wrong, so nothing can be shown.
+    """
+    _sweep(directory)
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        state: Literal["crashed", "live"] = "crashed"
+        try:
+            size = path.lstat().st_size
+            try:
+                with _locked(path):
+                    meta = _head_of(path)
+            except LockedError:
+                state = "live"
+                meta = _head_of(path)
+        except (CassetteError, FileNotFoundError) as exc:
+            if state == "live":
+                yield Left(path=str(path), state="live", bytes=size)
+            elif isinstance(exc, EmptyJournalError):
+                yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
+            elif isinstance(exc, JournalError):
+                yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
+            # else it has gone while we looked
+        else:
+            yield _left(path, state, size, meta)
+
+
+def _head_of(path: Path) -> SessionMeta:
+    """The head of a journal, checked."""
+    source = JournalSource(path)
+    _check_head(source)
+    return source.meta
+
+
+def _sweep(directory: Path) -> None:
+    """Delete what recorders left that died before their journal had its name: it holds nothing."""
+    for path in directory.glob(f".*{HIDDEN_SUFFIX}"):
+        with suppress(OSError):
+            if path.lstat().st_mtime < time.time() - _BEING_MADE_S:
+                path.unlink()
+
+
+def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: SessionMeta) -> Left:
+    return Left(
+        path=str(path),
+        state=state,
+        bytes=size,
+        argv=concealed_head(meta),
+        target=str(settled(Path(meta.target))) if meta.target else "",
+        recorded_at=meta.recorded_at,
+    )
+
+
+def recover(
+    path: Path,
+    *,
+    output: Path | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    finaliser: Finaliser | None = None,
+) -> Recovered:
+    """Make a cassette from one journal, then delete the journal.
+
+    Args:
+        path: the journal.
+        output: where to publish; when None, where the recorder would have, or the library that
+            it recorded for.
+        overwrite: replace the cassette that stands there.
+        salvage: of a journal that is damaged in the middle, take what stands before.
+        finaliser: how; the default one when None.
+
+    Raises:
+        NotFoundError: no such journal.
+        LockedError: its recorder lives.
+        RefusedError: a journal from elsewhere, and no ``output``.
+        JournalError: it is damaged; nothing was changed.
+        SecretLeftError: scrubbing left something; the journal stays.
+        ExistsError, StorageError: the place refuses; the journal stays.
+    """
+    if output is None:
+        _check_ours(path)
+    with NoCoreDumps(), _locked(path):
+        try:
+            source = JournalSource(path, salvage=salvage)
+        except EmptyJournalError:
+            delete_journal(path)
+            return Recovered(path=str(path), outcome="empty")
+        _check_head(source)
+        told = _told(source, output or settled(Path(source.meta.target)))
+        if told.target and published_manifest(Path(told.target), source.meta.id):
+            delete_journal(path)
+            return msgspec.structs.replace(told, outcome="already")
+        try:
+            told = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
+        except ExistsError:
+            # The saver of a recorder that was killed may have lived on, and been faster.
+            if not published_manifest(Path(told.target), source.meta.id):
+                raise
+            told = msgspec.structs.replace(told, outcome="already")
+        delete_journal(path)
+        if output is None:
+            remove_abandoned(Path(told.target).parent)
+        return told
+
+
+def _check_ours(path: Path) -> None:
+    """Let only journals of our own say where to publish: a stranger's could name any place."""
+    try:
+        found = path.parent.stat()
+    except OSError:
+        return  # then there is no journal either, which is said elsewhere
+    if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise RefusedError(
+            "not in a private directory of yours, so it does not decide where to publish",
+            where=str(path),
+            hint="say where, with --output",
+        )
+
+
+def _check_head(source: JournalSource) -> None:
+    """Refuse a head that no recorder writes, before anything is made of it."""
+    meta = source.meta
+    policy = str(meta.options.get("frame_policy", POLICY_NAMES[0]))
+    paths = (meta.home, meta.cwd, meta.target)
+    if meta.resolution_ms < 1:
+        wrong = f"resolution_ms is {meta.resolution_ms}"
+    elif policy not in POLICY_NAMES:
+        wrong = f"there is no frame policy {visible(policy, limit=100)}"
+    elif any("\0" in path for path in paths):
+        wrong = "a path holds a zero byte"
+    else:
+        return
+    raise JournalError(f"the head is not that of a recorder: {wrong}", where=str(source.path))
+
+
+def _told(source: JournalSource, target: Path) -> Recovered:
+    """Read the whole journal once: how much there is, whether it is sound and has its end."""
+    ended, size = False, 0
+    for event in source():
+        ended = ended or isinstance(event, Finished)
+        if isinstance(event, Output):
+            size += len(event.data)
+    return Recovered(
+        path=str(source.path),
+        outcome="published",
+        target=str(target.absolute()),
+        output_bytes=size,
+        torn_bytes=source.torn_bytes,
+        ended=ended,
+        damage=None if source.damage is None else source.damage.message,
+    )
+
+
+def _publish(
+    source: JournalSource, told: Recovered, *, overwrite: bool, finaliser: Finaliser
+) -> Recovered:
+    target = Path(told.target)
+    meta = source.meta
+    if not told.ended:
+        options = {**meta.options, "recovered": True}
+        meta = msgspec.structs.replace(meta, options=options)
+    try:
+        with disk_errors("making the directory", target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        finaliser.publish(meta, lambda: _with_end(source), target, overwrite=overwrite)
+    except RunFailedError:
+        return msgspec.structs.replace(
+            told, outcome="diagnostic", target=str(diagnostic_path(target))
+        )
+    return told
+
+
+def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
+    """The events, with an end where the crash took it: how the program ended is not known."""
+    t_us = 0
+    for event in source():
+        t_us = max(t_us, event.t_us)
+        yield event
+        if isinstance(event, Finished):
+            return
+    yield Finished(t_us=t_us, metadata={"recovered": True})
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    fd = lock_left_behind(path)
+    try:
+        yield
+    finally:
+        os.close(fd)

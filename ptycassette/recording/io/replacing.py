@@ -1,0 +1,38 @@
+"""Whether a run may replace the cassette that is there (docs/decisions/0154)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.errors import CassetteError
+from ptycassette.model import ExitStatus, Output
+from ptycassette.recording.io.journal_source import JournalSource
+
+__all__ = ["reason_to_keep"]
+
+
+def reason_to_keep(target: Path, journal: Path, status: ExitStatus | None) -> str | None:
+    """Why the cassette at ``target`` is worth more than this run; None when it may be replaced.
+
+    A program that failed without a word has nothing to tell that what it showed once does not.
+
+    Args:
+        target: the place of the cassette, which may be empty.
+        journal: of the run, all of its output in it.
+        status: how the program ended.
+    """
+    if status is None or (status.exited and status.code == 0) or not _shows_something(target):
+        return None
+    if any(isinstance(event, Output) and event.data for event in JournalSource(journal)()):
+        return None
+    how = f"by a signal ({status.signal})" if status.signaled else f"with status {status.code}"
+    return f"the program ended {how} and showed nothing; the cassette that is there was kept"
+
+
+def _shows_something(target: Path) -> bool:
+    try:
+        with open_cassette(target, check="manifest", allow_unscrubbed=True) as cassette:
+            return cassette.output_size > 0
+    except CassetteError:
+        return False

@@ -1,0 +1,356 @@
+"""Scrubs a cassette that exists, and looks whether anything is left in one.
+
+A cassette is read as the session that it was, its records keep their numbers
+and times, output and input their lengths. Frames that our emulator made are
+made again from the scrubbed bytes; others are masked row by row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.frames import frame_of
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
+from ptycassette.errors import RefusedError, SecretLeftError
+from ptycassette.model import (
+    Event,
+    EventSource,
+    FinalRecord,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    OutputRecord,
+    Probed,
+    Resized,
+    ScrubReport,
+    ServiceEventRecord,
+    SessionMeta,
+    Signalled,
+    Size,
+    Typed,
+)
+from ptycassette.model.visible import visible
+from ptycassette.recording.secrets_apart import input_was_scrubbed
+from ptycassette.scrub.session import SessionScrubber
+from ptycassette.terminal import PyteEmulator, default_emulator
+from ptycassette.timeline.match_secrets import SECRET_DIGESTS_KEY
+
+__all__ = ["cassette_session", "find_left", "scrub_cassette"]
+
+_FINDINGS_SHOWN = 5
+
+
+def cassette_session(
+    cassette: Cassette, *, environment: Mapping[str, str] | None = None
+) -> tuple[SessionMeta, EventSource]:
+    """A cassette as the session that it was recorded from.
+
+    Args:
+        cassette: open.
+        environment: what is known of the machine that recorded it; the scrubber knows its
+            secrets. This process's when None.
+    """
+    manifest = cassette.manifest
+    variables = dict(os.environ if environment is None else environment)
+    meta = SessionMeta(
+        id=manifest.id,
+        argv=manifest.command.argv or (),
+        size=Size(manifest.terminal.initial_rows, manifest.terminal.initial_cols),
+        recorded_at=manifest.provenance.recorded_at,
+        harness=manifest.harness,
+        env_allowlist=manifest.command.env_allowlist or (),
+        environment=variables,
+        home=variables.get("HOME", ""),
+    )
+
+    def source() -> Iterator[JournalEvent]:
+        if cassette.quota is not None or cassette.discovery is not None:
+            yield Probed(0, cassette.quota, cassette.discovery)
+        for event in cassette.events():
+            journal = _as_journal(event)
+            if journal is not None:
+                yield journal
+
+    return meta, source
+
+
+def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per kind
+    """One event of a cassette as what happened; None for frames."""
+    t_us, record = event.t_us, event.record
+    match record:
+        case OutputRecord():
+            return Output(t_us, event.data)
+        case InputRecord(kind="resize", size=Size() as size):
+            return Resized(t_us, size)
+        case InputRecord(kind="signal", signal=str() as signal):
+            return Signalled(t_us, signal)
+        case InputRecord():
+            return Typed(t_us, event.data, record.source or "user", record.key)
+        case ServiceEventRecord():
+            return Noted(t_us, record.payload)
+        case FinalRecord():
+            return Finished(
+                t_us=t_us,
+                metadata=record.metadata,
+                usage=record.usage,
+                routing_actual=record.routing_actual,
+                session_log_path=record.session_log_path,
+                final_text=record.final_text,
+            )
+        case _:
+            return None
+
+
+def scrub_cassette(
+    path: Path,
+    scrubber: SessionScrubber,
+    *,
+    target: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> ScrubReport:
+    """Scrub the cassette at ``path``, in its place or into ``target``.
+
+    Nothing is written when nothing was found in a cassette that says that it was scrubbed.
+
+    Args:
+        path: its directory; one that was recorded without scrubbing is fine.
+        scrubber: fresh.
+        target: where to write; the cassette's own place when None.
+        environment: as for ``cassette_session``.
+
+    Returns:
+        What was done.
+
+    Raises:
+        RefusedError: it holds files that only a newer version understands.
+        SecretLeftError: the verification still found something; nothing was written.
+        CassetteError: it cannot be read or written.
+    """
+    with open_cassette(path, allow_unscrubbed=True) as cassette:
+        _check_files(cassette)
+        meta, source = cassette_session(cassette, environment=environment)
+        work = _Rewrite(cassette, scrubber)
+        before = cassette.scrub_report.status
+        for _ in scrubber.steps(meta, source):
+            pass
+        with CassetteWriter(target or path, overwrite=target is None) as writer:
+            work.write(source, writer)
+            manifest = work.manifest
+            if scrubber.left:
+                raise _left(scrubber.left, path)
+            report = scrubber.report()
+            if target is None and report.status == "clean" and before != "unscrubbed":
+                writer.abort()
+                return cassette.scrub_report
+            writer.put(_merged(cassette.scrub_report, report))
+            writer.publish(manifest)
+            return report
+
+
+def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
+    shown = "\n".join(findings[:_FINDINGS_SHOWN])
+    more = len(findings) - _FINDINGS_SHOWN
+    tail = f"\nand {more} more" if more > 0 else ""
+    return SecretLeftError(
+        f"scrubbing left what looks like a secret; nothing was written\n{shown}{tail}",
+        where=visible(str(path)),
+        hint="declare the value (--known-file) or add a rule (docs/scrubbing.md)",
+    )
+
+
+def _check_files(cassette: Cassette) -> None:
+    """Refuse what this version cannot look into."""
+    known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
+    artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
+    unknown = sorted(name for name in artifacts if name not in known)
+    if unknown:
+        raise RefusedError(
+            f"holds {visible(unknown[0])}, which this version cannot scrub",
+            where=visible(str(cassette.path)),
+            hint="scrub it with the version that recorded it",
+        )
+
+
+def _merged(old: ScrubReport, new: ScrubReport) -> ScrubReport:
+    """The report of a second scrub: what the first one did stays said."""
+    if old.status == "unscrubbed":
+        return new
+    counts = dict(old.hit_counts or {})
+    for rule, number in (new.hit_counts or {}).items():
+        counts[rule] = counts.get(rule, 0) + number
+    return msgspec.structs.replace(
+        new,
+        status="redacted" if "redacted" in {old.status, new.status} else new.status,
+        hit_counts=dict(sorted(counts.items())),
+        rules=tuple(sorted({*(old.rules or ()), *(new.rules or ())})),
+        env_allowlist=old.env_allowlist,
+    )
+
+
+class _Rewrite:
+    """One cassette on its way into a writer."""
+
+    def __init__(self, cassette: Cassette, scrubber: SessionScrubber) -> None:
+        self._cassette = cassette
+        self._scrubber = scrubber
+        terminal = cassette.manifest.terminal
+        self._screen: PyteEmulator = default_emulator(
+            Size(terminal.initial_rows, terminal.initial_cols)
+        )
+        self._renders = terminal.emulator == self._screen.identity
+        self._fed = 0
+
+    def write(self, source: EventSource, writer: CassetteWriter) -> None:
+        """Write all records, scrubbed; look at the texts that are in no event."""
+        scrubbed = self._scrubber.masked(source)
+        for event in self._cassette.events():
+            if isinstance(event.record, FrameRecord):
+                frame = self._frame(event.record)
+                writer.add(frame)
+                self._scrubber.check(frame.title, channel="frames", t_us=event.t_us)
+                continue
+            journal = next(scrubbed)
+            while isinstance(journal, Probed):
+                for document in (journal.quota, journal.discovery):
+                    if document is not None:
+                        writer.put(document)
+                journal = next(scrubbed)
+            writer.add(*self._record(event, journal))
+        harness = msgspec.to_builtins(self.manifest.harness)
+        harness.pop("binary_path_digest_sha256", None)
+        self._scrubber.check([self.manifest.command.argv, harness])
+
+    def _record(self, event: Event, journal: JournalEvent) -> tuple[Any, bytes]:
+        """The record of one scrubbed event."""
+        record: Any = event.record
+        replace = msgspec.structs.replace
+        match journal:
+            case Output(_, data):
+                self._screen.feed(data)
+                self._fed += len(data)
+                return record, data
+            case Resized(_, size):
+                self._screen.resize(size)
+                return record, b""
+            case Typed(_, data, _, key):
+                return replace(record, bytes=data, key=key), b""
+            case Noted(_, payload):
+                return replace(record, payload=payload), b""
+            case Finished():
+                return (
+                    replace(
+                        record,
+                        metadata=journal.metadata,
+                        usage=journal.usage,
+                        routing_actual=journal.routing_actual,
+                        session_log_path=journal.session_log_path,
+                        final_text=journal.final_text,
+                    ),
+                    b"",
+                )
+            case _:
+                return record, b""
+
+    def _frame(self, record: FrameRecord) -> FrameRecord:
+        """One frame, made again where that gives the same, masked otherwise."""
+        if self._renders and record.raw_end == self._fed:
+            made = frame_of(
+                self._screen,
+                seq=record.seq,
+                t_ms=record.t_ms,
+                raw_start=record.raw_start,
+                raw_end=record.raw_end,
+            )
+            return msgspec.structs.replace(
+                made,
+                t_us=record.t_us,
+                styles=made.styles if record.styles is not None else None,
+            )
+        text = self._scrubber.rows(record.text)
+        return msgspec.structs.replace(
+            record,
+            text=text,
+            title=self._scrubber.text(record.title, channel="title"),
+            cells=self._scrubber.value(record.cells, channel="frames"),
+            styles=self._scrubber.value(msgspec.to_builtins(record.styles), channel="frames")
+            and record.styles,
+            hash=record.hash if text == record.text else None,
+        )
+
+    def _harness(self) -> Any:
+        told = msgspec.to_builtins(self._cassette.manifest.harness)
+        digest = told.pop("binary_path_digest_sha256", None)
+        scrubbed = self._scrubber.value(told, channel="harness")
+        return {**scrubbed, **({"binary_path_digest_sha256": digest} if digest else {})}
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest with its texts scrubbed; the writer fills in the digests."""
+        manifest = self._cassette.manifest
+        argv = manifest.command.argv
+        words = argv and tuple(self._scrubber.text(word, channel="argv") for word in argv)
+        optional = dict(manifest.optional or {})
+        optional.pop("artifacts", None)
+        digests = optional.pop(SECRET_DIGESTS_KEY, None)
+        scrubbed = self._scrubber.value(optional, channel="manifest")
+        if (
+            digests is not None
+            and words == argv
+            and not input_was_scrubbed(self._scrubber.report())
+        ):
+            scrubbed[SECRET_DIGESTS_KEY] = digests  # they are of what is still masked there
+        return msgspec.structs.replace(
+            manifest,
+            harness=msgspec.convert(self._harness(), type(manifest.harness)),
+            command=msgspec.structs.replace(manifest.command, argv=words),
+            optional=scrubbed or None,
+        )
+
+
+def find_left(
+    path: Path,
+    scrubber: SessionScrubber,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """What is left in a cassette: channel, time and rule, never the value."""
+    with open_cassette(path, allow_unscrubbed=True) as cassette:
+        meta, source = cassette_session(cassette, environment=environment)
+        findings = list(scrubber.verify(meta, source))
+        if cassette.scrub_report.status == "unscrubbed":
+            findings.insert(0, "the cassette says that it was recorded without scrubbing")
+        _check_texts(cassette, scrubber)
+        return (*findings, *dict.fromkeys(scrubber.left))
+
+
+def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
+    """Look at the texts of a cassette that are in no event: names, manifest, frames."""
+    manifest = msgspec.to_builtins(cassette.manifest)
+    for digest in ("content_digest", "id"):
+        manifest.pop(digest, None)
+    manifest["harness"].pop("binary_path_digest_sha256", None)
+    for digests in ("artifacts", SECRET_DIGESTS_KEY):
+        (manifest.get("optional") or {}).pop(digests, None)
+    scrubber.check({"manifest": manifest, "path": cassette.path.name})
+    seen: set[tuple[str, ...]] = set()
+    for frame in cassette.frames():
+        if frame.text in seen:
+            continue
+        seen.add(frame.text)
+        t_us = frame.t_us if frame.t_us is not None else frame.t_ms * 1000
+        texts = [frame.title, frame.cells]
+        if scrubber.rows(frame.text) != frame.text:
+            texts.append("\n".join(frame.text))
+        scrubber.check(texts, channel="frames", t_us=t_us)

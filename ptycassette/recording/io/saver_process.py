@@ -1,0 +1,218 @@
+"""The saver's own process: follow a journal, and have its cassette ready when the program ends.
+
+It runs the same ``Finaliser.publish`` that a recorder or ``recover`` runs, over events that
+come while the program is still running. What it has is disposable: whatever goes wrong here
+ends this process, and the recorder begins again by itself, from the journal. Only when the
+session itself must not become a cassette does the recorder take its word.
+
+It never outlives its recorder, and publishes nothing that the recorder has not finished: a
+thread watches the recorder, and interrupts the work when that is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.recording.io.following import Following
+from ptycassette.recording.io.saver_messages import (
+    Begin,
+    Failed,
+    Finish,
+    Inbox,
+    Message,
+    Progress,
+    Published,
+    send,
+)
+from ptycassette.recording.io.saver_priority import Priority
+from ptycassette.system.pty.polling import new_poll
+
+if TYPE_CHECKING:
+    from ptycassette.recording.io.finalising import Finaliser
+
+__all__ = ["MakeFinaliser", "main", "serve"]
+
+MakeFinaliser = Callable[[tuple[str, ...]], "Finaliser"]
+"""Makes a finaliser that knows these secrets."""
+
+# Before that, staging beside the target would be for nothing: what little there is, is saved
+# at once at the end.
+_WORTH_BYTES = 128 << 10
+_WORTH_S = 5.0
+_LOOK_S = 0.05
+_PROGRESS_S = 0.1
+_WATCH_MS = 1000
+_UNWIND_S = 10.0
+
+
+class _RecorderGoneError(BaseException):
+    """There is nobody to save for: stop, and leave nothing behind."""
+
+
+class _Recorder:
+    """The recorder as its saver sees it: what it says, and whether it is there. A ``Pace``."""
+
+    def __init__(self, control: socket.socket, inbox: Inbox, priority: Priority) -> None:
+        self._control, self._inbox, self._priority = control, inbox, priority
+        self._parent = os.getppid()
+        self._main = threading.get_ident()
+        self._news = threading.Event()
+        self.finished = False
+        self.gone = False
+        self.on_finish: Callable[[], None] = lambda: None
+
+    def told_to_finish(self) -> None:
+        """The journal is complete, and somebody waits."""
+        self.on_finish()
+        self._priority.urgent()
+        self.finished = True
+        self._news.set()
+
+    def watch(self) -> None:
+        """From now on, stop the main thread when the recorder is gone."""
+        signal.signal(signal.SIGTERM, _stop)
+        threading.Thread(target=self._watch, name="recorder-watch", daemon=True).start()
+
+    def _watch(self) -> None:
+        poll = new_poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        # Looks at its parent, too: a fork of the recorder may hold the socket open.
+        while os.getppid() == self._parent:
+            if not poll.poll(_WATCH_MS):
+                continue
+            if any(isinstance(message, Finish) for message in self._inbox.receive()):
+                self.told_to_finish()
+            if self._inbox.closed:
+                break
+        self._priority.urgent()  # cleaning up is short, and must not starve
+        self.gone = True
+        self._news.set()
+        signal.pthread_kill(self._main, signal.SIGTERM)
+        time.sleep(_UNWIND_S)
+        os._exit(1)
+
+    def wait(self, seconds: float) -> None:
+        """Return after that long, or as soon as the recorder says something."""
+        if self.finished:
+            time.sleep(seconds)  # the journal is complete: there is nothing to wait for but a disk
+        else:
+            self._news.wait(seconds)
+        self._check()
+        self._priority.rested()
+
+    def yield_to_others(self) -> None:
+        """Leave the processor to the program, unless somebody waits for us."""
+        pause_s = self._priority.pause_s()
+        if pause_s:
+            self._news.wait(pause_s)
+            self._priority.rested()
+        self._check()
+
+    def _check(self) -> None:
+        if self.gone:
+            _stop()
+
+
+def _stop(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once; the unwinding is not disturbed
+    raise _RecorderGoneError
+
+
+def serve(control: socket.socket, make: MakeFinaliser) -> None:
+    """Save one session; returns when there is nothing left to do.
+
+    Args:
+        control: to the recorder.
+        make: makes the finaliser.
+    """
+    inbox = Inbox(control)
+    messages: list[Message] = []
+    while not messages:
+        if inbox.closed:
+            return
+        messages = inbox.receive()
+    recorder = _Recorder(control, inbox, Priority.lowered())
+    # The first is ``Begin``. Of a short session the other may have come with it.
+    if any(isinstance(message, Finish) for message in messages):
+        recorder.told_to_finish()
+    with suppress(_RecorderGoneError):
+        recorder.watch()
+        if isinstance(messages[0], Begin):
+            _save(control, messages[0], recorder, make)
+
+
+def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeFinaliser) -> None:
+    from ptycassette.recording.io.journal_source import JournalSource
+
+    path, start_s = Path(begin.journal), time.monotonic()
+    source = Following(path, recorder)
+    progress = _ProgressReport(control, recorder)
+    at_finish = [0, 0]
+
+    def remember() -> None:
+        at_finish[:] = (source.read_bytes, progress.done_bytes)
+
+    recorder.on_finish = remember
+    meta = JournalSource(path).meta
+    finaliser = make(begin.known)
+    finaliser = msgspec.structs.replace(finaliser, progress=progress)
+    while not recorder.finished and source.size < _WORTH_BYTES:
+        if time.monotonic() - start_s >= _WORTH_S:
+            break
+        recorder.wait(_LOOK_S)
+    try:
+        manifest = finaliser.publish(meta, source, Path(begin.target), overwrite=begin.overwrite)
+    except (RunFailedError, SecretLeftError) as exc:
+        stage = exc.stage if isinstance(exc, RunFailedError) else ""
+        name, message = type(exc).__name__, exc.message
+        send(
+            control,
+            Failed(error=name, message=message, where=exc.where, hint=exc.hint, stage=stage),
+        )
+    else:
+        read, done = at_finish
+        send(control, Published(manifest=manifest, read_bytes=read, done_bytes=done))
+
+
+class _ProgressReport:
+    """Tells the recorder how far it is, ten times a second, once somebody waits."""
+
+    def __init__(self, control: socket.socket, recorder: _Recorder) -> None:
+        self._control, self._recorder = control, recorder
+        self._due_s = 0.0
+        self.done_bytes = 0
+
+    def __call__(self, done_bytes: int) -> None:
+        self.done_bytes = done_bytes
+        if self._recorder.finished and time.monotonic() >= self._due_s:
+            self._due_s = time.monotonic() + _PROGRESS_S
+            with suppress(OSError):
+                send(self._control, Progress(done_bytes=done_bytes))
+
+
+def main() -> None:
+    """A saver that was started as a program: the socket is its standard input."""
+    from ptycassette.recording.io.finalising import Finaliser
+    from ptycassette.recording.io.saver_seclusion import seclude
+
+    control = socket.socket(fileno=os.dup(0))
+    seclude(control.fileno())
+    serve(control, lambda known: Finaliser(known=known))
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)

@@ -1,0 +1,275 @@
+"""The recorder and its saver: whatever befalls the one, the other can do without."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.model import (
+    ExitStatus,
+    Finished,
+    Harness,
+    SessionMeta,
+    Size,
+    Typed,
+)
+from ptycassette.recording.io.finalising import Finaliser
+from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.journal_source import JournalSource
+from ptycassette.recording.io.options import RecordPlan
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, Tell
+from ptycassette.recording.io.saver_messages import Begin, Failed, Published, send
+from ptycassette.recording.io.saver_priority import Priority
+from ptycassette.recording.io.saver_process import serve
+from ptycassette.testing import fixed_id
+
+META = SessionMeta(
+    id=fixed_id(1),
+    argv=("cat",),
+    size=Size(24, 80),
+    recorded_at="2026-11-23T00:00:00Z",
+    harness=Harness(name="cat"),
+)
+ENDED = ExitStatus(code=0, exited=True, signaled=False)
+
+
+def finaliser(known: tuple[str, ...]) -> Finaliser:
+    """The default one."""
+    return Finaliser(known=known)
+
+
+def session(tmp_path: Path, *, end: Finished | None = None) -> JournalFile:
+    """A journal of a short session, complete."""
+    journal = JournalFile(META, directory=tmp_path)
+    for number in range(200):
+        journal.on_output(number * 1000, b"line %d\r\n" % number)
+    journal.on_event(end or Finished(t_us=10**6, exit=ENDED))
+    return journal
+
+
+def begin(journal: JournalFile, target: Path) -> Begin:
+    """The first message."""
+    return Begin(journal=str(journal.path), target=str(target), overwrite=False, known=())
+
+
+def forked(
+    serve_it: Callable[[socket.socket], None] = lambda control: serve(control, finaliser),
+) -> ForkedSaver:
+    """A saver that runs."""
+    return ForkedSaver(serve_it)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of a directory."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("make", [forked, lambda: StartedSaver(from_bytes=1)])
+def test_a_saver_makes_the_same_bytes(
+    tmp_path: Path, make: Callable[[], ForkedSaver | StartedSaver]
+) -> None:
+    """As the recorder itself, file for file; and the manifest comes back as it was published."""
+    journal = session(tmp_path)
+    ours = Finaliser().publish(META, JournalSource(journal.path), tmp_path / "ours")
+    saver = make()
+    saver.begin(begin(journal, tmp_path / "theirs"))
+    saver.grown(journal.size)
+    published = saver.finish(None)
+
+    assert published is not None
+    assert published.manifest == ours
+    assert contents(tmp_path / "theirs") == contents(tmp_path / "ours")
+
+
+def test_a_failed_run_comes_back_as_its_exception(tmp_path: Path) -> None:
+    """With its stage, and the diagnostic is there."""
+    saver = forked()
+    journal = session(tmp_path, end=Finished(t_us=10**6, failure="timeout: too long"))
+    saver.begin(begin(journal, tmp_path / "c"))
+    with pytest.raises(RunFailedError, match="timeout: too long") as caught:
+        saver.finish(None)
+
+    assert caught.value.stage == "run"
+    assert (tmp_path / "c.diagnostic" / "diagnostic.json").exists()
+
+
+def test_a_secret_that_was_left_comes_back_as_its_exception() -> None:
+    """With what it says, so that the recorder does not save what must not be saved."""
+
+    def refuse(control: socket.socket) -> None:
+        told = Failed(error="SecretLeftError", message="left", where="w", hint="h", stage="")
+        send(control, told)
+
+    saver = forked(refuse)
+    with pytest.raises(SecretLeftError, match="left") as caught:
+        saver.finish(None)
+
+    assert (caught.value.where, caught.value.hint) == ("w", "h")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_saver_that_dies_has_no_result(number: signal.Signals) -> None:
+    """None, and no zombie."""
+    saver = forked(lambda _: signal.raise_signal(number))
+
+    assert saver.finish(None) is None
+    with pytest.raises(ChildProcessError):
+        os.waitpid(saver._pid, 0)
+
+
+def test_a_saver_that_falls_over_has_no_result(tmp_path: Path) -> None:
+    """Whatever it raises stays its own affair."""
+
+    def fall(_: tuple[str, ...]) -> Finaliser:
+        raise MemoryError
+
+    saver = forked(lambda control: serve(control, fall))
+    saver.begin(begin(session(tmp_path), tmp_path / "c"))
+
+    assert saver.finish(None) is None
+
+
+def test_a_saver_that_is_abandoned_publishes_nothing(tmp_path: Path) -> None:
+    """It ends at once, and leaves no staging directory."""
+    journal = JournalFile(META, directory=tmp_path)
+    journal.on_output(1, b"x" * 500_000)
+    saver = forked()
+    saver.begin(begin(journal, tmp_path / "c"))
+    saver.abandon()
+    saver.abandon()
+
+    assert saver.finish(None) is None
+    assert [path.name for path in tmp_path.iterdir()] == [journal.path.name]
+
+
+def test_cleaning_up_is_not_disturbed_by_a_second_notice() -> None:
+    """Who waits sees by itself that the recorder is gone, and the signal may come later."""
+    script = """
+import os, signal, socket, sys, threading
+from ptycassette.recording.io import saver_process
+from ptycassette.recording.io.saver_messages import Inbox
+from ptycassette.recording.io.saver_priority import Priority
+
+unwinding, sent = threading.Event(), threading.Event()
+kill = signal.pthread_kill
+
+def later(thread, number):
+    unwinding.wait()
+    kill(thread, number)
+    sent.set()
+
+signal.pthread_kill = later
+ours, theirs = socket.socketpair()
+recorder = saver_process._Recorder(theirs, Inbox(theirs), Priority(None))
+recorder.watch()
+ours.close()
+try:
+    recorder.wait(60)
+except saver_process._RecorderGoneError:
+    unwinding.set()
+    sent.wait()
+    for _ in range(1000):
+        pass
+    os._exit(7)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (7, b"")
+
+
+def test_a_saver_has_no_terminal_no_files_and_no_cores(tmp_path: Path) -> None:
+    """Only its socket and nothing to read or write; nobody may look into its memory."""
+
+    def look(_: socket.socket) -> None:
+        found = [str(Path(f"/proc/self/fd/{number}").readlink()) for number in range(3)]
+        limit = resource.getrlimit(resource.RLIMIT_CORE)[0]
+        dumpable = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+        text = f"{sorted(set(found))} {limit} {dumpable} {os.getsid(0) == os.getpid()}"
+        (tmp_path / "seen").write_text(text, encoding="ascii")
+
+    with (tmp_path / "open").open("w", encoding="ascii"):
+        forked(look).finish(None)
+
+    assert (tmp_path / "seen").read_text() == "['/dev/null'] 0 0 True"
+
+
+class _PublishesAndDies:
+    """A saver that is killed between publishing and saying so."""
+
+    def __init__(self) -> None:
+        self.at: Begin | None = None
+
+    def begin(self, begin: Begin) -> None:
+        """Remember."""
+        self.at = begin
+
+    def grown(self, size: int) -> None:
+        """Nothing."""
+
+    def finish(self, tell: Tell | None) -> Published | None:
+        """Publish, and say nothing."""
+        assert self.at is not None
+        assert tell is None
+        source = JournalSource(Path(self.at.journal))
+        Finaliser().publish(source.meta, source, Path(self.at.target))
+        return None
+
+    def abandon(self) -> None:
+        """Nothing."""
+
+
+def test_a_cassette_that_its_saver_could_not_report_is_found(tmp_path: Path) -> None:
+    """It is not published twice, and no error says that it is there already."""
+    plan = RecordPlan(state_dir=tmp_path / "state")
+    with Recorder(["true"], tmp_path / "c", plan, saver=_PublishesAndDies()) as recorder:
+        recorder.journal.on_output(1, b"hello")
+        manifest = recorder.finish(t_us=2, status=ENDED)
+
+    assert manifest.id == recorder.meta.id
+    assert not recorder.journal.path.exists()
+
+
+def test_secrets_that_were_typed_never_miss_the_cassette(tmp_path: Path) -> None:
+    """The saver knows them from the journal, also those that were typed when it had begun."""
+    secret = b"correct-horse-battery"
+    plan = RecordPlan(state_dir=tmp_path / "state")
+    with Recorder(["true"], tmp_path / "c", plan, saver=forked()) as recorder:
+        recorder.journal.on_output(1, b"hello " + secret)
+        recorder.journal.on_event(Typed(2, secret + b"\r", masked=True))
+        recorder.finish(t_us=3, status=ENDED)
+
+    assert recorder.saved is not None
+    assert (tmp_path / "c" / "output.raw").read_bytes() == b"hello " + b"x" * len(secret)
+    assert b"horse" not in b"".join(contents(tmp_path / "c").values())
+
+
+def test_a_saver_pauses_while_others_want_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer and longer, up to a second; and not at all when it has a processor to itself."""
+    passed_s, used_s = [0.0], [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: passed_s[0])
+    monkeypatch.setattr("time.thread_time", lambda: used_s[0])
+    priority = Priority(None)
+
+    def pause_after(passed: float, used: float) -> float:
+        passed_s[0] += passed
+        used_s[0] += used
+        pause = priority.pause_s()
+        priority.rested()
+        return pause
+
+    assert pause_after(0.010, 0.010) == 0.0
+    assert pause_after(0.020, 0.010) == pytest.approx(0.04)
+    assert pause_after(0.020, 0.010) == pytest.approx(0.08)
+    assert [pause_after(0.020, 0.010) for _ in range(6)][-1] == 1.0
+    assert pause_after(0.010, 0.010) == 0.0

@@ -1,0 +1,437 @@
+"""The finaliser: order, time, frames, scrubbing, failing closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from record_doubles import META, LineEmulator, ListSink, WordScrubber
+
+from ptycassette.errors import RunFailedError, SecretLeftError
+from ptycassette.model import (
+    DiscoveryRecord,
+    EventSource,
+    ExitStatus,
+    FinalRecord,
+    Finished,
+    FrameRecord,
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    OutputRecord,
+    Probed,
+    QuotaRecord,
+    Resized,
+    ScrubReport,
+    ServiceEventRecord,
+    SessionMeta,
+    Signalled,
+    Size,
+    Step,
+    Typed,
+    Watch,
+)
+from ptycassette.recording.finalise import finalise
+from ptycassette.recording.unscrubbed import Unscrubbed
+from ptycassette.terminal import default_emulator
+from ptycassette.terminal.policies import frame_policy
+from ptycassette.typed import TypedWatch
+
+OK = ExitStatus(code=0, exited=True, signaled=False)
+END = Finished(t_us=9_000_999, exit=OK)
+SESSION: tuple[JournalEvent, ...] = (
+    Output(1_500, b"$ "),
+    Typed(200_000, b"ls\r", source="driver", key="enter"),
+    Output(200_900, b"ls\na b\n"),
+    Resized(400_000, Size(3, 30)),
+    Output(400_100, b"$ "),
+    Noted(500_000, {"step": 1}),
+    Signalled(600_000, "int"),
+    END,
+)
+
+
+class SecondThoughts(WordScrubber):
+    """A ``StepScrubber`` that begins anew once, after the third event."""
+
+    left: tuple[str, ...] = ()
+
+    def steps(
+        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
+    ) -> Iterator[Step | None]:
+        """The first three events, None, and all of them."""
+        events = [*self.events(meta, source)]
+        for turn in (events[:3], events):
+            screen = default_emulator(meta.size)
+            if watch is not None:
+                watch.begin()
+            for event, following in zip(turn, [*turn[1:], None], strict=True):
+                if isinstance(event, Output):
+                    screen.feed(event.data)
+                if watch is not None:
+                    watch.saw(event, screen)
+                yield Step(event, following, screen)
+            if turn is not events:
+                yield None
+        if watch is not None:
+            watch.ended()
+
+    def rest(self, source: EventSource) -> Iterator[JournalEvent]:
+        """All but output."""
+        return (event for event in self.events(META, source) if not isinstance(event, Output))
+
+    def check(self, texts: object) -> None:
+        """Look at nothing."""
+
+
+def run(
+    sink: ListSink, meta: SessionMeta, *events: JournalEvent, policy: str = "chunk"
+) -> Manifest:
+    """Finalise ``events`` with the doubles."""
+    return finalise(
+        meta,
+        lambda: iter(events),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=WordScrubber(),
+        policy=lambda: frame_policy(policy),
+    )
+
+
+def test_seq_is_contiguous_over_all_streams(sink: ListSink, meta: SessionMeta) -> None:
+    """One counter from 1, frames after what caused them, the final record last."""
+    run(sink, meta, *SESSION)
+
+    assert [record.seq for record in sink.records] == list(range(1, len(sink.records) + 1))
+    assert isinstance(sink.records[-1], FinalRecord)
+    assert [type(record) for record in sink.records[:3]] == [OutputRecord, FrameRecord, InputRecord]
+
+
+@pytest.mark.parametrize("resolution_ms", [1, 100])
+def test_time_is_floored_and_kept_in_microseconds(
+    sink: ListSink, meta: SessionMeta, resolution_ms: int
+) -> None:
+    """``t_ms`` is ``t_us`` floored to the resolution."""
+    run(sink, msgspec.structs.replace(meta, resolution_ms=resolution_ms), *SESSION)
+
+    assert all(
+        record.t_us is not None
+        and record.t_ms == record.t_us // 1000 // resolution_ms * resolution_ms
+        for record in sink.records
+    )
+    assert {record.t_us for record in sink.records} >= {1_500, 200_900, 9_000_999}
+
+
+def test_time_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
+    """Whatever a journal says, a cassette's time is monotonic."""
+    run(sink, meta, Output(5_000, b"a"), Output(4_000, b"b"), END)
+
+    times = [record.t_us for record in sink.records]
+    assert times == sorted(t_us or 0 for t_us in times)
+
+
+def test_the_time_of_input_never_goes_back(sink: ListSink, meta: SessionMeta) -> None:
+    """Input is written after all output, with the time that it had among the output."""
+    run(sink, meta, Output(5_000, b"a"), Typed(4_000, b"x"), Output(6_000, b"b"), END)
+
+    (typed,) = sink.of(InputRecord)
+    assert (typed.t_us, typed.t_ms) == (5_000, 5)
+
+
+def test_output_records_cover_the_raw_bytes(sink: ListSink, meta: SessionMeta) -> None:
+    """Offsets and lengths tile ``output.raw`` in the chunks as read."""
+    run(sink, meta, *SESSION)
+
+    spans = [(record.offset, record.length) for record in sink.of(OutputRecord)]
+    assert spans == [(0, 2), (2, 7), (9, 2)]
+    assert sink.data == b"$ ls\na b\n$ "
+
+
+def test_inputs_say_what_they_were(sink: ListSink, meta: SessionMeta) -> None:
+    """Bytes with their source and key, a size, a signal."""
+    run(sink, meta, *SESSION)
+
+    typed, resized, signalled = sink.of(InputRecord)
+    assert (typed.kind, typed.bytes, typed.source) == ("input", b"ls\r", "driver")
+    assert (resized.kind, resized.size) == ("resize", Size(3, 30))
+    assert (signalled.kind, signalled.signal) == ("signal", "int")
+
+
+def test_service_events_and_probes_are_kept(sink: ListSink, meta: SessionMeta) -> None:
+    """A note is a timed record; of quota and discovery the sink gets each."""
+    quota = QuotaRecord(source="probe", status="ok")
+    discovery = DiscoveryRecord(source="probe", status="ok")
+    run(sink, meta, *SESSION[:-1], Probed(700_000, quota, discovery), END)
+
+    assert [record.payload for record in sink.of(ServiceEventRecord)] == [{"step": 1}]
+    assert sink.documents[:2] == [quota, discovery]
+
+
+def test_frames_carry_their_place_in_the_raw_bytes(sink: ListSink, meta: SessionMeta) -> None:
+    """Stretches follow one another, and an incomplete escape is not consumed."""
+    run(sink, meta, Output(1, b"ab\x1b"), Output(2, b"cd"), Output(3, b"\nz"), END)
+
+    frames = sink.of(FrameRecord)
+    assert [(f.raw_start, f.raw_end, f.parser_offset) for f in frames] == [
+        (0, 3, 2),
+        (3, 5, 5),
+        (5, 7, 7),
+    ]
+
+
+def test_equal_consecutive_frames_are_written_once(sink: ListSink, meta: SessionMeta) -> None:
+    """The next different frame's stretch begins where the written one ended."""
+    run(sink, meta, Output(1, b"ab"), Output(2, b"\x1b"), Output(3, b"cd"), END)
+
+    frames = sink.of(FrameRecord)
+    assert [(f.raw_start, f.raw_end) for f in frames] == [(0, 2), (2, 5)]
+
+
+def test_frames_are_made_from_scrubbed_bytes(sink: ListSink, meta: SessionMeta) -> None:
+    """What the scrubber took out of the output is in no frame."""
+    run(sink, meta, Output(1, b"hunter2"), END)
+
+    assert sink.data == b"xxxxxxx"
+    assert sink.of(FrameRecord)[0].text[0] == "xxxxxxx"
+
+
+def test_the_manifest_holds_scrubbed_texts_and_names_only(
+    sink: ListSink, meta: SessionMeta
+) -> None:
+    """Argv goes through the scrubber, the environment stays out, the digest of the path stays."""
+    manifest = run(sink, meta, *SESSION)
+
+    assert manifest.command.argv == ("sh", "-c", "login {SECRET}")
+    assert manifest.command.env_allowlist == ("PATH",)
+    assert manifest.harness == meta.harness
+    assert "hunter2" not in str(msgspec.json.encode(manifest))
+
+
+def test_the_manifest_pins_terminal_emulator_and_time(sink: ListSink, meta: SessionMeta) -> None:
+    """What a replay must know."""
+    manifest = run(sink, meta, *SESSION)
+
+    assert (manifest.version, manifest.id) == (1, meta.id)
+    assert (manifest.terminal.initial_rows, manifest.terminal.emulator.name) == (2, "lines")
+    assert (manifest.timing.resolution_ms, manifest.timing.clock_policy) == (1, "monotonic-elapsed")
+
+
+def test_options_that_readers_may_use_are_kept(sink: ListSink, meta: SessionMeta) -> None:
+    """The idle limit and the title are metadata; nothing else of the options is."""
+    options = {"idle_limit_ms": 2000, "frame_policy": "final", "secret": "no"}
+    finalise(
+        msgspec.structs.replace(meta, options=options),
+        lambda: iter(SESSION),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=WordScrubber(),
+    )
+
+    assert sink.manifest is not None
+    assert sink.manifest.optional == {"idle_limit_ms": 2000, "frame_policy": "final", "title": "t"}
+    assert len(sink.of(FrameRecord)) == 1
+
+
+def test_the_report_names_the_allowlist(sink: ListSink, meta: SessionMeta) -> None:
+    """Names of variables are no secret; the scrubber's own list wins."""
+    run(sink, meta, *SESSION)
+
+    (report,) = [document for document in sink.documents if isinstance(document, ScrubReport)]
+    assert report.env_allowlist == ("PATH",)
+
+
+def test_the_final_record_says_how_it_ended(sink: ListSink, meta: SessionMeta) -> None:
+    """Exit, duration and what the driver said about cost."""
+    run(
+        sink, meta, Output(1, b"x"), Finished(t_us=2_345_678, exit=OK, cost_usd=0.5, final_text="a")
+    )
+
+    final = sink.of(FinalRecord)[0]
+    assert (final.duration_ms, final.exit, final.cost_usd) == (2345, OK, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("events", "stage"),
+    [
+        ((Output(1, b"x"),), "final"),
+        ((Output(1, b"x"), Finished(t_us=2, failure="timeout after 3 s")), "run"),
+        ((Finished(t_us=2),), "output"),
+        ((END, Output(9_999_999, b"x")), "final"),
+        ((END, END), "final"),
+    ],
+)
+def test_a_failed_run_is_no_cassette(
+    sink: ListSink, meta: SessionMeta, events: tuple[JournalEvent, ...], stage: str
+) -> None:
+    """The sink is aborted and the error says at which stage it failed."""
+    with pytest.raises(RunFailedError) as caught:
+        run(sink, meta, *events)
+
+    assert caught.value.stage == stage
+    assert (sink.aborted, sink.manifest) == (True, None)
+
+
+def test_a_program_that_ended_without_a_word_is_a_cassette(
+    sink: ListSink, meta: SessionMeta
+) -> None:
+    """``true`` is a program too, and so is ``false``."""
+    run(sink, meta, END)
+
+    assert sink.manifest is not None
+    assert len(sink.records) == 1
+
+
+def finalise_with(sink: ListSink, meta: SessionMeta, scrubber: WordScrubber) -> Manifest:
+    """Finalise a session that shows the secret."""
+    events = [Output(n, b"hunter2") for n in range(7)]
+    return finalise(
+        meta,
+        lambda: iter([*events, END]),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=scrubber,
+    )
+
+
+def test_a_secret_that_is_left_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
+    """The verification's findings are in the error, the first ones, and counted."""
+    with pytest.raises(SecretLeftError, match="Output at 0 us: rule word\n") as caught:
+        finalise_with(sink, meta, WordScrubber(blind=True))
+
+    assert "and 3 more" in str(caught.value)
+    assert (sink.aborted, sink.manifest) == (True, None)
+
+
+def test_a_secret_in_the_manifest_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
+    """The texts of the manifest go through the same verification."""
+    scrubber = WordScrubber()
+    scrubber.text = lambda value, *, channel: value  # type: ignore[method-assign]
+    with pytest.raises(SecretLeftError, match="Noted"):
+        finalise_with(sink, meta, scrubber)
+
+    assert sink.manifest is None
+
+
+def test_a_scrubber_that_did_not_look_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
+    """No finding counts only if everything was looked at."""
+    with pytest.raises(RuntimeError, match="without looking"):
+        finalise_with(sink, meta, WordScrubber(lazy=True))
+
+    assert (sink.aborted, sink.manifest) == (True, None)
+
+
+def test_a_verification_may_pass_over_the_events_again(sink: ListSink, meta: SessionMeta) -> None:
+    """The second pass sees the same scrubbed events and writes nothing."""
+
+    class Twice(WordScrubber):
+        def verify(self, meta: SessionMeta, source: object) -> tuple[str, ...]:
+            first = super().verify(meta, source)  # type: ignore[arg-type]
+            return first + super().verify(meta, source)  # type: ignore[arg-type]
+
+    finalise_with(sink, meta, Twice())
+
+    assert len(sink.data) == 7 * 7
+
+
+def test_what_was_written_is_void_where_the_scrubber_begins_anew(meta: SessionMeta) -> None:
+    """The sink that held it is aborted, another one holds everything once, and is published."""
+    sinks: list[ListSink] = []
+
+    def open_sink() -> ListSink:
+        sinks.append(ListSink())
+        return sinks[-1]
+
+    manifest = finalise(
+        meta,
+        lambda: iter(SESSION),
+        open_sink,
+        emulator=LineEmulator,
+        scrubber=SecondThoughts(),
+    )
+
+    void, sink = sinks
+    assert (void.aborted, void.manifest) == (True, None)
+    assert (sink.aborted, sink.manifest) == (False, manifest)
+    assert sink.data == b"$ ls\na b\n$ "
+
+
+def test_what_a_step_scrubber_left_stops_publishing(sink: ListSink, meta: SessionMeta) -> None:
+    """It says so itself."""
+    scrubber = SecondThoughts()
+    scrubber.left = ("output: 1 ms: rule word",)
+    with pytest.raises(SecretLeftError, match="rule word"):
+        finalise(
+            meta,
+            lambda: iter(SESSION),
+            lambda: sink,
+            emulator=LineEmulator,
+            scrubber=scrubber,
+        )
+
+    assert (sink.aborted, sink.manifest) == (True, None)
+
+
+def test_what_was_typed_unseen_is_hidden_when_the_session_is_known(meta: SessionMeta) -> None:
+    """Also input that is not marked so: a field in raw mode painted a sign for it."""
+    sinks, typed = [ListSink(), ListSink()], TypedWatch()
+    left = iter(sinks)
+    session = [Output(1, b"Password: "), Typed(2, b"swordfish\r"), Output(3, b"*" * 9), END]
+    finalise(
+        meta,
+        lambda: iter(session),
+        lambda: next(left),
+        emulator=default_emulator,
+        scrubber=SecondThoughts(),
+        typed=typed,
+    )
+
+    (record,) = sinks[-1].of(InputRecord)
+    assert (record.bytes, record.masked) == (b"*" * 9 + b"\r", True)
+    assert [secret.text for secret in typed.values] == ["swordfish"]
+
+
+def test_progress_is_told_in_bytes(sink: ListSink, meta: SessionMeta) -> None:
+    """After each output, the bytes so far."""
+    told: list[int] = []
+    finalise(
+        meta,
+        lambda: iter(SESSION),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=Unscrubbed(),
+        progress=told.append,
+    )
+
+    assert told == [2, 9, 11]
+
+
+def test_unscrubbed_says_so(sink: ListSink, meta: SessionMeta) -> None:
+    """On explicit demand nothing is removed, and the report admits it."""
+    finalise(
+        meta,
+        lambda: iter((Output(1, b"hunter2"), END)),
+        lambda: sink,
+        emulator=LineEmulator,
+        scrubber=Unscrubbed(),
+    )
+
+    assert sink.data == b"hunter2"
+    assert [getattr(document, "status", "") for document in sink.documents] == ["unscrubbed"]
+
+
+def test_events_are_taken_one_by_one(sink: ListSink, meta: SessionMeta) -> None:
+    """Memory does not grow with the session: no more than one event is read ahead."""
+    ahead: list[int] = []
+
+    def source() -> Iterator[JournalEvent]:
+        for number in range(50):
+            ahead.append(number - len(sink.of(OutputRecord)))
+            yield Output(number, b"x\n")
+        yield END
+
+    finalise(meta, source, lambda: sink, emulator=LineEmulator, scrubber=WordScrubber())
+
+    assert max(ahead) <= 1
