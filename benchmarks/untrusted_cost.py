@@ -31,13 +31,13 @@ from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_probe, load_profile
 from ptycassette.host.harnesses.logs import read_logs
 from ptycassette.host.replaying.library import Library
-from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
 from ptycassette.host.replaying.standin_report_file import read_reports
 from ptycassette.model import Cursor, FrameRecord, Size
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.recording.io.recovery import recover
 from ptycassette.scenario import Evidence, check_scenario
+from ptycassette.scenario.io import evidence_of, load_scenario
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES
 from ptycassette.scrub.io.setup import load_config
 from ptycassette.testing import ManualClock, events_of, manifest_of, write_cassette

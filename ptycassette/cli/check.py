@@ -14,12 +14,6 @@ import click
 
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.host.replaying.scenario_files import (
-    check_file,
-    evidence_of,
-    find_scenarios,
-    load_scenario,
-)
 from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import (
     ScenarioOutcome,
@@ -28,6 +22,12 @@ from ptycassette.scenario import (
     outcome_lines,
     repin_scenario,
     scenario_schema,
+)
+from ptycassette.scenario.io import (
+    check_file,
+    evidence_of,
+    find_scenarios,
+    load_scenario,
 )
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
 from ptycassette.system.files.plain_file import read_plain

@@ -254,8 +254,8 @@ def ptycassette_scenario(
     The path is relative to the test file. A scenario without ``cassette_path`` is
     checked against the test's own cassette.
     """
-    from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
     from ptycassette.scenario import check_scenario, outcome_lines
+    from ptycassette.scenario.io import evidence_of, load_scenario
 
     def check(path: str | os.PathLike[str]) -> ScenarioOutcome:
         __tracebackhide__ = True

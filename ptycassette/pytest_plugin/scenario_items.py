@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.host.replaying.scenario_files import evidence_of, load_scenario
 from ptycassette.model.visible import printable, visible
 from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
+from ptycassette.scenario.io import evidence_of, load_scenario
 
 __all__ = ["ScenarioFile", "ScenarioItem"]
 

@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.host.harnesses.run import make_root
-from ptycassette.host.replaying.scenario_files import load_scenario
+from ptycassette.scenario.io import load_scenario
 from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy
 from ptycassette.session.options import CLEAN_NAMES
 

@@ -16,7 +16,6 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import check
 from ptycassette.cli.present import error_lines
 from ptycassette.errors import CassetteError
-from ptycassette.host.replaying.scenario_files import evidence_of
 from ptycassette.model import (
     Cursor,
     FrameRecord,
@@ -28,6 +27,7 @@ from ptycassette.model import (
 from ptycassette.pytest_plugin.trace import trace_object, write_trace
 from ptycassette.replay.drift import Side, drift, drift_lines
 from ptycassette.scenario import check_scenario, outcome_lines, parse_scenario
+from ptycassette.scenario.io import evidence_of
 from ptycassette.testing import manifest_of, write_cassette
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[
