@@ -40,7 +40,7 @@ from ptycassette.export.text import TextStream
 from ptycassette.model import Size
 from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.journal import JournalDecoder
-from ptycassette.replay.paint import paint
+from ptycassette.replaying.paint import paint
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import scrub_chunks
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Report, alternate, machine
 from ptycassette.model import ExitStatus, Finished, Output, Typed
-from ptycassette.standin import boot
+from ptycassette.replaying.standin.io import boot
 from ptycassette.testing import write_cassette
 
 __all__ = ["main", "measure"]

@@ -30,12 +30,12 @@ from ptycassette.errors import CassetteError
 from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_probe, load_profile
 from ptycassette.host.harnesses.logs import read_logs
-from ptycassette.host.replaying.library import Library
-from ptycassette.host.replaying.standin_report_file import read_reports
 from ptycassette.model import Cursor, FrameRecord, Size
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.recording.io.recovery import recover
+from ptycassette.replaying.io.library import Library
+from ptycassette.replaying.standin.io.report_file import read_reports
 from ptycassette.scenario import Evidence, check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES as YAML_BYTES

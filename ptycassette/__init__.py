@@ -6,9 +6,6 @@ ptyprocess, textual, pytest or aiohttp.
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
-
 from ptycassette.version import __version__
 
 # The stand-in's first byte counts in milliseconds, and loading typing takes eight: type
@@ -24,10 +21,6 @@ if TYPE_CHECKING:
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
     from ptycassette.host.harnesses.scenario_environment import scenario_environment
-    from ptycassette.host.replaying.embeddings import embeddings_scorer
-    from ptycassette.host.replaying.replayer import areplay, replay
-    from ptycassette.host.replaying.standin_report_file import read_reports
-    from ptycassette.host.replaying.use import Use, UseResult, use
     from ptycassette.model import (
         Cursor,
         Event,
@@ -46,9 +39,13 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.async_record import AsyncRecording, arecord
     from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
     from ptycassette.recording.io.record import Recording, record
-    from ptycassette.replay.cells import Cell, cells_of_row
-    from ptycassette.replay.drift import Drift, drift, drift_lines, semantic_drift
-    from ptycassette.replay.stored import screen_of
+    from ptycassette.replaying.cells import Cell, cells_of_row
+    from ptycassette.replaying.drift import Drift, drift, drift_lines, semantic_drift
+    from ptycassette.replaying.io.embeddings import embeddings_scorer
+    from ptycassette.replaying.io.replayer import areplay, replay
+    from ptycassette.replaying.io.use import Use, UseResult, use
+    from ptycassette.replaying.standin.io.report_file import read_reports
+    from ptycassette.replaying.stored import screen_of
     from ptycassette.session.async_session import AsyncSession
     from ptycassette.session.session import Session
     from ptycassette.system.pty.process import spawn
@@ -77,9 +74,9 @@ _HOMES = {
     "Cassette": "ptycassette.cassette.io.reader",
     "CassetteError": "ptycassette.errors",
     "CassetteWriter": "ptycassette.cassette.io.writer",
-    "Cell": "ptycassette.replay.cells",
+    "Cell": "ptycassette.replaying.cells",
     "Cursor": "ptycassette.model",
-    "Drift": "ptycassette.replay.drift",
+    "Drift": "ptycassette.replaying.drift",
     "Event": "ptycassette.model",
     "Exchange": "ptycassette.timeline",
     "ExchangeCutter": "ptycassette.timeline",
@@ -99,35 +96,35 @@ _HOMES = {
     "Style": "ptycassette.model",
     "StyleRun": "ptycassette.model",
     "TerminalSignal": "ptycassette.timeline",
-    "Use": "ptycassette.host.replaying.use",
-    "UseResult": "ptycassette.host.replaying.use",
+    "Use": "ptycassette.replaying.io.use",
+    "UseResult": "ptycassette.replaying.io.use",
     "arecord": "ptycassette.recording.io.async_record",
-    "areplay": "ptycassette.host.replaying.replayer",
-    "cells_of_row": "ptycassette.replay.cells",
+    "areplay": "ptycassette.replaying.io.replayer",
+    "cells_of_row": "ptycassette.replaying.cells",
     "default_emulator": "ptycassette.terminal",
-    "drift": "ptycassette.replay.drift",
-    "drift_lines": "ptycassette.replay.drift",
-    "embeddings_scorer": "ptycassette.host.replaying.embeddings",
+    "drift": "ptycassette.replaying.drift",
+    "drift_lines": "ptycassette.replaying.drift",
+    "embeddings_scorer": "ptycassette.replaying.io.embeddings",
     "exchanges": "ptycassette.timeline",
     "live_journals": "ptycassette.recording.io.journal_follow",
     "load_emulator": "ptycassette.terminal",
     "open_cassette": "ptycassette.cassette.io.reader",
     "printable": "ptycassette.model.visible",
-    "read_reports": "ptycassette.host.replaying.standin_report_file",
+    "read_reports": "ptycassette.replaying.standin.io.report_file",
     "record": "ptycassette.recording.io.record",
     "render_ansi": "ptycassette.terminal",
     "render_text": "ptycassette.terminal",
-    "replay": "ptycassette.host.replaying.replayer",
+    "replay": "ptycassette.replaying.io.replayer",
     "save_emulator": "ptycassette.terminal",
     "scenario_environment": "ptycassette.host.harnesses.scenario_environment",
     "screen_html": "ptycassette.export.screen_html",
-    "screen_of": "ptycassette.replay.stored",
-    "semantic_drift": "ptycassette.replay.drift",
+    "screen_of": "ptycassette.replaying.stored",
+    "semantic_drift": "ptycassette.replaying.drift",
     "semantic_match": "ptycassette.timeline.match_text",
     "spawn": "ptycassette.system.pty.process",
     "still_svg": "ptycassette.export.svg",
     "terminal_signals": "ptycassette.timeline",
-    "use": "ptycassette.host.replaying.use",
+    "use": "ptycassette.replaying.io.use",
     "visible": "ptycassette.model.visible",
     "visible_bytes": "ptycassette.model.visible",
 }
@@ -195,29 +192,6 @@ __all__ = [
 ]
 
 
-class _CallableModule(ModuleType):
-    """A subpackage that has the name of a public function; calling it calls the function.
-
-    ``ptycassette.replay`` is both. Importing anything below a subpackage binds the
-    subpackage to its name here, and whoever calls the function must not notice.
-    """
-
-    def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
-        return _public(self.__name__.rpartition(".")[2])(*args, **kwargs)
-
-
-class _Package(ModuleType):
-    """This package: makes such subpackages callable when the import system binds them."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, ModuleType) and name in _HOMES:
-            value.__class__ = _CallableModule
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
-
-
 def _public(name: str) -> typing.Any:
     """What a public name stands for, from where it lives."""
     from importlib import import_module
@@ -231,7 +205,8 @@ def __getattr__(name: str) -> typing.Any:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
     value = _public(name)
-    return globals().setdefault(name, value)  # loading may have bound a callable subpackage
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

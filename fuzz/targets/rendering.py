@@ -12,8 +12,8 @@ from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
 from ptycassette.model import Size
 from ptycassette.model.visible import printable, visible, visible_bytes
-from ptycassette.replay.divergence import Divergence, Said, divergence_error, divergence_lines
-from ptycassette.replay.paint import ansi_lines, clipped, paint, with_status
+from ptycassette.replaying.divergence import Divergence, Said, divergence_error, divergence_lines
+from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.terminal import default_emulator
 
 _SIZE = Size(rows=4, cols=24)

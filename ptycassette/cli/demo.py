@@ -80,7 +80,7 @@ def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
 def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
     """The last screen in a frame, the files, and what to type next."""
     from ptycassette.host.demo import last_screen
-    from ptycassette.replay.paint import ansi_lines
+    from ptycassette.replaying.paint import ansi_lines
 
     screen = last_screen(target)
     if screen is not None:

@@ -72,7 +72,7 @@ def command(
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
-    from ptycassette.host.replaying.replayer import micros
+    from ptycassette.replaying.io.replayer import micros
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")
@@ -210,7 +210,7 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
     """What the event holds, shortened and made visible."""
     from ptycassette.model import FinalRecord, FrameRecord, InputRecord, ServiceEventRecord
-    from ptycassette.replay.stored import screen_of
+    from ptycassette.replaying.stored import screen_of
 
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:

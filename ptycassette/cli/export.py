@@ -166,9 +166,9 @@ def _text(source: Cassette) -> Iterator[bytes]:
 
 def _scrolled(source: Cassette, scrollback: int) -> Iterator[bytes]:
     """The rows that scrolled off the main screen, and the screen at the end."""
-    from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import Size
     from ptycassette.model.visible import visible
+    from ptycassette.replaying.io.player_views import feed_event
     from ptycassette.terminal import PyteEmulator
 
     terminal = source.manifest.terminal

@@ -38,7 +38,7 @@ def all_diffs(source: Cassette) -> Iterator[FrameDiff]:
 def diff_of(before: FrameRecord | None, frame: FrameRecord) -> FrameDiff:
     """What changed from one frame to the next; ``before=None`` is a blank screen."""
     from ptycassette.cli.reports import FrameDiff, RowChange
-    from ptycassette.replay.stored import changed_rows, restyled_rows
+    from ptycassette.replaying.stored import changed_rows, restyled_rows
 
     rows = tuple(
         RowChange(row=change.row, before=change.before, after=change.after)

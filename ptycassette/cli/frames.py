@@ -77,7 +77,7 @@ def command(
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
-    from ptycassette.host.replaying.replayer import micros
+    from ptycassette.replaying.io.replayer import micros
 
     one = sum((at is not None, seq is not None, last))
     if one > 1:
@@ -127,8 +127,8 @@ def _chosen(
 
 def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameRecord:
     """The screen at exactly that moment, from the output before it."""
-    from ptycassette.host.replaying.player_views import feed_event
     from ptycassette.model import FrameRecord, Size
+    from ptycassette.replaying.io.player_views import feed_event
     from ptycassette.terminal import default_emulator
 
     terminal = source.manifest.terminal
@@ -159,8 +159,8 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
 
 def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: Format) -> None:
     from ptycassette.cli.reports import FramesReport
-    from ptycassette.replay.paint import ansi_lines
-    from ptycassette.replay.stored import screen_of
+    from ptycassette.replaying.paint import ansi_lines
+    from ptycassette.replaying.stored import screen_of
 
     if form == "json":
         report = FramesReport(path=str(source.path), count=count, frame=frame)
@@ -176,8 +176,8 @@ def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: Format
 
 
 def _plain_rows(frame: FrameRecord) -> Iterator[str]:
-    from ptycassette.replay.cells import cells_of_row
-    from ptycassette.replay.stored import screen_of
+    from ptycassette.replaying.cells import cells_of_row
+    from ptycassette.replaying.stored import screen_of
 
     screen = screen_of(frame)
     for row in range(screen.size.rows):

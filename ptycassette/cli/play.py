@@ -18,9 +18,9 @@ from ptycassette.cli.options import (
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.host.replaying.player import PlayOptions
     from ptycassette.model import Screen, Size
-    from ptycassette.replay.scheduler import Mode
+    from ptycassette.replaying.io.player import PlayOptions
+    from ptycassette.replaying.scheduler import Mode
 
 __all__ = ["command"]
 
@@ -87,7 +87,7 @@ def command(
     on_terminal = sys.stdout.isatty()
     if loop and not on_terminal:
         raise click.UsageError("--loop needs a terminal on stdout")
-    from ptycassette.host.replaying.player import PlayOptions
+    from ptycassette.replaying.io.player import PlayOptions
 
     fallback: Mode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
@@ -122,10 +122,10 @@ def _size(source: Cassette) -> Size:
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen behind in its scrollback."""
     from ptycassette.cli.guarded_stdout import direct_writes
-    from ptycassette.host.replaying.player import Player
-    from ptycassette.host.replaying.player_checkpoints import Checkpoints
-    from ptycassette.host.replaying.player_terminal import Interrupted, PlayerTerminal
-    from ptycassette.host.replaying.player_views import PaintedView, RawView
+    from ptycassette.replaying.io.player import Player
+    from ptycassette.replaying.io.player_checkpoints import Checkpoints
+    from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
+    from ptycassette.replaying.io.player_views import PaintedView, RawView
     from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
@@ -153,7 +153,7 @@ def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
 
 def _leave_behind(screen: Screen, *, colors: bool) -> None:
     from ptycassette.cli.present import write_lines
-    from ptycassette.replay.paint import ansi_lines
+    from ptycassette.replaying.paint import ansi_lines
 
     lines = list(ansi_lines(screen, colors=colors))
     while lines and not lines[-1]:
@@ -166,7 +166,7 @@ def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int
     from ptycassette.cassette.io.raw_output import write_all, write_raw
     from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.export.text import TextStream
-    from ptycassette.host.replaying.replayer import replay
+    from ptycassette.replaying.io.replayer import replay
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

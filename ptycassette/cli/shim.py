@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from ptycassette.host.replaying.library import forget_starts
-from ptycassette.host.replaying.modes import mode_named
-from ptycassette.host.replaying.shims import ShimConfig, make_shims
 from ptycassette.model.visible import visible
-from ptycassette.standin.options import parse_settings
+from ptycassette.replaying.io.library import forget_starts
+from ptycassette.replaying.io.modes import mode_named
+from ptycassette.replaying.io.shims import ShimConfig, make_shims
+from ptycassette.replaying.standin.io.options import parse_settings
 
 __all__ = ["command"]
 

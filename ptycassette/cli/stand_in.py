@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import click
 
-from ptycassette.standin.options import OPTIONS
-from ptycassette.standin.process import run
+from ptycassette.replaying.standin.io.options import OPTIONS
+from ptycassette.replaying.standin.io.process import run
 
 __all__ = ["command"]
 

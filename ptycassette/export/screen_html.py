@@ -11,7 +11,7 @@ from html import escape
 from ptycassette.export.colors import DARK, Theme, css_color
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.model.visible import visible
-from ptycassette.replay.cells import cells_of_row
+from ptycassette.replaying.cells import cells_of_row
 
 __all__ = ["screen_html"]
 

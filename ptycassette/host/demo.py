@@ -16,10 +16,10 @@ import msgspec
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verification import verify_cassette
 from ptycassette.errors import CassetteError
-from ptycassette.host.replaying.replayer import replay
 from ptycassette.model import Screen, Size
 from ptycassette.recording.io.record import Recording, record
-from ptycassette.replay.stored import screen_of
+from ptycassette.replaying.io.replayer import replay
+from ptycassette.replaying.stored import screen_of
 from ptycassette.system.clock import MonotonicClock, SystemSleeper
 from ptycassette.terminal import default_emulator
 

@@ -21,8 +21,8 @@ from ptycassette.pytest_plugin.state import TestState
 
 if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.host.replaying.use import Use
     from ptycassette.pytest_plugin.runs import ShimRun
+    from ptycassette.replaying.io.use import Use
     from ptycassette.scenario import ScenarioOutcome
     from ptycassette.session.session import Session
     from ptycassette.testing import ManualClock
@@ -90,7 +90,7 @@ def ptycassette_use(
     For ``with``, ``async with`` and several sessions; a session that is only wanted
     for the whole test is ``ptycassette_session``.
     """
-    from ptycassette.host.replaying.use import use
+    from ptycassette.replaying.io.use import use
 
     state: TestState = request.node.stash[STATE]
     settings = ptycassette_settings
@@ -179,9 +179,9 @@ def ptycassette_shims(
     are put into the library then, unless the test failed.
     """
     from ptycassette.cassette.io.pending import PendingRecordings
-    from ptycassette.host.replaying.modes import MODE_VARIABLE, action_of
-    from ptycassette.host.replaying.shims import ShimConfig, make_shims
     from ptycassette.pytest_plugin.runs import ShimRun
+    from ptycassette.replaying.io.modes import MODE_VARIABLE, action_of
+    from ptycassette.replaying.io.shims import ShimConfig, make_shims
 
     settings = ptycassette_settings
 

@@ -15,16 +15,16 @@ import msgspec
 
 from ptycassette.cassette.io.pending import PendingRecordings
 from ptycassette.errors import DivergenceError
-from ptycassette.host.replaying.standin_report_file import read_reports
-from ptycassette.host.replaying.use import Use
 from ptycassette.model.visible import visible
 from ptycassette.pytest_plugin.state import TestState
-from ptycassette.replay.divergence import (
+from ptycassette.replaying.divergence import (
     divergence_error,
     divergence_lines,
     divergence_object,
 )
-from ptycassette.replay.drift import drift_lines
+from ptycassette.replaying.drift import drift_lines
+from ptycassette.replaying.io.use import Use
+from ptycassette.replaying.standin.io.report_file import read_reports
 from ptycassette.session.session import Session
 
 __all__ = ["SessionRun", "ShimRun", "recording_lock"]

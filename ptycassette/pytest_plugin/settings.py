@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.host.replaying.modes import MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.replaying.io.modes import MODE_VARIABLE, Mode, resolve_mode
 
 if TYPE_CHECKING:
     from ptycassette.timeline.match import Matching

@@ -18,7 +18,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import CassetteError
 from ptycassette.model.visible import printable, visible
-from ptycassette.replay.cells import safe_cluster
+from ptycassette.replaying.cells import safe_cluster
 from ptycassette.scrub.io.process import process_scrubber
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.timeline.match_entries import read_entries

@@ -13,7 +13,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.model import InputRecord
-from ptycassette.standin import boot
+from ptycassette.replaying.standin.io import boot
 
 pytestmark = pytest.mark.integration
 PLACE = Path(__file__).parents[2] / "fixtures" / "agents"

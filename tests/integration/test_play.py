@@ -15,8 +15,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from ptycassette.host.replaying.player_terminal import LEAVE, RAW_LEAVE
 from ptycassette.model import Output, Size
+from ptycassette.replaying.io.player_terminal import LEAVE, RAW_LEAVE
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ptycassette.model import Screen, Size, Style, StyleRun
-from ptycassette.replay.paint import paint
+from ptycassette.replaying.paint import paint
 from ptycassette.terminal import default_emulator
 
 pytestmark = pytest.mark.integration

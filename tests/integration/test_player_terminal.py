@@ -17,7 +17,8 @@ import pytest
 
 from ptycassette.cassette.io.raw_output import write_all
 from ptycassette.cli import main
-from ptycassette.host.replaying.player_terminal import (
+from ptycassette.model import Output, Size
+from ptycassette.replaying.io.player_terminal import (
     ENTER,
     LEAVE,
     RAW_ENTER,
@@ -25,7 +26,6 @@ from ptycassette.host.replaying.player_terminal import (
     Interrupted,
     PlayerTerminal,
 )
-from ptycassette.model import Output, Size
 from ptycassette.testing import manifest_of, write_cassette
 
 pytestmark = pytest.mark.integration

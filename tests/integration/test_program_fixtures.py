@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from ptycassette.cli import main
-from ptycassette.standin import boot
+from ptycassette.replaying.standin.io import boot
 
 pytestmark = pytest.mark.integration
 PLACE = Path(__file__).parents[2] / "fixtures" / "programs"

@@ -10,8 +10,8 @@ import pytest
 
 from ptycassette import use
 from ptycassette.errors import DivergenceError, NotFoundError
-from ptycassette.host.replaying.library import Library, Start
 from ptycassette.recording.io.rescrub import find_left, scrub_cassette
+from ptycassette.replaying.io.library import Library, Start
 from ptycassette.scrub.io.setup import session_scrubber
 
 TOKEN = "gh" + "p_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0B"

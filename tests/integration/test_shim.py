@@ -15,7 +15,7 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import ManifestError, NotFoundError, SpawnError
-from ptycassette.host.replaying.shims import find_real, read_shim_config
+from ptycassette.replaying.io.shims import find_real, read_shim_config
 
 pytestmark = pytest.mark.integration
 LONG_S = 120  # what hangs takes longer; finalising on a busy machine took more than thirty seconds

@@ -26,7 +26,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.standin import boot
+from ptycassette.replaying.standin.io import boot
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

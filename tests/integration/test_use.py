@@ -19,8 +19,8 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.host.replaying.use import use
 from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
+from ptycassette.replaying.io.use import use
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

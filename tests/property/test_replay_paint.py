@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model import Screen, Size
-from ptycassette.replay.paint import clipped, paint
+from ptycassette.replaying.paint import clipped, paint
 from ptycassette.terminal import default_emulator
 
 SIZE = Size(rows=4, cols=12)

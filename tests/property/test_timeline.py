@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptycassette.host.replaying.player import Player, PlayOptions
-from ptycassette.host.replaying.player_checkpoints import Checkpoints
-from ptycassette.host.replaying.player_views import PaintedView
 from ptycassette.model import Event, FinalRecord, Finished, Manifest, Output, Size, Typed
-from ptycassette.replay import Done, Emit, Scheduler, Wait
+from ptycassette.replaying import Done, Emit, Scheduler, Wait
+from ptycassette.replaying.io.player import Player, PlayOptions
+from ptycassette.replaying.io.player_checkpoints import Checkpoints
+from ptycassette.replaying.io.player_views import PaintedView
 from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 from ptycassette.testing import ManualClock, events_of, manifest_of
 from ptycassette.timeline import TimeIndex, between, chain, exchanges, limit_idle, speed

@@ -25,7 +25,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.pytest_plugin.trace import trace_object, write_trace
-from ptycassette.replay.drift import Side, drift, drift_lines
+from ptycassette.replaying.drift import Side, drift, drift_lines
 from ptycassette.scenario import check_scenario, outcome_lines, parse_scenario
 from ptycassette.scenario.io import evidence_of
 from ptycassette.testing import manifest_of, write_cassette

@@ -21,15 +21,15 @@ from ptycassette.export.screen_html import screen_html
 from ptycassette.export.text import TextStream
 from ptycassette.model import Emulator, Screen, Size
 from ptycassette.model.visible import visible, visible_bytes
-from ptycassette.replay.divergence import (
+from ptycassette.replaying.divergence import (
     Divergence,
     Nearest,
     Said,
     divergence_error,
     divergence_lines,
 )
-from ptycassette.replay.paint import ansi_lines, clipped, paint, with_status
-from ptycassette.replay.standin_report import StandinReport, report_lines
+from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
+from ptycassette.replaying.standin.report import StandinReport, report_lines
 from ptycassette.terminal import default_emulator
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[

@@ -27,15 +27,15 @@ from ptycassette.harness import Probe, Profile
 from ptycassette.host.harnesses.fake_provider import read_script
 from ptycassette.host.harnesses.files import load_profile
 from ptycassette.host.harnesses.logs import read_logs
-from ptycassette.host.replaying.library import Library
-from ptycassette.host.replaying.shims import ShimConfig, make_shims
-from ptycassette.host.replaying.standin_report_file import read_reports
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.provider.fake.script import Script
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.journal import MARK, JournalDecoder, JournalEncoder
+from ptycassette.replaying.io.library import Library
+from ptycassette.replaying.io.shims import ShimConfig, make_shims
+from ptycassette.replaying.standin.io.report_file import read_reports
 from ptycassette.scenario import parse_scenario
 from ptycassette.scenario.io import check_file, find_scenarios, load_scenario
 from ptycassette.scenario.strict_yaml import parse_yaml

@@ -1,0 +1,25 @@
+"""Replay without a clock: what to emit and how long to wait; whoever owns the loop waits."""
+
+from ptycassette.replaying.scheduler import (
+    DONE,
+    AwaitInput,
+    Decision,
+    Done,
+    Emit,
+    Mode,
+    Scheduler,
+    Wait,
+    replay_mode,
+)
+
+__all__ = [
+    "DONE",
+    "AwaitInput",
+    "Decision",
+    "Done",
+    "Emit",
+    "Mode",
+    "Scheduler",
+    "Wait",
+    "replay_mode",
+]

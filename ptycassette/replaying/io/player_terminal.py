@@ -1,0 +1,226 @@
+"""The user's terminal while a cassette is played: keys in, paint out, put back on every way out.
+
+Entered, it is on the alternate screen, in cbreak mode, with the cursor as
+painted. Left, by whatever way (end, key, exception, SIGTERM, SIGHUP, SIGINT),
+it is as it was; bytes that the terminal still had to say (answers to queries
+of a raw playback) are taken and dropped, so that no shell reads them as typed.
+A stop (SIGTSTP, ctrl-z) puts the terminal back, too, and takes it again on
+SIGCONT. Only SIGKILL leaves it as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import termios
+import time
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from ptycassette.model import Size
+from ptycassette.replaying.keys import KeyReader
+
+__all__ = ["Interrupted", "PlayerTerminal"]
+
+ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
+LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"
+
+# What a recording may have switched on when it is played raw, put back: mouse reports,
+# bracketed paste, focus reports, synchronised update, application cursor keys and keypad,
+# origin and insert mode, autowrap off, scroll region, character sets, cursor shape, the
+# kitty keyboard and xterm's modifyOtherKeys, palette and dynamic colours, alternate screen.
+# (xterm's "Control Sequences"; DECSTR alone leaves most of it.)
+RAW_LEAVE = (
+    b"\x18\x1b\\"  # end whatever sequence was cut off
+    b"\x1b[?9l\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l"
+    b"\x1b[?1015l\x1b[?1016l\x1b[?2004l\x1b[?2026l\x1b[?2031l\x1b[?2048l"
+    b"\x1b7\x1b[?1049l\x1b[?1047l\x1b[?47l"  # DECSC: on the main screen 1049 restores this place
+    b"\x1b[0m\x1b(B\x1b)B\x1b*B\x1b+B\x0f"
+    b"\x1b7\x1b[?6l\x1b[r\x1b8\x1b[!p"  # resetting the region moves the cursor, so keep its place
+    b"\x1b[?1l\x1b>\x1b[?5l\x1b[?7h\x1b[?45l\x1b[4l\x1b[20l"
+    b"\x1b[<99u\x1b[=0u\x1b[>4m"
+    b"\x1b[0 q\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]8;;\x1b\\"
+    b"\x1b[?25h"
+    b"\x1b[23;0t"  # the title as it was
+)
+RAW_ENTER = b"\x1b[22;0t"  # keep the title (XTWINOPS 22)
+QUIET_S = 0.15
+"""Late answers are over when the terminal has been silent for so long."""
+DRAIN_S = 1.0
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
+
+class Interrupted(Exception):  # noqa: N818 - what happened, not an error
+    """A signal asked the player to end. ``status`` is 128 + its number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+class PlayerTerminal:
+    """The terminal of the user. Use as a context manager.
+
+    Args:
+        output: file descriptor to paint on; a terminal.
+        keys: file descriptor to read keys from, a terminal, or None when there is none.
+        raw: the recording is written as it is; more must be put back.
+    """
+
+    def __init__(self, output: int, keys: int | None, *, raw: bool = False) -> None:
+        self._output = output
+        self._keys = keys
+        self._raw = raw
+        self._reader = KeyReader()
+        self._saved: list[Any] | None = None
+        self._handlers: dict[int, Any] = {}
+        self._inside = False
+        self._ended = False
+        self._wake_read, self._wake_write = -1, -1
+        self.resized = False
+        """Set when the terminal changed its size or came back from a stop: paint all again."""
+
+    def __enter__(self) -> Self:
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        try:
+            for number in _ENDINGS:
+                self._handle(number, self._on_ending)
+            self._handle(signal.SIGWINCH, self._on_resize)
+            self._handle(signal.SIGTSTP, self._on_stop)
+            self._take()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Put everything back; the second call does nothing.
+
+        A signal may arrive in the very moment in which ``__exit__`` begins. It
+        raises once only, so that a ``finally: terminal.close()`` around the
+        ``with`` always gets through.
+        """
+        self._ended = True
+        try:
+            self._give_back()
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            self._handlers.clear()
+            for fd in (self._wake_read, self._wake_write):
+                if fd >= 0:
+                    os.close(fd)
+            self._wake_read = self._wake_write = -1
+
+    @property
+    def size(self) -> Size:
+        """The size of the terminal now; 24x80 when it does not say."""
+        try:
+            size = os.get_terminal_size(self._output)
+        except OSError:
+            return Size(rows=24, cols=80)
+        if size.lines < 1 or size.columns < 1:
+            return Size(rows=24, cols=80)
+        return Size(rows=size.lines, cols=size.columns)
+
+    def write(self, data: bytes) -> None:
+        """Write all of ``data``, however little the terminal takes at once."""
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[os.write(self._output, view) :]
+            except BlockingIOError:
+                select.select([], [self._output], [], 1.0)
+
+    def keys(self, timeout_s: float) -> list[str]:
+        """Wait at most ``timeout_s`` for keys; wakes up for signals, too."""
+        watched = [self._wake_read] if self._keys is None else [self._wake_read, self._keys]
+        if self._reader.incomplete:
+            timeout_s = min(timeout_s, 0.1)
+        ready, _, _ = select.select(watched, [], [], max(0.0, timeout_s))
+        if self._wake_read in ready:
+            os.read(self._wake_read, 512)
+        if self._keys is None or self._keys not in ready:
+            return [] if ready else self._reader.flush()
+        data = os.read(self._keys, 4096)
+        if not data:  # the terminal is gone
+            self._keys = None
+            return ["q"]
+        return self._reader.feed(data)
+
+    def suspend(self) -> None:
+        """Give the terminal back and stop, as ctrl-z does; goes on at SIGCONT."""
+        self._give_back()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(0, signal.SIGTSTP)  # the whole job, as the key would
+        signal.signal(signal.SIGTSTP, self._on_stop)
+        self._take()
+        self.resized = True
+
+    def _handle(self, number: int, handler: Any) -> None:
+        self._handlers[number] = signal.signal(number, handler)
+
+    def _on_ending(self, number: int, _frame: FrameType | None) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        raise Interrupted(number)
+
+    def _on_resize(self, _number: int, _frame: FrameType | None) -> None:
+        self.resized = True
+        with contextlib.suppress(BlockingIOError):  # full: it wakes up anyway
+            os.write(self._wake_write, b"w")
+
+    def _on_stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.suspend()
+
+    def _take(self) -> None:
+        self._inside = True
+        tty_fd = self._output if self._keys is None else self._keys
+        self._saved = termios.tcgetattr(tty_fd)
+        changed = termios.tcgetattr(tty_fd)
+        if self._keys is not None:
+            # Keys one by one, unseen; ctrl-c and ctrl-z are keys, too: one way out for all.
+            changed[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN | termios.ISIG)
+            changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
+        if self._raw:
+            changed[1] &= ~termios.OPOST  # the recording has its own carriage returns
+        termios.tcsetattr(tty_fd, termios.TCSADRAIN, changed)
+        self.write(RAW_ENTER if self._raw else ENTER)
+
+    def _give_back(self) -> None:
+        """Put everything back. Once: the second call does nothing."""
+        if not self._inside:
+            return
+        self._inside = False
+        with contextlib.suppress(OSError):  # a terminal that is gone has nothing to put back
+            self.write(RAW_LEAVE if self._raw else LEAVE)
+        if self._saved is None:
+            return
+        tty_fd = self._output if self._keys is None else self._keys
+        with contextlib.suppress(OSError, termios.error):
+            if self._keys is not None:
+                self._drain(self._keys)
+            termios.tcsetattr(tty_fd, termios.TCSAFLUSH, self._saved)
+        self._saved = None
+
+    def _drain(self, keys: int) -> None:
+        """Take and drop what the terminal still answers."""
+        if not self._raw:
+            return
+        deadline = time.monotonic() + DRAIN_S
+        while time.monotonic() < deadline and select.select([keys], [], [], QUIET_S)[0]:
+            if not os.read(keys, 4096):
+                return

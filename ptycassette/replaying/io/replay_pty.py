@@ -1,0 +1,240 @@
+"""A PTY whose program is a recording: a ``Session`` over it cannot tell, and no time passes.
+
+The stand-in's engine decides; here it is dressed as the ``Scripted`` port that sessions
+can be put over. Time is logical: it moves only while the session waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from datetime import UTC, datetime, timedelta
+
+from ptycassette.cassette.io.reader import Cassette
+from ptycassette.model import ExitStatus, Size
+from ptycassette.replaying.divergence import divergence_error
+from ptycassette.replaying.standin.decisions import Finished, Listen, Play, StandinOptions
+from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
+from ptycassette.terminal import default_emulator
+from ptycassette.timeline.match import Matching
+from ptycassette.timeline.match_secrets import read_secrets
+
+__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after"]
+
+ENDED = ExitStatus(code=125, exited=True, signaled=False)
+_RAW = LineMode(canonical=False, echo=False)
+
+
+class LogicalClock:
+    """A clock that moves only when somebody sleeps by it, and then at once."""
+
+    def __init__(self) -> None:
+        self._now_us = 0
+
+    def now_us(self) -> int:
+        """Microseconds since it was made."""
+        return self._now_us
+
+    def wall(self) -> datetime:
+        """A wall clock that starts in 2000 and moves along."""
+        return datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=self._now_us)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now_us += max(0, round(seconds * 1e6))
+
+
+class LogicalSleeper:
+    """Sleeps by a logical clock in an event loop: others get their turn, no time passes."""
+
+    def __init__(self, clock: LogicalClock) -> None:
+        self._clock = clock
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._clock.sleep(seconds)
+        await asyncio.sleep(0)
+
+
+class ReplayPty:
+    """The recording of ``cassette``, to put a session over.
+
+    Args:
+        cassette: open; stays the caller's.
+        clock: the session's clock.
+        matching: how input is compared.
+        options: how it is played.
+        size: the terminal's size at the start.
+        allow_unplayed: do not mind when the session is closed before the recording ends.
+
+    Attributes:
+        engine: decides; holds the divergences.
+        replayed: true: what a driver says is secret comes as asterisks, as it was recorded.
+    """
+
+    replayed = True
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        clock: LogicalClock,
+        *,
+        matching: Matching,
+        options: StandinOptions,
+        size: Size,
+        allow_unplayed: bool = False,
+    ) -> None:
+        inputs = tuple(cassette.inputs())
+        self.engine = StandinEngine(
+            cassette.events(),
+            inputs,
+            options=options,
+            matching=matching,
+            size=size,
+            screen=lambda seq: screen_after(cassette, seq),
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
+        )
+        self._where = str(cassette.path)
+        self._allow_unplayed = allow_unplayed
+        self._clock = clock
+        self._output: deque[bytes] = deque()
+        self._finished: Finished | None = None
+        self._told = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recording was played to its end."""
+        return self._finished is not None and self._finished.complete
+
+    def run_out(self) -> None:
+        """Play what needs no more input; the driver has nothing more to send."""
+        self.engine.input_ended()
+        while self._finished is None:
+            wait_us = self._run()
+            self._output.clear()
+            if wait_us is not None:
+                self._clock.sleep(wait_us / 1e6)
+
+    # -- the port ------------------------------------------------------------------
+
+    @property
+    def ended(self) -> ExitStatus | None:
+        """How the recorded program ended, once that is played."""
+        self._run()
+        if self._finished is None or self._output:
+            return None
+        if self._finished.killed_by:
+            return exit_status(signal_number(self._finished.killed_by))
+        if not self._finished.complete:
+            return ENDED
+        return self._finished.exit or ExitStatus(code=0, exited=True, signaled=False)
+
+    def poll(self) -> ExitStatus | None:
+        """As ``ended``."""
+        return self.ended
+
+    def due_us(self) -> int | None:
+        """When something happens without the driver."""
+        wait_us = self._run()
+        if self._output:
+            return self._clock.now_us()
+        return None if wait_us is None else self._clock.now_us() + wait_us
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """Recorded output that is due."""
+        self._run()
+        if not self._output:
+            return None if self._finished is None else b""
+        data = self._output.popleft()
+        if len(data) > max_bytes:
+            self._output.appendleft(data[max_bytes:])
+        return data[:max_bytes]
+
+    def write(self, data: bytes) -> int:
+        """Input, compared with the recording.
+
+        Raises:
+            DivergenceError: it is not what was recorded; whoever sent it is told.
+        """
+        self.engine.feed(data, self._clock.now_us())
+        self._run()
+        self._complain()
+        return len(data)
+
+    def line_mode(self) -> LineMode:
+        """Raw: what the recorded line discipline did is in the recording."""
+        return _RAW
+
+    def set_size(self, size: Size) -> None:
+        """A resize, compared with the recording."""
+        self.engine.resized(size, self._clock.now_us())
+        self._run()
+
+    def send_signal(self, which: str | int) -> None:
+        """A signal, compared with the recording."""
+        self.engine.signalled(signal_name(which), self._clock.now_us())
+        self._run()
+
+    def ended_by(self, name: str) -> None:
+        """The driver ends the program by signal ``name``: what follows in the recording is played.
+
+        Raises:
+            DivergenceError: the recording has no such signal here.
+        """
+        self.engine.ended_by(name, self._clock.now_us())
+        self._run()
+        self._complain()
+
+    def request_end(self, grace_s: float) -> None:
+        """The session is closed: play what needs no input; what needs some is missing."""
+        del grace_s
+        if self._finished is None:
+            if self._allow_unplayed:
+                self.engine.stop()
+            else:
+                self.engine.input_ended()
+            self._run()
+        self._output.clear()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    # -- inside --------------------------------------------------------------------
+
+    def _run(self) -> int | None:
+        """Step until the driver must act; microseconds until something is due by itself."""
+        while self._finished is None:
+            todo = self.engine.step(self._clock.now_us())
+            match todo:
+                case Play(event=event):
+                    self._output.append(event.data)
+                case Listen(us=us):
+                    return us
+                case Finished():
+                    self._finished = todo
+        return None
+
+    def _complain(self) -> None:
+        found = self.engine.divergences
+        if len(found) > self._told and not self.engine.options.lenient:
+            self._told = len(found)
+            raise divergence_error(found[-1], where=self._where)
+
+
+def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
+    """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""
+    terminal = cassette.manifest.terminal
+    emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
+    for event in cassette.events():
+        if event.seq > seq:
+            break
+        if event.kind == "output":
+            emulator.feed(event.data)
+        elif event.kind == "input":
+            size = getattr(event.record, "size", None)
+            if size is not None:
+                emulator.resize(size)
+    rows = emulator.snapshot().rows
+    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]

@@ -1,0 +1,112 @@
+"""Shims: executables of a program's name, in a directory to put first on PATH.
+
+A shim is a shell script of one line that starts ``standin/boot.py`` by path, isolated
+from the environment's Python (``-I -S``). What it means is in a file beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
+from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files.whole_file import write_whole
+
+__all__ = ["CONFIG_NAME", "ShimConfig", "find_real", "make_shims", "read_shim_config"]
+
+_MAX_BYTES = 1 << 20
+
+CONFIG_NAME = ".ptycassette-shim.json"
+MARK = "# made by ptycassette"
+
+
+class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the shims of a directory do.
+
+    ``mode`` is weaker than the environment's PTYCASSETTE_MODE. ``options`` are the
+    stand-in's own, as words. ``state`` is where it is kept which session is next.
+    ``pending`` is where recordings go until somebody else publishes them; into the
+    library at once when empty.
+    """
+
+    library: str
+    state: str
+    pending: str = ""
+    mode: str | None = None
+    report: str = ""
+    options: tuple[str, ...] = ()
+
+
+def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> list[Path]:
+    """Write a shim for each of ``programs`` into ``directory``.
+
+    Raises:
+        UsageError: a name that is none, or a file in the way that is no shim.
+        StorageError: the disk refuses.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    write_whole(directory / CONFIG_NAME, [msgspec.json.encode(config)])
+    boot = Path(__file__).parents[1] / "standin" / "io" / "boot.py"
+    made = []
+    for program in programs:
+        if not program or Path(program).name != program or program.startswith("."):
+            raise UsageError(f"{program!r} is no name of a program", hint="no path, no dots first")
+        target = directory / program
+        if not _may_replace(target):
+            raise UsageError("a file that is no shim stands there", where=str(target))
+        words = [sys.executable, "-I", "-S", str(boot), "--shim", str(directory), program]
+        script = f'#!/bin/sh\n{MARK}\nexec {shlex.join(words)} -- "$@"\n'
+        write_whole(target, [script.encode()], mode=0o755)
+        made.append(target)
+    return made
+
+
+def _may_replace(target: Path) -> bool:
+    """Whether nothing stands there, or a shim."""
+    if not os.path.lexists(target):
+        return True
+    try:
+        return MARK.encode() in read_plain(target, max_bytes=_MAX_BYTES)[:200]
+    except CassetteError:  # a directory, a pipe, a link to nowhere, something large
+        return False
+
+
+def read_shim_config(directory: Path) -> ShimConfig:
+    """What ``make_shims`` wrote.
+
+    Raises:
+        NotFoundError: there are no shims.
+        ManifestError: the file is not what was written.
+    """
+    path = directory / CONFIG_NAME
+    try:
+        return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=ShimConfig)
+    except NotFoundError as exc:
+        raise NotFoundError("no shims were made here", where=str(directory)) from exc
+    except msgspec.DecodeError as exc:
+        raise ManifestError(f"no configuration of shims: {exc}", where=str(path)) from exc
+
+
+def find_real(program: str, path: str) -> str:
+    """The program that is meant when there were no shims: further along ``path``.
+
+    Raises:
+        SpawnError: there is none.
+    """
+    for name in path.split(os.pathsep):
+        directory = Path(name or ".")
+        found = directory / program
+        if (directory / CONFIG_NAME).exists() or not os.access(found, os.X_OK):
+            continue
+        if found.is_file():
+            return str(found)
+    raise SpawnError(
+        f"the real {program} is not on PATH behind the shim",
+        hint="install it, or run in mode replay",
+    )

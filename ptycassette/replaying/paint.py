@@ -1,0 +1,212 @@
+"""Bring a terminal from one screen to the next with few bytes, and none that could do harm.
+
+What comes out is made of these alone: printable text, SGR (colours and
+attributes), CUP and CHA (cursor to a place), EL and ED (erase), and DECTCEM
+(cursor shown or hidden). Titles, links, modes, queries and everything else a
+recording may hold has no way out of here.
+
+Terminals disagree on the width of some characters. After each one that is not
+plain ASCII the cursor is put where the recording has it, so that a
+disagreement stays where it is.
+
+Underlines are plain or double, and have no colour of their own: terminals
+that do not know ``4:3`` or ``58;5;n`` take them for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
+from ptycassette.replaying.cells import BLANK, Cell, cells_of_row
+
+__all__ = ["ansi_lines", "clipped", "paint", "sgr", "with_status"]
+
+_ATTRIBUTES = (
+    ("bold", "1"),
+    ("dim", "2"),
+    ("italic", "3"),
+    ("blink", "5"),
+    ("reverse", "7"),
+    ("hidden", "8"),
+    ("strike", "9"),
+    ("overline", "53"),
+)
+
+
+@lru_cache(maxsize=1024)
+def sgr(style: Style) -> str:
+    """What sets exactly ``style``, whatever was set before (SGR, ECMA-48 8.3.117)."""
+    codes = ["0", *(code for name, code in _ATTRIBUTES if getattr(style, name))]
+    if style.underline:
+        codes.append("21" if style.underline == "double" else "4")
+    codes.extend(_color(style.fg, 30))
+    codes.extend(_color(style.bg, 40))
+    return f"\x1b[{';'.join(codes)}m"
+
+
+def _color(color: int | str | None, base: int) -> list[str]:
+    """SGR parameters of a colour; ``base`` is 30 for the foreground, 40 for the background."""
+    if color is None:
+        return []
+    if isinstance(color, str):
+        try:
+            rgb = int(color.removeprefix("#"), 16) & 0xFFFFFF
+        except ValueError:  # a stored frame may name anything
+            return []
+        return [str(base + 8), "2", str(rgb >> 16), str(rgb >> 8 & 0xFF), str(rgb & 0xFF)]
+    if 0 <= color < 8:
+        return [str(base + color)]
+    if color < 16:
+        return [str(base + 60 + color - 8)]
+    return [str(base + 8), "5", str(color & 0xFF)]
+
+
+def paint(before: Screen | None, after: Screen, *, colors: bool = True) -> bytes:
+    """The bytes that turn a terminal showing ``before`` into one showing ``after``.
+
+    The terminal has the size of ``after`` or is larger; clip first when it is
+    not. ``before=None`` or another size paints everything on a cleared screen.
+    Equal screens give no bytes.
+    """
+    if before == after:
+        return b""
+    out: list[str] = []
+    if before is None or before.size != after.size:
+        out.append("\x1b[0m\x1b[2J")
+        before = None
+    for row in range(after.size.rows):
+        if before is not None and _same_row(before, after, row):
+            continue
+        old = (
+            [BLANK] * after.size.cols
+            if before is None
+            else cells_of_row(before, row, colors=colors)
+        )
+        out.extend(_row_changes(row, old, cells_of_row(after, row, colors=colors)))
+    moved = bool(out) or before is None or before.cursor != after.cursor
+    if out:
+        out.insert(0, "\x1b[?25l")
+        out.append("\x1b[0m")
+    if moved:
+        out.append(_cursor(after.cursor, after.size))
+    return "".join(out).encode("utf-8", "replace")
+
+
+def _same_row(a: Screen, b: Screen, row: int) -> bool:
+    return _text(a, row) == _text(b, row) and _styles(a, row) == _styles(b, row)
+
+
+def _text(screen: Screen, row: int) -> str:
+    return screen.rows[row] if row < len(screen.rows) else ""
+
+
+def _styles(screen: Screen, row: int) -> tuple[StyleRun, ...]:
+    return screen.styles[row] if row < len(screen.styles) else ()
+
+
+def _cursor(cursor: Cursor, size: Size) -> str:
+    if not cursor.visible:
+        return "\x1b[?25l"
+    row = min(max(cursor.row, 0), size.rows - 1)
+    col = min(max(cursor.col, 0), size.cols - 1)
+    return f"\x1b[{row + 1};{col + 1}H\x1b[?25h"
+
+
+def _row_changes(row: int, old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[str]:
+    """The stretch from the first to the last cell that differs, or nothing."""
+    first = next((col for col, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), None)
+    if first is None:
+        return
+    while new[first].width == 0:
+        first -= 1  # never start in the middle of a wide character
+    last = max(col for col, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+    end = len(new)
+    while end > first and new[end - 1] == BLANK:
+        end -= 1
+    yield f"\x1b[{row + 1};{first + 1}H"
+    yield _run_of_cells(new, first, min(last + 1, end))
+    if last >= end:
+        yield "\x1b[0m\x1b[K"
+
+
+def _run_of_cells(cells: Sequence[Cell], first: int, end: int) -> str:
+    """The cells from ``first`` up to ``end``; a wide one at the end comes whole."""
+    out: list[str] = []
+    style: Style | None = None
+    adrift = False  # the terminal may have its cursor elsewhere than we do
+    for col in range(first, end):
+        cell = cells[col]
+        if cell.width == 0:
+            continue
+        if adrift:
+            out.append(f"\x1b[{col + 1}G")
+        if cell.style != style:
+            style = cell.style
+            out.append(sgr(style))
+        out.append(cell.text)
+        adrift = not cell.text.isascii()
+    return "".join(out)
+
+
+def clipped(screen: Screen, size: Size) -> Screen:
+    """The upper left part of ``screen`` that fits into ``size``, as a screen of that size.
+
+    A smaller screen is padded. A wide character that would be cut in half is left out.
+    """
+    if screen.size == size:
+        return screen
+    rows = []
+    for row in range(min(size.rows, screen.size.rows)):
+        cells = cells_of_row(screen, row)[: size.cols]
+        if cells and cells[-1].width == 2:
+            cells[-1] = BLANK
+        rows.append("".join(cell.text for cell in cells).rstrip())
+    rows.extend([""] * (size.rows - len(rows)))
+    inside = screen.cursor.row < size.rows and screen.cursor.col < size.cols
+    return msgspec.structs.replace(
+        screen,
+        size=size,
+        rows=tuple(rows),
+        styles=tuple(_styles(screen, row) for row in range(size.rows)),
+        cursor=msgspec.structs.replace(screen.cursor, visible=screen.cursor.visible and inside),
+    )
+
+
+def with_status(screen: Screen, status: str) -> Screen:
+    """``screen`` with its last row replaced by ``status`` in reverse video."""
+    cols = screen.size.cols
+    bar = StyleRun(col=0, length=cols, style=Style(reverse=True))
+    last = screen.size.rows - 1
+    styles = tuple(_styles(screen, row) for row in range(last))
+    return msgspec.structs.replace(
+        screen,
+        rows=(*screen.rows[:last], status[:cols].ljust(cols)),
+        styles=(*styles, (bar,)),
+    )
+
+
+def ansi_lines(screen: Screen, *, colors: bool = True) -> Iterator[str]:
+    """The rows as lines with SGR and nothing else, for printing where the cursor is.
+
+    Blank cells at the end of a row are left out; each line ends in the default style.
+    """
+    for row in range(screen.size.rows):
+        cells = cells_of_row(screen, row, colors=colors)
+        end = len(cells)
+        while end and cells[end - 1] == BLANK:
+            end -= 1
+        line = "".join(_plain_run(cells[:end]))
+        yield f"{line}\x1b[0m" if "\x1b" in line else line
+
+
+def _plain_run(cells: Sequence[Cell]) -> Iterator[str]:
+    style = DEFAULT_STYLE
+    for cell in cells:
+        if cell.width and cell.style != style:
+            style = cell.style
+            yield sgr(style)
+        yield cell.text

@@ -1,0 +1,62 @@
+"""What the stand-in engine decides, and how it is told to play."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ptycassette.model import Event, ExitStatus, Size
+from ptycassette.replaying.scheduler import Mode
+
+__all__ = ["Finished", "Listen", "Play", "StandinOptions", "Unplayed"]
+
+
+class Play(msgspec.Struct, frozen=True):
+    """Write the bytes of ``event``, an output event, now."""
+
+    event: Event
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """Wait for the driver, at most ``us`` microseconds (for ever when None), then step again."""
+
+    us: int | None
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """The run is over.
+
+    ``exit`` is the recorded end when the recording was played to it and holds one.
+    ``killed_by`` is the signal that the driver ended the program with, unrecorded.
+    """
+
+    exit: ExitStatus | None
+    complete: bool = True
+    killed_by: str = ""
+
+
+class Unplayed(msgspec.Struct, frozen=True):
+    """What of the recording was never reached."""
+
+    inputs: int = 0
+    outputs: int = 0
+    output_bytes: int = 0
+    first_seq: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.inputs or self.outputs)
+
+
+class StandinOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to play and compare.
+
+    ``recorded_size`` is None when sizes are not compared (over pipes).
+    ``input_timeout_us`` is how long the driver may take to act; None is for ever.
+    ``timing_tolerance_us`` is how far its pause may be from the recorded one; None is any.
+    """
+
+    mode: Mode = "collapsed"
+    scale: float = 1.0
+    lenient: bool = False
+    recorded_size: Size | None = None
+    input_timeout_us: int | None = 60_000_000
+    timing_tolerance_us: int | None = None

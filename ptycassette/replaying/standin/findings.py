@@ -1,0 +1,180 @@
+"""The divergences of one run of the stand-in, as they are found: how each kind is worded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ptycassette.model import Event, InputRecord, Size
+from ptycassette.replaying.divergence import Divergence, DivergenceKind, Nearest, Said
+from ptycassette.timeline.match import EntryMatcher, nearest_entry
+from ptycassette.timeline.match_entries import Entry
+from ptycassette.timeline.match_keys import Key
+
+__all__ = ["Findings", "Place"]
+
+Place = Entry | Event | None
+
+_WHERE_ANOTHER_WILL_DO = (
+    "send the secret that was recorded, or the masks as the recording shows them; where another "
+    "secret will do, set PTYCASSETTE_SECRETS=any (or --secrets any, Matching(secrets='any'))"
+)
+
+
+class Findings:
+    """Collects divergences; nothing is ever taken off the list.
+
+    Args:
+        entries: all recorded entries, to name the nearest.
+        screen: ``screen(seq)`` gives the rows shown after event ``seq``.
+        conceal: a text as a recording of it would hold it: what the driver sent may be secret.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        screen: Callable[[int], tuple[str, ...]] | None,
+        conceal: Callable[[str], str] | None = None,
+    ) -> None:
+        self.divergences: list[Divergence] = []
+        self.last: Event | None = None
+        self._entries = entries
+        self._screen = screen
+        self._conceal = conceal
+
+    def size(self, want: Size, got: Size) -> None:
+        """The terminal started at another size."""
+        self._add(
+            "size-mismatch",
+            "the terminal has not the size of the recording",
+            expected=Said(_size_text(want)),
+            got=Said(_size_text(got)),
+        )
+
+    def resize(self, want: Size | None, got: Size) -> None:
+        """The terminal was resized to another size, or where no resize was recorded."""
+        self._add(
+            "resize-changed",
+            "the driver resized the terminal differently",
+            expected=Said(_size_text(want) if want else "no resize"),
+            got=Said(_size_text(got)),
+        )
+
+    def timing(self, entry: Entry, recorded_us: int, took_us: int, tolerance_us: int) -> None:
+        """The driver was too early or too late."""
+        self._add(
+            "timing",
+            "the pause before this input is not the recorded one",
+            place=entry,
+            expected=Said(f"{recorded_us // 1000} ms, give or take {tolerance_us // 1000} ms"),
+            got=Said(f"{took_us // 1000} ms"),
+        )
+
+    def changed(self, matcher: EntryMatcher) -> None:
+        """Other input came than was recorded."""
+        entry = matcher.entry
+        if matcher.only_secret:
+            self._add(
+                "input-changed",
+                f"input {entry.number} differs only in its secret from what was recorded "
+                f"(compared as '{matcher.strategy}')",
+                place=entry,
+                expected=_entry_said(entry),
+                got=self._sent(matcher.shown, matcher.raw),
+                hint=_WHERE_ANOTHER_WILL_DO,
+            )
+            return
+        self._add(
+            "input-changed",
+            f"input {entry.number} is not what was recorded (compared as '{matcher.strategy}')",
+            place=entry,
+            expected=_entry_said(entry),
+            got=self._sent(matcher.shown, matcher.raw),
+            nearest=_nearest(
+                nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
+            ),
+        )
+
+    def extra_keys(self, keys: Sequence[Key]) -> None:
+        """Input came where the recording has none left."""
+        text = "".join(key.text or f"<{key.name}>" for key in keys)
+        self._add(
+            "input-extra",
+            "the driver sent input where the recording has none left",
+            expected=Said("no more input"),
+            got=self._sent(text, b"".join(key.raw for key in keys)),
+            nearest=_nearest(nearest_entry(self._entries, text, number=len(self._entries))),
+        )
+
+    def extra_signal(self, name: str) -> None:
+        """A signal came that nobody recorded."""
+        self._add(
+            "input-extra",
+            f"the driver sent signal {name}, which was not recorded",
+            expected=Said("no signal"),
+            got=Said(f"signal {name}"),
+        )
+
+    def missing(self, event: Event, entry: Entry | None, why: str) -> None:
+        """Nothing came where the recording has input."""
+        self._add(
+            "input-missing",
+            f"the driver {why} where the recording has input",
+            place=entry or event,
+            expected=_entry_said(entry) if entry else _event_said(event),
+            got=Said("nothing"),
+        )
+
+    def _sent(self, text: str, raw: bytes) -> Said:
+        """What the driver sent, without what is secret in it."""
+        shown = text if self._conceal is None else self._conceal(text)
+        return Said(shown, raw if shown == text else b"")
+
+    def _add(
+        self,
+        kind: DivergenceKind,
+        message: str,
+        *,
+        expected: Said,
+        got: Said,
+        place: Place = None,
+        nearest: Nearest | None = None,
+        hint: str = "",
+    ) -> None:
+        at = place or self.last
+        self.divergences.append(
+            Divergence(
+                kind=kind,
+                message=message,
+                seq=at.seq if at else 0,
+                t_ms=at.t_us // 1000 if at else 0,
+                exchange=at.number if isinstance(at, Entry) else 0,
+                expected=expected,
+                got=got,
+                nearest=nearest,
+                screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
+                hint=hint,
+            )
+        )
+
+
+def _entry_said(entry: Entry) -> Said:
+    return Said("masked input") if entry.masked else Said(entry.shown, entry.raw)
+
+
+def _event_said(event: Event) -> Said:
+    record = event.record
+    assert isinstance(record, InputRecord)  # noqa: S101 - only input can be missing
+    if record.size is not None:
+        return Said(f"resize to {_size_text(record.size)}")
+    return Said(f"signal {record.signal}" if record.kind == "signal" else "input", event.data)
+
+
+def _nearest(found: tuple[Entry, float] | None) -> Nearest | None:
+    if found is None or found[1] <= 0:
+        return None
+    entry, score = found
+    return Nearest(entry.number, entry.seq, entry.t_us // 1000, entry.shown, round(score, 3))
+
+
+def _size_text(size: Size) -> str:
+    return f"{size.rows} rows x {size.cols} columns"

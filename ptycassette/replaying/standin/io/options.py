@@ -1,0 +1,193 @@
+"""The options of a stand-in, from its arguments: one table for parser, help and shim."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.replaying.io.modes import resolve_secrets
+from ptycassette.replaying.standin.decisions import StandinOptions
+from ptycassette.scrub.io.conceal import concealed
+from ptycassette.timeline.match import Matching, Secrets, secrets_named
+from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
+
+__all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
+
+
+class Option(NamedTuple):
+    """One option: its name, what its value is called ("" for a flag), and its help."""
+
+    name: str
+    value: str
+    help: str
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
+           "N=STRATEGY for input N alone (repeatable)"),
+    Option("--order", "ORDER", "strict (default), or loose: exchanges may come in another order"),
+    Option("--secrets", "HOW", "same (default): a secret that is typed is the recorded one, where "
+           "the recording tells; any: another one will do (PTYCASSETTE_SECRETS)"),
+    Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
+    Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
+           "recorded pause is waited for"),
+    Option("--lenient", "", "go on after a divergence; it is reported all the same"),
+    Option("--report", "PATH", "where the report goes; a directory gets one per process "
+           "(PTYCASSETTE_REPORT)"),
+    Option("--input-timeout", "SECONDS", "how long the driver may take to act (60; 0 is for ever)"),
+    Option("--timing-tolerance", "MS", "diverge when a pause before an input differs by more"),
+    Option("--ignore-size", "", "play at any terminal size"),
+    Option("--expect-id", "ID", "refuse any other cassette"),
+    Option("--expect-sha256", "DIGEST", "refuse other output"),
+    Option("--allow-unscrubbed", "", "also play what was recorded without scrubbing"),
+    Option("--newlines", "HOW", "over pipes: 'unix' turns CR LF into LF (default for what was "
+           "recorded at a terminal), 'recorded' leaves it"),
+    Option("--name", "NAME", "what reports call this run"),
+)  # fmt: skip
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a stand-in is told. ``argv`` is what it was started as, for reports."""
+
+    cassette: str
+    argv: tuple[str, ...] = ()
+    matches: tuple[str, ...] = ()
+    order: str = "strict"
+    secrets: str = ""
+    threshold: float = DEFAULT_THRESHOLD
+    speed: float | None = None
+    lenient: bool = False
+    report: str = ""
+    input_timeout_s: float = 60.0
+    timing_tolerance_ms: float | None = None
+    ignore_size: bool = False
+    expect_id: str | None = None
+    expect_sha256: str | None = None
+    allow_unscrubbed: bool = False
+    newlines: str = "auto"
+    name: str = ""
+
+    @property
+    def secrets_compared(self) -> Secrets:
+        """How secrets are compared: as the option says, else the environment.
+
+        Raises:
+            UsageError: either says what it cannot.
+        """
+        try:
+            return secrets_named(self.secrets) if self.secrets else resolve_secrets(os.environ)
+        except ValueError as exc:
+            raise UsageError(f"--secrets: {exc}") from exc
+
+    def matching(self) -> Matching:
+        """How input is compared.
+
+        Raises:
+            UsageError: an unknown strategy or order, or a number that is none.
+        """
+        strategy, per_entry = "prompt", {}
+        try:
+            for word in self.matches:
+                number, equals, named = word.rpartition("=")
+                if equals:
+                    per_entry[int(number)] = named
+                else:
+                    strategy = word
+            return Matching(
+                strategy,
+                per_entry=per_entry,
+                threshold=self.threshold,
+                order=self.order,
+                conceal=concealed,
+                secrets=self.secrets_compared,
+            )
+        except ValueError as exc:
+            raise UsageError(
+                f"--match, --order: {exc}",
+                hint="write --match prompt, or --match 3=any; --order strict, or loose",
+            ) from exc
+
+    def engine_options(self) -> StandinOptions:
+        """How the engine plays; the recorded size is the caller's to add."""
+        tolerance = self.timing_tolerance_ms
+        return StandinOptions(
+            mode="collapsed" if self.speed is None else "scaled",
+            scale=1.0 if self.speed is None else 1 / self.speed,
+            lenient=self.lenient,
+            input_timeout_us=round(self.input_timeout_s * 1e6) or None,
+            timing_tolerance_us=None if tolerance is None else round(tolerance * 1000),
+        )
+
+
+def parse_settings(args: Sequence[str], *, report: str = "") -> Settings:
+    """Read ``[OPTIONS] CASSETTE [-- ARGV...]``.
+
+    Args:
+        args: the words.
+        report: where the report goes when no option says so.
+
+    Raises:
+        UsageError: an unknown option, a missing value, no cassette.
+    """
+    values: dict[str, object] = {"report": report}
+    matches: list[str] = []
+    words = list(args)
+    while words and words[0].startswith("--") and words[0] != "--":
+        name, equals, value = words.pop(0).partition("=")
+        option = _BY_NAME.get(name)
+        if option is None:
+            raise UsageError(
+                f"no such option: {name}", hint=f"options are {', '.join(sorted(_BY_NAME))}"
+            )
+        if option.value and not equals:
+            if not words:
+                raise UsageError(f"{name} needs a value", hint=option.help)
+            value = words.pop(0)
+        if name == "--match":
+            matches.append(value)
+        else:
+            key, converted = _converted(option, value)
+            values[key] = converted
+    if not words or words[0] == "--":
+        raise UsageError("which cassette?", hint="write: ptycassette stand-in CASSETTE [-- ARGV]")
+    cassette, *rest = words
+    if rest and rest[0] != "--":
+        raise UsageError(
+            f"unexpected argument {rest[0]!r}", hint="put the recorded program's own behind --"
+        )
+    return msgspec.convert(
+        {**values, "cassette": cassette, "argv": rest[1:], "matches": matches}, Settings
+    )
+
+
+def _converted(option: Option, value: str) -> tuple[str, object]:
+    """The field that an option sets, and its value."""
+    key = option.name.removeprefix("--").replace("-", "_")
+    if not option.value:
+        return key, True
+    match option.name:
+        case "--threshold" | "--speed":
+            return key, _number(option, value, above=0)
+        case "--input-timeout":
+            return "input_timeout_s", _number(option, value)
+        case "--timing-tolerance":
+            return "timing_tolerance_ms", _number(option, value)
+        case "--newlines" if value not in {"unix", "recorded"}:
+            raise UsageError(f"--newlines is unix or recorded, not {value!r}")
+        case _:
+            return key, value
+
+
+def _number(option: Option, value: str, *, above: float = -1) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if not above < number < 1e9 or number < 0:
+        raise UsageError(f"{option.name}: {value!r} is no number that makes sense here")
+    return number

@@ -1,0 +1,259 @@
+"""One run of a stand-in: opens the cassette, turns the engine, writes the report, ends.
+
+The heavy parts (the emulator for the screen of a divergence) are loaded only when
+they are needed; imports inside functions are for that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+
+from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.errors import CassetteError, UsageError
+from ptycassette.model import Event, ExitStatus, Size
+from ptycassette.model.visible import visible
+from ptycassette.replaying.standin.decisions import Finished, Listen, Play
+from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.replaying.standin.io.options import Settings, parse_settings
+from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.replaying.standin.io.standin_io import (
+    Data,
+    DriverPort,
+    Ended,
+    Happening,
+    Resized,
+    end_process,
+    now_us,
+)
+from ptycassette.replaying.standin.report import StandinReport
+from ptycassette.timeline.match_secrets import read_secrets
+
+__all__ = ["Started", "play", "run"]
+
+_PINNED_BYTES = 64 << 20
+"""Of files that are hashed before they are played: some 40 ms."""
+
+FAILED = 125
+"""The stand-in's own exit status, as ``env`` and ``docker run`` use it."""
+
+
+class Started(Protocol):
+    """What start-up already did (``boot.Handover``)."""
+
+    written: int
+    checked: frozenset[str]
+    early: bytes
+    saved: list[object] | None
+    size: tuple[int, int] | None
+
+
+def run(args: Sequence[str], started: Started | None = None) -> int:
+    """Run a stand-in with ``args``; ends the process when the recording was played to its end.
+
+    Returns:
+        125 when something diverged or failed, 2 when the arguments are wrong.
+    """
+    fallback = os.environ.get("PTYCASSETTE_REPORT", "")
+    try:
+        settings = parse_settings(args, report=fallback)
+    except UsageError as wrong:
+        _complain(wrong)
+        return wrong.exit_status
+    return play(settings, started)
+
+
+def play(settings: Settings, started: Started | None = None) -> int:
+    """Play a cassette as the recorded program, as ``settings`` say. See ``run``."""
+    report = StandinReport(
+        result="running", cassette=settings.name or settings.cassette, argv=settings.argv,
+        pid=os.getpid(),
+    )  # fmt: skip
+    try:
+        settings.matching()
+        with open_cassette(
+            settings.cassette,
+            expect_id=settings.expect_id,
+            expect_sha256=settings.expect_sha256,
+            allow_unscrubbed=settings.allow_unscrubbed,
+            check="manifest",
+        ) as cassette:
+            cassette.check_pins(
+                most_bytes=_PINNED_BYTES, checked=started.checked if started else frozenset()
+            )
+            report = msgspec.structs.replace(report, cassette_id=cassette.manifest.id)
+            write_report(settings.report, report)
+            report = _Run(cassette, settings, started).report(report)
+        write_report(settings.report, report)
+    except CassetteError as failed:
+        report = msgspec.structs.replace(report, result="failed", error=str(failed))
+        with suppress(CassetteError):  # it may be what failed
+            write_report(settings.report, report)
+        _complain(failed)
+        return FAILED
+    return end_process(report.exit or ExitStatus(code=FAILED, exited=True, signaled=False))
+
+
+class _Run:
+    def __init__(self, cassette: Cassette, settings: Settings, started: Started | None) -> None:
+        self._cassette = cassette
+        self._settings = settings
+        self._skip = started.written if started else 0
+        saved = started.saved if started else None
+        self._port = DriverPort(early=started.early if started else b"", saved=saved)
+        terminal = cassette.manifest.terminal
+        compare = self._port.is_terminal and not settings.ignore_size
+        recorded = _size(terminal.initial_rows, terminal.initial_cols) if compare else None
+        size = self._port.size if compare else None
+        self._inputs = tuple(cassette.inputs())
+        self._signals = {record.signal for record in self._inputs if record.kind == "signal"}
+        # A driver may set its size after we started; who ignores sizes ignores that one too.
+        self._minds_sizes = not settings.ignore_size or any(
+            record.kind == "resize" for record in self._inputs
+        )
+        self._engine = StandinEngine(
+            cassette.events(),
+            self._inputs,
+            options=msgspec.structs.replace(settings.engine_options(), recorded_size=recorded),
+            matching=settings.matching(),
+            size=_size(*started.size) if compare and started and started.size else size,
+            screen=self._screen,
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
+        )
+        if size is not None:
+            self._engine.resized(size, now_us())
+        self._shape = self._output_shape()
+
+    def report(self, report: StandinReport) -> StandinReport:
+        """Play to the end and say how it went."""
+        port = self._port
+        port.start()
+        try:
+            finished = self._loop(report)
+            return self._judge(report, finished)
+        finally:
+            port.close()
+
+    def _loop(self, report: StandinReport) -> Finished:
+        engine, port = self._engine, self._port
+        while True:
+            todo = engine.step(now_us())
+            match todo:
+                case Play(event=event):
+                    port.queue(self._shape(self._unwritten(event)))
+                    while not port.flushed:
+                        self._take(port.wait(None))
+                    if port.gone:
+                        engine.stop()
+                case Listen(us=us):
+                    if engine.awaits_kill and not engine.diverged:
+                        killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
+                        write_report(self._settings.report, killed)
+                    self._take(port.wait(us))
+                case Finished():
+                    return todo
+
+    def _take(self, happenings: Iterator[Happening]) -> None:
+        engine, port = self._engine, self._port
+        for happening in happenings:
+            at_us = now_us()  # not before: it is here that the port waits
+            match happening:
+                case Data(data=data, cooked=cooked):
+                    engine.feed(data, at_us, cooked=cooked)
+                case Ended(gone=gone):
+                    engine.input_ended(of_pipe=not gone and not port.is_terminal)
+                case Resized(size=size):
+                    if self._minds_sizes:
+                        engine.resized(size, at_us)
+                case _:
+                    # A terminal that is closed sends HUP as well; that is no signal of the driver.
+                    if happening.name == "hup" and "hup" not in self._signals and port.hung_up:
+                        engine.input_ended()
+                    else:
+                        engine.signalled(happening.name, at_us)
+
+    def _unwritten(self, event: Event) -> bytes:
+        """The bytes of an event that start-up has not written already."""
+        data = event.data
+        skipped = min(self._skip, len(data))
+        self._skip -= skipped
+        return data[skipped:]
+
+    def _output_shape(self) -> Callable[[bytes], bytes]:
+        """How output is written: as recorded, or with the line ends of a pipe."""
+        how = self._settings.newlines
+        mode = self._cassette.manifest.terminal.pty_mode or {}
+        at_terminal = mode.get("kind") != "pipe"
+        if how == "unix" or (how == "auto" and not self._port.is_terminal and at_terminal):
+            return _UnixNewlines()
+        return bytes
+
+    def _judge(self, report: StandinReport, finished: Finished) -> StandinReport:
+        engine, port = self._engine, self._port
+        unplayed = engine.unplayed()
+        result = "diverged" if engine.diverged else "unplayed" if unplayed else "passed"
+        return msgspec.structs.replace(
+            report,
+            result=result,
+            divergences=tuple(engine.divergences),
+            notes=tuple(engine.notes),
+            unplayed=unplayed,
+            early_eof=port.gone and not finished.complete,
+            killed_by=finished.killed_by,
+            exit=self._exit(finished),
+        )
+
+    def _exit(self, finished: Finished) -> ExitStatus:
+        """What the process ends with."""
+        tolerated = self._settings.lenient or not self._engine.diverged
+        if tolerated and finished.complete:
+            return finished.exit or ExitStatus(code=0, exited=True, signaled=False)
+        if tolerated and finished.killed_by:
+            return ExitStatus(code=-1, signal=finished.killed_by, exited=False, signaled=True)
+        return ExitStatus(code=FAILED, exited=True, signaled=False)
+
+    def _screen(self, seq: int) -> tuple[str, ...]:
+        """The rows after event ``seq``, rendered from the output."""
+        from ptycassette.terminal import default_emulator  # noqa: PLC0415 - loads pyte
+
+        terminal = self._cassette.manifest.terminal
+        emulator = default_emulator(_size(terminal.initial_rows, terminal.initial_cols))
+        for event in self._cassette.events():
+            if event.seq > seq:
+                break
+            if event.kind == "output":
+                emulator.feed(event.data)
+            else:
+                size = getattr(event.record, "size", None)
+                if event.kind == "input" and size is not None:
+                    emulator.resize(size)
+        rows = emulator.snapshot().rows
+        used = max((number for number, row in enumerate(rows, 1) if row), default=0)
+        return rows[:used]
+
+
+class _UnixNewlines:
+    """Turns CR LF, however split, back into the LF that the program wrote."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def __call__(self, data: bytes) -> bytes:
+        data = self._held + data
+        self._held = b"\r" if data.endswith(b"\r") else b""
+        return data.removesuffix(self._held).replace(b"\r\n", b"\n")
+
+
+def _size(rows: int, cols: int) -> Size:
+    return Size(rows=rows, cols=cols)
+
+
+def _complain(failed: CassetteError) -> None:
+    """Say on stderr what is wrong: the driver would see a real program fail to start, too."""
+    for number, line in enumerate(str(failed).split("\n")):
+        sys.stderr.write(f"{'  ' if number else 'ptycassette: '}{visible(line)}\r\n")

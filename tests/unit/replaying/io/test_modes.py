@@ -1,0 +1,64 @@
+"""Modes: one meaning everywhere, and no typo is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.errors import UsageError
+from ptycassette.replaying.io.modes import MODES, action_of, mode_named, resolve_mode
+
+
+@pytest.mark.parametrize(
+    ("choices", "env", "mode"),
+    [
+        ([], {}, "replay"),
+        ([("option", None)], {"PTYCASSETTE_MODE": "live"}, "live"),
+        ([("option", "auto"), ("marker", "live")], {"PTYCASSETTE_MODE": "record"}, "auto"),
+        ([("option", None), ("marker", "live")], {}, "live"),
+        ([], {"PTYCASSETTE_MODE": ""}, "replay"),
+    ],
+)
+def test_the_strongest_choice_counts(
+    choices: list[tuple[str, str | None]], env: dict[str, str], mode: str
+) -> None:
+    """Then the environment, then replay."""
+    assert resolve_mode(*choices, env=env) == mode
+
+
+def test_a_typo_is_an_error_wherever_it_is() -> None:
+    """Also where something stronger counts."""
+    with pytest.raises(UsageError, match="replay, auto, record, rerecord, live") as caught:
+        resolve_mode(("option", "live"), env={"PTYCASSETTE_MODE": "recrod"})
+
+    assert "PTYCASSETTE_MODE" in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_has_its_name(mode: str) -> None:
+    """And no other spelling."""
+    assert mode_named(mode) == mode
+    with pytest.raises(UsageError):
+        mode_named(mode.upper())
+
+
+@pytest.mark.parametrize(
+    ("exists", "env", "action"),
+    [
+        (True, {}, "replay"),
+        (False, {}, "record"),
+        (False, {"CI": "true"}, "replay"),
+        (False, {"CI": "false"}, "record"),
+        (False, {"CI": "0"}, "record"),
+    ],
+)
+def test_auto_records_what_is_missing_but_not_in_ci(
+    env: dict[str, str], action: str, *, exists: bool
+) -> None:
+    """Where nobody could commit it."""
+    assert action_of("auto", exists=exists, env=env) == action
+
+
+@pytest.mark.parametrize("mode", ["replay", "record", "rerecord", "live"])
+def test_the_other_modes_mean_what_they_say(mode: str) -> None:
+    """Whatever exists."""
+    assert action_of(mode_named(mode), exists=False, env={"CI": "1"}) == mode

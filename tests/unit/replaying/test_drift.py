@@ -1,0 +1,173 @@
+"""Drift between two recordings: what was added, removed, changed, moved; ends and binaries."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from ptycassette.model import (
+    Cursor,
+    EmulatorId,
+    ExitStatus,
+    Finished,
+    FrameRecord,
+    JournalEvent,
+    Output,
+    Size,
+    Typed,
+)
+from ptycassette.replaying.drift import Drift, Side, drift, drift_lines, semantic_drift
+from ptycassette.testing import events_of, manifest_of
+
+OK = ExitStatus(code=0, exited=True, signaled=False)
+
+
+def side(
+    *lines: str, screens: dict[str, str] | None = None, status: ExitStatus | None = OK
+) -> Side:
+    """A recording in which each line is sent and echoed, and shown as a frame."""
+    items: list[JournalEvent | FrameRecord] = [Output(0, b"> ")]
+    for number, line in enumerate(lines, 1):
+        shown = (screens or {}).get(line, f"you said {line}")
+        items += [
+            Typed(number * 10_000, line.encode() + b"\r"),
+            Output(number * 10_000 + 1, shown.encode()),
+            FrameRecord(
+                seq=0, t_ms=number * 10 + 5, size=Size(rows=2, cols=40), text=(shown, ""),
+                cursor=Cursor(row=0, col=0), raw_start=0, raw_end=0, parser_offset=0,
+            ),
+        ]  # fmt: skip
+    return Side(manifest_of(), events_of(*items, Finished(t_us=900_000, exit=status)))
+
+
+def kinds(found: Drift) -> list[tuple[str, int, int]]:
+    """What happened to exchanges."""
+    return [(change.kind, change.old, change.new) for change in found.exchanges]
+
+
+def test_the_same_recording_has_no_drift() -> None:
+    """By bytes and by meaning."""
+    assert not drift(side("a", "b"), side("a", "b"))
+    assert not semantic_drift(side("a", "b"), side("a", "b"))
+    assert list(drift_lines(Drift())) == ["no drift: the new recording says the same"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (["a", "b"], ["a", "x", "b"], [("added", 0, 2)]),
+        (["a", "x", "b"], ["a", "b"], [("removed", 2, 0)]),
+        (["a", "b"], ["a", "c"], [("changed", 2, 2)]),
+        (["a", "b"], ["b", "a"], [("reordered", 2, 1)]),
+        (
+            ["a", "b", "c"],
+            ["c", "a", "d"],
+            [("reordered", 3, 1), ("removed", 2, 0), ("added", 0, 3)],
+        ),
+        (["a", "b"], ["b", "x"], [("removed", 1, 0), ("added", 0, 2)]),
+        (["a", "b"], ["b", "a", "a"], [("reordered", 2, 1), ("added", 0, 3)]),
+    ],
+)
+def test_exchanges_are_aligned_by_their_input(
+    old: list[str], new: list[str], expected: list[tuple[str, int, int]]
+) -> None:
+    """What was added does not make all behind it differ."""
+    assert sorted(kinds(drift(side(*old), side(*new)))) == sorted(expected)
+
+
+def test_output_and_screen_that_changed_are_shown() -> None:
+    """From the first byte and the rows that differ."""
+    found = drift(side("a", screens={"a": "one two"}), side("a", screens={"a": "one six"}))
+    text = "\n".join(drift_lines(found))
+
+    assert [change.what for change in found.exchanges] == ["output from byte 4 on"]
+    assert [change.what for change in found.screens] == ["screen, rows 0"]
+    assert "recorded: two" in text
+    assert "now:      one six" in text
+
+
+def test_output_that_was_cut_off_differs_from_its_end_on() -> None:
+    """One is the head of the other."""
+    found = drift(side("a", screens={"a": "one"}), side("a", screens={"a": "one more"}))
+
+    assert found.exchanges[0].what == "output from byte 3 on"
+
+
+def test_screens_that_mean_the_same_are_no_semantic_drift() -> None:
+    """Above the threshold, by the scorer."""
+    old = side("a", screens={"a": "The answer is forty two."})
+    new = side("a", screens={"a": "the answer is: forty two"})
+    other = side("a", screens={"a": "I do not know at all"})
+
+    assert not semantic_drift(old, new)
+    assert drift(old, new)
+    assert semantic_drift(old, other).screens[0].score is not None
+    assert "% alike" in "\n".join(drift_lines(semantic_drift(old, other)))
+    assert not semantic_drift(old, other, scorer=lambda got, want: 1.0)
+
+
+def test_an_empty_screen_is_alike_only_to_an_empty_one() -> None:
+    """No text is no ground for a match."""
+    empty = side("a", screens={"a": ""})
+
+    assert not semantic_drift(empty, empty)
+    assert semantic_drift(empty, side("a"))
+
+
+def test_a_threshold_out_of_range_is_an_error() -> None:
+    """Also when nothing is compared."""
+    with pytest.raises(ValueError, match="threshold"):
+        semantic_drift(side(), side(), threshold=2)
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        (ExitStatus(code=1, exited=True, signaled=False), "status 1"),
+        (ExitStatus(code=-1, signal="killed", exited=False, signaled=True), "signal killed"),
+        (None, "no exit status"),
+    ],
+)
+def test_another_end_is_a_divergence(status: ExitStatus | None, shown: str) -> None:
+    """Status, signal, or none."""
+    (found,) = drift(side("a"), side("a", status=status)).divergences
+
+    assert found.kind == "exit-changed"
+    assert found.got is not None
+    assert found.got.text == shown
+
+
+def test_another_emulator_and_another_binary_are_divergences() -> None:
+    """They explain what else changed."""
+    old, new = side("a"), side("a")
+    manifest = msgspec.structs.replace(
+        new.manifest,
+        terminal=msgspec.structs.replace(
+            new.manifest.terminal, emulator=EmulatorId(name="none", version="1")
+        ),
+        harness=msgspec.structs.replace(new.manifest.harness, binary_version="2"),
+    )
+    before = msgspec.structs.replace(
+        old.manifest,
+        harness=msgspec.structs.replace(old.manifest.harness, binary_version="1"),
+    )
+    found = drift(Side(before, old.events), Side(manifest, new.events))
+
+    assert [one.kind for one in found.divergences] == ["emulator-changed", "binary-changed"]
+    assert "binary-changed: another binary was run" in "\n".join(drift_lines(found))
+
+
+def test_a_binary_that_is_not_known_did_not_change() -> None:
+    """One of the two says nothing."""
+    old = side("a")
+    manifest = msgspec.structs.replace(
+        old.manifest, harness=msgspec.structs.replace(old.manifest.harness, binary_version="2")
+    )
+
+    assert not drift(old, Side(manifest, old.events))
+
+
+def test_nothing_at_all_can_be_compared() -> None:
+    """An empty list of events."""
+    assert drift(Side(manifest_of(), []), side("a")).divergences[0].kind == "exit-changed"
+    assert not drift(Side(manifest_of(), []), Side(manifest_of(), []))

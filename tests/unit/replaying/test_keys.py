@@ -1,0 +1,69 @@
+"""Keys of the player, out of what a terminal sends."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptycassette.replaying.keys import MAX_PENDING, KeyReader
+
+
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        (b"q", ["q"]),
+        (b" +.5", ["space", "+", ".", "5"]),
+        (b"\x1b[C\x1b[D\x1bOA\x1bOB", ["right", "left", "up", "down"]),
+        (b"\x1b[H\x1b[F", ["home", "end"]),
+        (b"\x03\x04\x1a\r", ["ctrl-c", "ctrl-d", "ctrl-z", "enter"]),
+    ],
+)
+def test_keys_have_names(data: bytes, keys: list[str]) -> None:
+    """Printable characters are themselves, the rest is named."""
+    assert KeyReader().feed(data) == keys
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x1b[?62;22c",  # primary device attributes
+        b"\x1b[24;80R",  # cursor position
+        b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",  # background colour
+        b"\x1b]11;rgb:1e1e/1e1e/1e1e\x07",
+        b"\x1bP>|XTerm(388)q 5\x1b\\",  # name and version
+        b"\x1b_Gi=1;OK q\x1b\\",  # kitty graphics
+        b"\x1b[<0;5;5M",  # mouse
+        b"\x1b[200~",  # paste brackets
+        b"\x1bq",  # alt-q
+        b"\xc3\xa9",  # a letter outside of ASCII
+    ],
+)
+def test_answers_of_a_terminal_are_no_keys(answer: bytes) -> None:
+    """However an answer is split, no part of it counts as a key; the key behind it does."""
+    for cut in range(1, len(answer)):
+        reader = KeyReader()
+        assert reader.feed(answer[:cut]) + reader.feed(answer[cut:] + b"q") == ["q"]
+
+
+def test_an_escape_alone_is_known_by_the_silence_behind_it() -> None:
+    """It is incomplete until nothing more comes."""
+    reader = KeyReader()
+
+    assert (reader.feed(b"\x1b"), reader.incomplete) == ([], True)
+    assert (reader.flush(), reader.incomplete) == (["escape"], False)
+
+
+def test_what_is_cut_off_is_dropped_in_silence() -> None:
+    """Half a sequence is no key."""
+    reader = KeyReader()
+    reader.feed(b"\x1b[1;")
+
+    assert (reader.flush(), reader.flush()) == ([], [])
+
+
+def test_an_endless_control_string_does_not_grow() -> None:
+    """After a bound its bytes are taken as what they are."""
+    reader = KeyReader()
+    reader.feed(b"\x1b]" + b"\x80" * (MAX_PENDING + 1))
+
+    assert reader.incomplete is False
+    assert reader.feed(b"q") == ["q"]
