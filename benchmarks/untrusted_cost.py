@@ -27,12 +27,12 @@ from ptycassette.cassette.io.verification import verify_cassette
 from ptycassette.cli.rec_emulator import _profile as answers_profile
 from ptycassette.cli.rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError
-from ptycassette.host.harnesses.fake_provider import read_script
-from ptycassette.host.harnesses.files import load_probe, load_profile
-from ptycassette.host.harnesses.logs import read_logs
+from ptycassette.harness.io.fake_provider import read_script
+from ptycassette.harness.io.files import load_probe, load_profile
+from ptycassette.harness.io.logs import read_logs
+from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.model import Cursor, FrameRecord, Size
 from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
-from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.recording.io.recovery import recover
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.standin.io.report_file import read_reports

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
-    from ptycassette.host.harnesses.scenario_environment import scenario_environment
+    from ptycassette.harness.io.scenario_environment import scenario_environment
     from ptycassette.model import (
         Cursor,
         Event,
@@ -116,7 +116,7 @@ _HOMES = {
     "render_text": "ptycassette.terminal",
     "replay": "ptycassette.replaying.io.replayer",
     "save_emulator": "ptycassette.terminal",
-    "scenario_environment": "ptycassette.host.harnesses.scenario_environment",
+    "scenario_environment": "ptycassette.harness.io.scenario_environment",
     "screen_html": "ptycassette.export.screen_html",
     "screen_of": "ptycassette.replaying.stored",
     "semantic_drift": "ptycassette.replaying.drift",

@@ -20,7 +20,7 @@ from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
     from ptycassette.cli.reports import DemoReport
-    from ptycassette.host.demo import DemoStep
+    from ptycassette.cli.tour import DemoStep
 
 __all__ = ["command"]
 
@@ -59,7 +59,7 @@ def command(keep: Path | None, as_json: bool) -> int:
 
 def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
     """Take the tour; tell each step before and after it."""
-    from ptycassette.host.demo import tour
+    from ptycassette.cli.tour import tour
 
     number = 0
 
@@ -79,7 +79,7 @@ def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
 
 def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
     """The last screen in a frame, the files, and what to type next."""
-    from ptycassette.host.demo import last_screen
+    from ptycassette.cli.tour import last_screen
     from ptycassette.replaying.paint import ansi_lines
 
     screen = last_screen(target)
@@ -105,7 +105,7 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
 def _report(target: Path, steps: list[DemoStep], *, ok: bool, kept: Path | None) -> DemoReport:
     from ptycassette.cassette.io.reader import open_cassette
     from ptycassette.cli.reports import Check, DemoReport, StreamCounts
-    from ptycassette.host.demo import DEMO_ARGV
+    from ptycassette.cli.tour import DEMO_ARGV
 
     with open_cassette(target) as cassette:
         found = cassette.verify()

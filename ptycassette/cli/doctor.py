@@ -32,7 +32,7 @@ def command(versions: bool, as_json: bool) -> int:
     Example: ptycassette doctor --json
     """
     from ptycassette.cli.reports import Check, DoctorReport
-    from ptycassette.host.harnesses.doctor import examine
+    from ptycassette.harness.io.doctor import examine
 
     checks = tuple(
         Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)

@@ -67,8 +67,8 @@ def command(
     Ends with 0 when the answer is complete and fresh enough, else with 1; the
     status says why: unauthenticated, unavailable, error or stale.
     """
-    from ptycassette.host.harnesses.files import load_probe, load_profile
-    from ptycassette.host.harnesses.probe import (
+    from ptycassette.harness.io.files import load_probe, load_profile
+    from ptycassette.harness.io.probe import (
         ProbeFailedError,
         how_fresh,
         probe_cassette,
@@ -112,7 +112,7 @@ def command(
 
 def _own_probe(harness: str) -> str:
     """The probe of a harness: the user's own, else the built-in one."""
-    from ptycassette.host.harnesses.files import known_probes
+    from ptycassette.harness.io.files import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
@@ -137,7 +137,7 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.host.harnesses.probe_watch import refresh, watch
+    from ptycassette.harness.io.probe_watch import refresh, watch
     from ptycassette.system.clock import MonotonicClock
 
     stop = threading.Event()

@@ -29,7 +29,7 @@ def profile_of(name: str | None) -> Profile | None:
     if name is None:
         return None
     from ptycassette.errors import NotFoundError
-    from ptycassette.host.harnesses.files import load_profile
+    from ptycassette.harness.io.files import load_profile
 
     try:
         return load_profile(name)
@@ -96,7 +96,7 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
     if scenario is None:
         yield None
         return
-    from ptycassette.host.harnesses.scenario_environment import scenario_environment
+    from ptycassette.harness.io.scenario_environment import scenario_environment
 
     with scenario_environment(scenario) as options:
         yield options["base_env"]
@@ -116,7 +116,7 @@ def plan_of(
     environment: dict[str, str] = {}
     at_end = capability = None
     if profile is not None:
-        from ptycassette.host.harnesses.record import plain_environment, reader_for
+        from ptycassette.harness.io.record import plain_environment, reader_for
         from ptycassette.profiles.capability import capability_of
 
         environment = plain_environment(profile)

@@ -15,7 +15,7 @@ import pytest
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
-    from ptycassette.host.harnesses.fake_provider import FakeProviderServer
+    from ptycassette.harness.io.fake_provider import FakeProviderServer
 
 __all__ = ["ptycassette_provider"]
 
@@ -32,8 +32,8 @@ def ptycassette_provider(
     does not know and, with ``all_replies=True``, replies that nobody asked for.
     """
     try:
-        from ptycassette.host.harnesses.fake_provider import FakeProviderServer
-        from ptycassette.provider.fake import Script
+        from ptycassette.harness.io.fake_provider import FakeProviderServer
+        from ptycassette.harness.provider.fake import Script
     except ImportError as missing:
         pytest.fail(
             f"the fake provider needs the package {missing.name!r}:"

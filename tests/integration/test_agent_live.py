@@ -18,13 +18,13 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, ProbeResult, Profile
-from ptycassette.host.harnesses.drive import walk
-from ptycassette.host.harnesses.files import find_binary, load_probe, load_profile
-from ptycassette.host.harnesses.probe import probe_live
-from ptycassette.host.harnesses.record import log_reader
-from ptycassette.host.harnesses.run import OfflineRun, fake_key, offline_run
+from ptycassette.harness.io.drive import walk
+from ptycassette.harness.io.files import find_binary, load_probe, load_profile
+from ptycassette.harness.io.probe import probe_live
+from ptycassette.harness.io.record import log_reader
+from ptycassette.harness.io.run import OfflineRun, fake_key, offline_run
+from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Size
-from ptycassette.provider.fake import Script
 from ptycassette.recording.io.record import record
 
 WHERE = os.environ.get("PTYCASSETTE_AGENTS", "")

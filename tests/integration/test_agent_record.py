@@ -10,10 +10,10 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, Profile
-from ptycassette.host.harnesses.drive import walk
-from ptycassette.host.harnesses.record import log_reader
-from ptycassette.host.harnesses.run import offline_run
-from ptycassette.provider.fake import Script
+from ptycassette.harness.io.drive import walk
+from ptycassette.harness.io.record import log_reader
+from ptycassette.harness.io.run import offline_run
+from ptycassette.harness.provider.fake import Script
 from ptycassette.recording.io.record import record
 
 pytestmark = pytest.mark.integration

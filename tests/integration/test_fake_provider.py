@@ -19,9 +19,9 @@ import aiohttp
 import pytest
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.host.harnesses.fake_provider import FakeProviderServer, read_script
-from ptycassette.provider.fake import Script
-from ptycassette.provider.fake.body import MAX_BODY_BYTES
+from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
+from ptycassette.harness.provider.fake import Script
+from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES
 
 pytestmark = pytest.mark.integration
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from ptycassette.host.harnesses.fake_provider import FakeProviderServer
-from ptycassette.provider.fake import Script
+from ptycassette.harness.io.fake_provider import FakeProviderServer
+from ptycassette.harness.provider.fake import Script
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("default")]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ptycassette.harness import PreparedRun, Probe, ProbeResult
-from ptycassette.host.harnesses.files import load_profile
-from ptycassette.host.harnesses.probe import ProbeFailedError, probe_cassette, probe_live
+from ptycassette.harness.io.files import load_profile
+from ptycassette.harness.io.probe import ProbeFailedError, probe_cassette, probe_live
 
 pytestmark = pytest.mark.integration
 

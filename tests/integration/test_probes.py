@@ -17,9 +17,9 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import DiagnosticError, NotFoundError
 from ptycassette.harness import PreparedRun, Probe, Profile
-from ptycassette.host.harnesses.files import load_probe
-from ptycassette.host.harnesses.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
-from ptycassette.host.harnesses.probe_watch import Snapshot, refresh, watch
+from ptycassette.harness.io.files import load_probe
+from ptycassette.harness.io.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
+from ptycassette.harness.io.probe_watch import Snapshot, refresh, watch
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import Holder, account_lock
 from ptycassette.system.files.staging import lock_dir

@@ -113,7 +113,7 @@ def test_the_extra_is_named_where_it_is_missing(pytester: pytest.Pytester) -> No
         "@pytest.fixture\n"
         "def bare(monkeypatch):\n"
         "    monkeypatch.setitem(sys.modules, 'aiohttp', None)\n"
-        "    name = 'ptycassette.host.harnesses.fake_provider'\n"
+        "    name = 'ptycassette.harness.io.fake_provider'\n"
         "    monkeypatch.delitem(sys.modules, name, raising=False)\n"
         "def test_it(bare, ptycassette_provider):\n    pass\n",
     )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.profiles.session_log import EventRule, LogSource, read_rows
-from ptycassette.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.testing import ManualClock
 
 REQUESTS: dict[str, dict[str, Any]] = {

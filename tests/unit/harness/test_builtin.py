@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette.errors import NotFoundError, UnreadableError, UsageError
 from ptycassette.harness import Place, prepare
-from ptycassette.host.harnesses.files import (
+from ptycassette.harness.io.files import (
     builtin_probes,
     builtin_profiles,
     find_binary,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.harness import Probe, Profile
-from ptycassette.provider.fake import Script
+from ptycassette.harness.provider.fake import Script
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

@@ -24,11 +24,11 @@ from ptycassette.errors import (
     UsageError,
 )
 from ptycassette.harness import Probe, Profile
-from ptycassette.host.harnesses.fake_provider import read_script
-from ptycassette.host.harnesses.files import load_profile
-from ptycassette.host.harnesses.logs import read_logs
+from ptycassette.harness.io.fake_provider import read_script
+from ptycassette.harness.io.files import load_profile
+from ptycassette.harness.io.logs import read_logs
+from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model import Harness, SessionMeta, Size
-from ptycassette.provider.fake.script import Script
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.recovery import recover

@@ -1,0 +1,78 @@
+"""Recording with a profile: the CLI's own session log goes into the cassette.
+
+When the program is over, its newest log is read; tool calls, answers and usage
+become service events at the end of the record, and the totals go into the final
+record. A log that cannot be read is told as an event and costs no recording.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from ptycassette.errors import CassetteError
+from ptycassette.harness import LogFacts, Profile
+from ptycassette.harness.io.logs import read_logs
+from ptycassette.model.journal import Noted
+from ptycassette.recording.io.journal_file import JournalFile
+
+__all__ = ["log_reader", "plain_environment", "reader_for"]
+
+
+class _Recorder(Protocol):
+    """The part of a ``Recorder`` that is used here."""
+
+    journal: JournalFile
+
+    def set_final(self, **fields: Any) -> None: ...
+
+
+def plain_environment(profile: Profile) -> dict[str, str]:
+    """The variables of a profile that hold for every run, also the user's own."""
+    return {name: value for name, value in profile.environment.items() if "${" not in value}
+
+
+def log_reader(
+    profile: Profile, *, home: Path, cwd: Path, since_s: float
+) -> Callable[[_Recorder, int], None]:
+    """What ``RecordOptions.at_end`` takes: reads the log when the program is over.
+
+    Args:
+        profile: of the CLI.
+        home: of the run.
+        cwd: where the run was started.
+        since_s: epoch second of the start; older logs are of other sessions.
+    """
+
+    def at_end(recorder: _Recorder, t_us: int) -> None:
+        try:
+            facts, path = read_logs(profile, home=home, cwd=cwd, since_s=since_s)
+        except CassetteError as failed:
+            note = {"type": "session-log-unreadable", "message": failed.message}
+            recorder.journal.on_event(Noted(t_us, note))
+            return
+        for event in facts.events:
+            recorder.journal.on_event(Noted(t_us, event))
+        recorder.set_final(**_final(facts), session_log_path=path)
+
+    return at_end
+
+
+def reader_for(
+    profile: Profile, cwd: str | None, home: str | None = None
+) -> Callable[[_Recorder, int], None]:
+    """A log reader for a run that starts now, in the user's own home when None is given."""
+    place = Path.home() if home is None else Path(home)
+    return log_reader(profile, home=place, cwd=Path(cwd or "."), since_s=time.time())
+
+
+def _final(facts: LogFacts) -> dict[str, Any]:
+    """The fields of the final record."""
+    return {
+        "usage": facts.usage,
+        "cost_usd": facts.cost_usd,
+        "final_text": facts.final_text,
+        "routing_actual": facts.model,
+    }

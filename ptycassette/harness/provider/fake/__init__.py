@@ -1,0 +1,7 @@
+"""A scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
+
+from ptycassette.harness.provider.fake.engine import FakeProvider
+from ptycassette.harness.provider.fake.exchange import Exchange, HttpRequest, Step, withheld_values
+from ptycassette.harness.provider.fake.script import Script
+
+__all__ = ["Exchange", "FakeProvider", "HttpRequest", "Script", "Step", "withheld_values"]

@@ -1,0 +1,334 @@
+"""The fake provider without its sockets: a request in, the plan of an answer out.
+
+Rules:
+
+* Scripted routes come first, then the known paths of the four APIs; anything
+  else is a 404 in the words of an API, and a *problem*.
+* A request is parsed strictly. What the API would refuse, and what this fake
+  does not know, is answered as the API would and is a problem.
+* The first reply that fits and is not used up answers. None: a problem.
+* A scripted failure is no problem: it is what the script wants.
+* The same requests in the same order give the same bytes, but for times.
+
+Problems are what a test should look at: each is one line that says what to mend.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+
+from ptycassette.harness.provider.fake import chatgpt, plans
+from ptycassette.harness.provider.fake.body import Body, read_body
+from ptycassette.harness.provider.fake.choose import Replies, make_answer
+from ptycassette.harness.provider.fake.door import Door, NotLetInError
+from ptycassette.harness.provider.fake.exchange import Ending, Exchange, HttpRequest, Step
+from ptycassette.harness.provider.fake.history import History
+from ptycassette.harness.provider.fake.limits import Limits, codex_event, limit_headers
+from ptycassette.harness.provider.fake.operations import Operation, find_operation
+from ptycassette.harness.provider.fake.render import model_list, streamed, whole_body
+from ptycassette.harness.provider.fake.script import Failure, Pace, Reply, Route, Script
+from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat, openai_responses
+from ptycassette.harness.provider.wire import responses_events as events
+from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Stamp, WireError
+from ptycassette.model.ports import Clock
+
+__all__ = ["FakeProvider"]
+
+_Entry = dict[str, Any]
+
+
+class FakeProvider:
+    """A scripted provider as a state machine. Not safe for use from several threads.
+
+    Args:
+        script: what to answer.
+        clock: for ``created`` fields and the resets of limits.
+        accepted_keys: if given, only these API keys are let in.
+    """
+
+    def __init__(
+        self, script: Script, clock: Clock, *, accepted_keys: frozenset[str] | None = None
+    ) -> None:
+        self._script = script
+        self._clock = clock
+        self._door = Door(script.auth, accepted_keys)
+        self._replies = Replies(script)
+        self._history = History()
+        self._stamps = itertools.count(1)
+        self._calls = itertools.count(1)
+        self.problems: list[str] = []
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The names of replies that nobody asked for, or not often enough."""
+        return self._replies.unused()
+
+    def http(self, request: HttpRequest) -> Exchange:
+        """Answer one HTTP request."""
+        body = read_body(request.body)
+        entry = self._door.entry(request, "http", body)
+        api: Api | None = None
+        try:
+            route = self._route(request)
+            if route is not None:
+                return plans.fixed(route, entry)
+            operation = find_operation(request)
+            api = operation.api
+            entry["operation"] = operation.name if api is None else f"{api}.{operation.name}"
+            if api is None:
+                return plans.plain(200, b'{"ptycassette":"fake provider"}', entry, {})
+            self._door.let_in(request, api)
+            return self._operate(api, operation, request, body, entry)
+        except NotLetInError as refused:
+            return plans.refusal(api, refused.status, refused.message, entry)
+        except WireError as wrong:
+            self._problem(entry, wrong.message)
+            return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
+
+    def refuse(self, request: HttpRequest, wrong: WireError) -> Exchange:
+        """Answer one HTTP request whose body was not read, in the words of its API."""
+        entry = self._door.entry(request, "http", read_body(b""))
+        self._problem(entry, wrong.message)
+        try:
+            api = find_operation(request).api
+        except WireError:
+            api = None
+        return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
+
+    def connect(self, request: HttpRequest) -> Exchange:
+        """Decide about a WebSocket handshake: status 101 to accept, anything else to refuse."""
+        entry = self._door.entry(request, "websocket", read_body(b""))
+        entry["operation"] = "responses.connect"
+        if request.path != "/v1/responses":
+            message = f"unknown WebSocket path: {request.path}"
+            self._problem(entry, message)
+            return plans.refusal("responses", 404, message, entry)
+        if not self._script.websocket:
+            return plans.refusal("responses", 426, "no WebSocket here", entry)
+        try:
+            self._door.let_in(request, "responses")
+        except NotLetInError as refused:
+            return plans.refusal("responses", refused.status, refused.message, entry)
+        return Exchange(status=101, headers={}, steps=(), entry={**entry, "status": 101})
+
+    def message(self, text: str, request: HttpRequest) -> Exchange:
+        """Answer one WebSocket message; each step of the answer is one text message.
+
+        Args:
+            text: what the client sent.
+            request: the handshake.
+        """
+        sent = read_body(text.encode("utf-8", "surrogatepass"))
+        entry = self._door.entry(request, "websocket", sent)
+        entry |= {"operation": "responses.generate", "body": sent.shown}
+        try:
+            body = sent.json
+            if _message_type(body) == "response.processed":
+                # Codex tells what it has taken in; nobody answers that.
+                told = {**entry, "operation": "responses.processed", "status": 200}
+                return Exchange(status=200, headers={}, steps=(), entry=told)
+            return self._generate_responses(body, entry, websocket=True)
+        except WireError as wrong:
+            self._problem(entry, wrong.message)
+            failure = Failure(status=wrong.status, message=wrong.message, kind=wrong.kind)
+            return plans.socket_error(failure, {}, entry)
+
+    def _route(self, request: HttpRequest) -> Route | None:
+        """The scripted route of a request."""
+        for route in self._script.routes:
+            if (route.method, route.path) == (request.method, request.path):
+                return route
+        return None
+
+    def _problem(self, entry: _Entry, message: str) -> None:
+        """Note that a request was not what the script or the API expects."""
+        entry["problem"] = message
+        self.problems.append(f"request {entry['n']} {entry['method']} {entry['path']}: {message}")
+
+    def _operate(
+        self, api: Api, operation: Operation, request: HttpRequest, sent: Body, entry: _Entry
+    ) -> Exchange:
+        """One of the known operations."""
+        if operation.name in {"models", "model"}:
+            return self._models(api, operation, entry)
+        if operation.name in {"account", "usage"}:
+            return self._account(operation, request, entry)
+        body = sent.json
+        if operation.name == "count":
+            return self._count(api, operation, body, entry)
+        if api == "responses":
+            return self._generate_responses(body, entry, websocket=False)
+        ask, unknown = self._parse(api, operation, body, request)
+        self._note_unknown(unknown, entry)
+        self._history.check(ask)
+        return self._generate(ask, entry, framing=events.Framing(), websocket=False)[0]
+
+    def _models(self, api: Api, operation: Operation, entry: _Entry) -> Exchange:
+        """The list of models, or one of them."""
+        if operation.name == "models":
+            body = model_list(api, self._script.models)
+            return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
+        mine = [model for model in self._script.models if model.id == operation.model]
+        listed = model_list(api, mine)
+        entries = listed["models"] if api == "gemini" else listed["data"]
+        if not entries:
+            raise WireError(f"the script has no model {operation.model!r}", status=404)
+        return plans.plain(200, msgspec.json.encode(entries[0]), entry, self._script.headers)
+
+    def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> Exchange:
+        """What Codex asks about a ChatGPT account: it has one if the script has its limits."""
+        limits = self._script.limits.codex
+        if limits is None:
+            raise WireError("the script has no limits.codex to tell", status=404)
+        if operation.name == "usage":
+            told = chatgpt.usage(limits, int(self._clock.wall().timestamp()))
+        else:
+            account_id = request.headers.get("chatgpt-account-id", "fake-account")
+            told = chatgpt.account(account_id, limits.plan_type or "plus")
+        return plans.plain(200, msgspec.json.encode(told), entry, self._script.headers)
+
+    @property
+    def _lenient(self) -> bool:
+        return self._script.unknown_fields == "report"
+
+    def _note_unknown(self, unknown: tuple[str, ...], entry: _Entry) -> None:
+        """Report fields that were let through."""
+        if unknown:
+            self._problem(entry, f"unknown request field, let through: {', '.join(unknown)}")
+
+    def _parse(
+        self, api: Api, operation: Operation, body: Any, request: HttpRequest
+    ) -> tuple[Ask, tuple[str, ...]]:
+        """A request of one of the three APIs without continuations."""
+        if api == "anthropic":
+            return anthropic.parse(body, lenient=self._lenient)
+        if api == "chat":
+            return openai_chat.parse(body, lenient=self._lenient)
+        return gemini.parse(
+            body,
+            model=operation.model,
+            stream=operation.stream,
+            sse=request.asked("alt") == "sse",
+            lenient=self._lenient,
+        )
+
+    def _count(self, api: Api, operation: Operation, body: Any, entry: _Entry) -> Exchange:
+        """How many tokens a request has: an estimate."""
+        if api == "anthropic":
+            ask, unknown = anthropic.parse(body, lenient=self._lenient, counting=True)
+            name = "input_tokens"
+        else:
+            ask, unknown = gemini.count(body, model=operation.model, lenient=self._lenient)
+            name = "totalTokens"
+        self._note_unknown(unknown, entry)
+        return plans.plain(200, msgspec.json.encode({name: ask.size_tokens}), entry, {})
+
+    def _generate_responses(self, body: Any, entry: _Entry, *, websocket: bool) -> Exchange:
+        """A request of the Responses API, which may continue an earlier answer."""
+        ask, context, unknown = openai_responses.parse(body, lenient=self._lenient)
+        self._note_unknown(unknown, entry)
+        ask = self._history.continued(ask, context.previous_id)
+        self._history.check(ask)
+        framing = events.Framing(websocket=websocket)
+        if not context.generate:
+            stamp = self._stamp()
+            self._history.keep(stamp.id("resp"), ask, None)
+            steps = tuple(Step(0, piece.data) for piece in events.warmed(ask, stamp, framing))
+            told = {**entry, "status": 200, "operation": "responses.warm"}
+            return Exchange(status=200, headers=plans.SSE, steps=steps, entry=told)
+        exchange, stamp, answer = self._generate(ask, entry, framing=framing, websocket=websocket)
+        self._history.keep(stamp.id("resp"), ask, answer)
+        return exchange
+
+    def _stamp(self) -> Stamp:
+        """The identity of the next answer."""
+        return Stamp(next(self._stamps), int(self._clock.wall().timestamp()))
+
+    def _generate(
+        self, ask: Ask, entry: _Entry, *, framing: events.Framing, websocket: bool
+    ) -> tuple[Exchange, Stamp, Answer | None]:
+        """Choose a reply and plan it."""
+        name, reply = self._replies.pick(ask)
+        entry["reply"] = name
+        stamp = self._stamp()
+        headers = self._headers(ask, reply, stamp)
+        pace = reply.pace or self._script.pace
+        streaming = ask.stream or websocket
+        if _fails_at_once(reply, streaming=streaming):
+            return _failed(ask, reply, headers, entry, pace, websocket=websocket), stamp, None
+        answer = make_answer(
+            reply, ask, chunk_chars=pace.chunk_chars, next_call_id=lambda: self._call_id(ask.api)
+        )
+        if streaming:
+            steps, ending = streamed(reply, answer, ask, stamp, pace=pace, framing=framing)
+            first = codex_event(self._limits(reply), stamp.created_s) if websocket else None
+            if first is not None:
+                steps = (Step(0, events.text_message(first)), *steps)
+            told = {**(plans.SSE if ask.sse else plans.JSON), **headers}
+        else:
+            steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)
+            told = {**plans.JSON, **headers}
+        told_entry = {**entry, "status": 200}
+        exchange = Exchange(status=200, headers=told, steps=steps, ending=ending, entry=told_entry)
+        return exchange, stamp, answer
+
+    def _limits(self, reply: Reply) -> Limits:
+        """The limits that a reply tells."""
+        return reply.limits or self._script.limits
+
+    def _headers(self, ask: Ask, reply: Reply, stamp: Stamp) -> dict[str, str]:
+        """Request id, limits, and what the script adds."""
+        request_id = "request-id" if ask.api == "anthropic" else "x-request-id"
+        return {
+            request_id: stamp.id("req"),
+            **limit_headers(self._limits(reply), ask.api, stamp.created_s),
+            **self._script.headers,
+            **reply.headers,
+        }
+
+    def _call_id(self, api: Api) -> str:
+        """The id of the next tool call, spelled as the API spells it."""
+        prefix = "toolu" if api == "anthropic" else "call"
+        return f"{prefix}_fake_{next(self._calls):06d}"
+
+
+def _message_type(body: Any) -> str:
+    """The type of a WebSocket message, one of the two that are known."""
+    kind = body.get("type") if isinstance(body, dict) else None
+    if kind not in ("response.create", "response.processed"):  # any JSON; a set would hash it
+        raise WireError(f"unknown WebSocket message type {kind!r}")
+    return str(kind)
+
+
+def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
+    """Whether a reply is a failure before anything is said; errors cannot break JSON off."""
+    if reply.error is not None:
+        return reply.after_events is None or not streaming
+    return reply.disconnect and reply.after_events is None
+
+
+def _in_one_piece(
+    reply: Reply, answer: Answer, ask: Ask, stamp: Stamp, pace: Pace
+) -> tuple[tuple[Step, ...], Ending]:
+    """An answer to somebody who wants no stream; broken off, half of it arrives."""
+    body = whole_body(answer, ask, stamp)
+    if reply.after_events is not None:
+        return (Step(pace.first_ms, body[: len(body) // 2]),), "disconnect"
+    return (Step(pace.first_ms, body),), "complete"
+
+
+def _failed(
+    ask: Ask, reply: Reply, headers: dict[str, str], entry: _Entry, pace: Pace, *, websocket: bool
+) -> Exchange:
+    """A scripted failure in place of an answer."""
+    failure = reply.error
+    if failure is None:
+        return plans.dropped(entry, delay_ms=pace.first_ms)
+    if failure.retry_after_s is not None:
+        headers = {**headers, "retry-after": str(failure.retry_after_s)}
+    if websocket:
+        return plans.socket_error(failure, headers, entry, delay_ms=pace.first_ms)
+    return plans.scripted_error(ask.api, failure, headers, entry, delay_ms=pace.first_ms)

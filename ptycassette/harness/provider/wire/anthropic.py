@@ -1,0 +1,235 @@
+"""The Anthropic Messages API: requests in, JSON or server-sent events out.
+
+Source: the public API reference of Anthropic (Messages, Streaming, Count
+tokens, Models, Errors; version ``2023-06-01``). A stream is ``message_start``,
+per block ``content_block_start``, deltas and ``content_block_stop``, then
+``message_delta`` with the stop reason and ``message_stop``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
+from ptycassette.harness.provider.wire.neutral import (
+    Answer,
+    Ask,
+    Call,
+    Piece,
+    Role,
+    Stamp,
+    Text,
+    Thought,
+    ToolResult,
+    ToolUse,
+    Turn,
+    Usage,
+    WireError,
+    slices,
+)
+from ptycassette.harness.provider.wire.sse import framed
+
+__all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
+
+_STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+_TEXTS: dict[str, str | None] = {"text": "text", "image": None, "document": None}
+_SILENT = frozenset({"thinking", "redacted_thinking"})
+
+
+class _Messages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``POST /v1/messages``; ``count_tokens`` knows a part of them."""
+
+    model: str
+    messages: list[Any]
+    max_tokens: int | None = None
+    system: Any = None
+    stream: bool = False
+    tools: list[dict[str, Any]] = []
+    tool_choice: Any = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop_sequences: list[str] | None = None
+    metadata: Any = None
+    thinking: Any = None
+    service_tier: str | None = None
+    container: Any = None
+    context_management: Any = None
+    mcp_servers: Any = None
+    output_config: Any = None
+    output_format: Any = None
+    cache_control: Any = None
+    diagnostics: Any = None
+    inference_geo: str | None = None
+    speed: str | None = None
+
+
+def parse(
+    body: Any, *, lenient: bool = False, counting: bool = False
+) -> tuple[Ask, tuple[str, ...]]:
+    """A request as an ``Ask``, and the unknown fields that were ignored.
+
+    Raises:
+        WireError: what the API would refuse, or what this fake does not know.
+    """
+    request, unknown = read(body, _Messages, lenient=lenient)
+    if request.max_tokens is None and not counting:
+        raise WireError("max_tokens: Field required")
+    turns: list[Turn] = []
+    if request.system is not None:
+        turns.append(Turn("system", text_of(request.system, "system", types=_TEXTS)))
+    for index, message in enumerate(request.messages):
+        turns.append(_turn(mapping(message, f"messages[{index}]"), f"messages[{index}]"))
+    tools = tuple(word(tool, "name", f"tools[{n}]") for n, tool in enumerate(request.tools))
+    ask = Ask(
+        api="anthropic",
+        model=request.model,
+        stream=request.stream,
+        turns=tuple(turns),
+        tools=tools,
+    )
+    return ask, unknown
+
+
+def _turn(message: Any, where: str) -> Turn:
+    """One message: a role, and a string or blocks."""
+    role = word(message, "role", where)
+    if role not in {"user", "assistant", "system"}:
+        raise WireError(f"{where}.role: unknown role {role!r}")
+    speaker: Role = "user" if role == "user" else "assistant" if role == "assistant" else "system"
+    content = message.get("content")
+    if isinstance(content, str):
+        return Turn(speaker, content)
+    texts: list[str] = []
+    calls: list[ToolUse] = []
+    results: list[ToolResult] = []
+    for index, block in enumerate(items(content, f"{where}.content")):
+        place = f"{where}.content[{index}]"
+        match word(mapping(block, place), "type", place):
+            case "tool_use":
+                calls.append(ToolUse(word(block, "id", place), word(block, "name", place)))
+            case "tool_result":
+                told = text_of(block.get("content"), f"{place}.content", types=_TEXTS)
+                results.append(ToolResult(word(block, "tool_use_id", place), told))
+            case kind if kind not in _SILENT:
+                texts.append(text_of([block], place, types=_TEXTS))
+    return Turn(speaker, "\n".join(texts), tuple(calls), tuple(results))
+
+
+def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """The answer as one message object."""
+    return {
+        **_head(ask, stamp),
+        "content": [_block(part, full=True) for part in answer.parts],
+        "stop_reason": _STOPS[answer.stop],
+        "usage": _usage(answer.usage),
+    }
+
+
+def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+    """The answer as server-sent events."""
+    start = {**_head(ask, stamp), "usage": {**_usage(answer.usage), "output_tokens": 1}}
+    yield _event("message_start", {"message": start}, paced=True)
+    for index, part in enumerate(answer.parts):
+        block = _block(part, full=False)
+        yield _event("content_block_start", {"index": index, "content_block": block})
+        if index == 0:
+            yield _event("ping", {})
+        for delta in _deltas(part, answer.chunk_chars):
+            yield _event("content_block_delta", {"index": index, "delta": delta}, paced=True)
+        yield _event("content_block_stop", {"index": index})
+    delta = {"stop_reason": _STOPS[answer.stop], "stop_sequence": None}
+    yield _event("message_delta", {"delta": delta, "usage": _usage(answer.usage)})
+    yield _event("message_stop", {})
+
+
+def _head(ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """A message object without content."""
+    return {
+        "id": stamp.id("msg"),
+        "type": "message",
+        "role": "assistant",
+        "model": ask.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
+
+
+def _block(part: Text | Thought | Call, *, full: bool) -> dict[str, Any]:
+    """A content block: with its content, or empty as streams start it."""
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text if full else ""}
+        case Thought(text=text):
+            signature = "ZmFrZQ==" if full else ""
+            return {"type": "thinking", "thinking": text if full else "", "signature": signature}
+        case Call():
+            if part.input is not None:
+                raise WireError("this API has no tools with free input", status=500)
+            arguments = part.arguments if full else {}
+            return {"type": "tool_use", "id": part.call_id, "name": part.name, "input": arguments}
+
+
+def _deltas(part: Text | Thought | Call, size: int) -> Iterator[dict[str, Any]]:
+    """The deltas of one block."""
+    match part:
+        case Text(text=text):
+            for piece in slices(text, size):
+                yield {"type": "text_delta", "text": piece}
+        case Thought(text=text):
+            for piece in slices(text, size):
+                yield {"type": "thinking_delta", "thinking": piece}
+            yield {"type": "signature_delta", "signature": "ZmFrZQ=="}
+        case Call(arguments=arguments):
+            for piece in slices(msgspec.json.encode(arguments).decode(), size):
+                yield {"type": "input_json_delta", "partial_json": piece}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """Anthropic counts cached input beside, not inside, the input."""
+    return {
+        "input_tokens": usage.input - usage.cached_input,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached_input,
+        "output_tokens": usage.output,
+    }
+
+
+def _event(name: str, data: dict[str, Any], *, paced: bool = False) -> Piece:
+    """One server-sent event, named as the type in its data."""
+    return Piece(framed({"type": name, **data}, name=name), paced)
+
+
+def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
+    """An error object, as the API words it."""
+    told = kind or _KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    return {"type": "error", "error": {"type": told, "message": message}}
+
+
+def stream_error(status: int, message: str, kind: str = "") -> Piece:
+    """An error in the middle of a stream."""
+    body = error(status, message, kind)
+    return _event("error", {"error": body["error"]})
+
+
+def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The answer to ``GET /v1/models`` for pairs of id and display name."""
+    same = {"type": "model", "created_at": "2025-01-01T00:00:00Z", "lifecycle": "active"}
+    data = [{**same, "id": name, "display_name": shown} for name, shown in names]
+    first, last = (names[0][0], names[-1][0]) if names else (None, None)
+    return {"data": data, "has_more": False, "first_id": first, "last_id": last}

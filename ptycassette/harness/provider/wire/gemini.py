@@ -1,0 +1,253 @@
+"""The Gemini API: ``generateContent``, ``streamGenerateContent``, ``countTokens``, ``models``.
+
+Source: the public API reference of Google AI for Developers (``v1beta``). With
+``alt=sse`` a stream is one server-sent event per partial response; without it,
+it is one JSON array, element by element. Function calls come whole, never in
+slices. Field names are accepted in camelCase and in snake_case, as the API does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.harness.provider.wire.fields import items, mapping, read, word
+from ptycassette.harness.provider.wire.neutral import (
+    Answer,
+    Ask,
+    Call,
+    Piece,
+    Role,
+    Stamp,
+    Text,
+    Thought,
+    ToolResult,
+    ToolUse,
+    Turn,
+    Usage,
+    WireError,
+    slices,
+)
+from ptycassette.harness.provider.wire.sse import framed
+
+__all__ = ["count", "error", "models", "parse", "stream", "stream_error", "whole"]
+
+_LINE_END = b"\r\n"
+_STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
+_KINDS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_OTHER_PARTS = ("inlineData", "fileData", "executableCode", "codeExecutionResult")
+_BUILT_IN_TOOLS = ("googleSearch", "codeExecution", "urlContext", "googleMaps", "fileSearch")
+
+
+class _Generate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``generateContent`` in camelCase."""
+
+    contents: list[Any]
+    systemInstruction: Any = None  # noqa: N815 - the API's own spelling
+    tools: list[dict[str, Any]] = []
+    toolConfig: Any = None  # noqa: N815
+    safetySettings: Any = None  # noqa: N815
+    generationConfig: Any = None  # noqa: N815
+    cachedContent: str | None = None  # noqa: N815
+    labels: Any = None
+    model: str | None = None
+    serviceTier: str | None = None  # noqa: N815
+
+
+def _camel(value: Any) -> Any:
+    """An object with its own keys in camelCase."""
+    if not isinstance(value, dict):
+        return value
+    return {re.sub(r"_([a-z])", lambda m: m[1].upper(), key): item for key, item in value.items()}
+
+
+def parse(
+    body: Any, *, model: str, stream: bool, sse: bool, lenient: bool = False
+) -> tuple[Ask, tuple[str, ...]]:
+    """A request as an ``Ask``, and the unknown fields that were ignored.
+
+    Args:
+        body: decoded JSON.
+        model: the model from the path.
+        stream: asked for with ``streamGenerateContent``.
+        sse: ``alt=sse`` in the query.
+        lenient: ignore unknown fields instead of refusing them.
+
+    Raises:
+        WireError: what the API would refuse, or what this fake does not know.
+    """
+    request, unknown = read(_camel(body), _Generate, lenient=lenient)
+    turns: list[Turn] = []
+    if request.systemInstruction is not None:
+        system = request.systemInstruction
+        told = system if isinstance(system, str) else _turn(system, "systemInstruction").text
+        turns.append(Turn("system", told))
+    turns += [_turn(item, f"contents[{n}]") for n, item in enumerate(request.contents)]
+    tools = tuple(_tools(request.tools))
+    ask = Ask(api="gemini", model=model, stream=stream, turns=tuple(turns), tools=tools, sse=sse)
+    return ask, unknown
+
+
+def count(body: Any, *, model: str, lenient: bool = False) -> tuple[Ask, tuple[str, ...]]:
+    """A ``countTokens`` request: contents, or a whole request to count."""
+    asked = _camel(mapping(body, "body"))
+    inner = asked.get("generateContentRequest", asked)
+    return parse(inner, model=model, stream=False, sse=False, lenient=lenient)
+
+
+def _tools(tools: list[dict[str, Any]]) -> Iterator[str]:
+    """The names of offered tools; built-in ones by their own names."""
+    for index, tool in enumerate(tools):
+        for name, value in _camel(tool).items():
+            if name == "functionDeclarations":
+                for number, declared in enumerate(items(value, f"tools[{index}].{name}")):
+                    place = f"tools[{index}].{name}[{number}]"
+                    yield word(mapping(declared, place), "name", place)
+            elif name in _BUILT_IN_TOOLS:
+                yield name
+            else:
+                raise WireError(f"tools[{index}]: unknown tool {name!r}")
+
+
+def _turn(content: Any, where: str) -> Turn:
+    """One content: a role and parts."""
+    content = mapping(content, where)
+    role = content.get("role", "user")
+    if role not in {"user", "model", "function", "system"}:
+        raise WireError(f"{where}.role: unknown role {role!r}")
+    texts: list[str] = []
+    calls: list[ToolUse] = []
+    results: list[ToolResult] = []
+    for index, raw in enumerate(items(content.get("parts", []), f"{where}.parts")):
+        place = f"{where}.parts[{index}]"
+        part = _camel(mapping(raw, place))
+        if "functionCall" in part:
+            call = mapping(part["functionCall"], f"{place}.functionCall")
+            calls.append(ToolUse(str(call.get("id", "")), word(call, "name", place)))
+        elif "functionResponse" in part:
+            results.append(_result(mapping(part["functionResponse"], place), place))
+        elif "text" in part:
+            if not part.get("thought"):
+                texts.append(word(part, "text", place))
+        elif not any(name in part for name in _OTHER_PARTS):
+            raise WireError(f"{place}: unknown part with fields {', '.join(sorted(part))}")
+    speaker: Role = "assistant" if role == "model" else "system" if role == "system" else "user"
+    return Turn(speaker, "\n".join(texts), tuple(calls), tuple(results))
+
+
+def _result(response: Mapping[str, Any], where: str) -> ToolResult:
+    """A function response; what it holds is kept as JSON text."""
+    text = msgspec.json.encode(response.get("response")).decode()
+    return ToolResult(str(response.get("id", "")), text, word(response, "name", where))
+
+
+def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:
+    """The answer as one response object."""
+    parts = [_part(part) for part in answer.parts]
+    return _response(parts, answer, ask, stamp, last=True)
+
+
+def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
+    """The answer as server-sent events or as the elements of a JSON array."""
+    parts: list[Text | Thought | Call] = []
+    for part in answer.parts:
+        if isinstance(part, Call):
+            parts.append(part)
+        else:
+            parts += [type(part)(piece) for piece in slices(part.text, answer.chunk_chars)]
+    for index, part in enumerate(parts):
+        last = index == len(parts) - 1
+        yield _framed(
+            _response([_part(part)], answer, ask, stamp, last=last), ask, first=index == 0
+        )
+    if not ask.sse:
+        yield Piece(b"]\n")
+
+
+def _framed(value: dict[str, Any], ask: Ask, *, first: bool) -> Piece:
+    """One partial response, framed as the client asked for."""
+    if ask.sse:
+        return Piece(framed(value, line_end=_LINE_END), paced=True)
+    return Piece((b"[" if first else b"," + _LINE_END) + msgspec.json.encode(value), paced=True)
+
+
+def _part(part: Text | Thought | Call) -> dict[str, Any]:
+    """One part of a content."""
+    match part:
+        case Text(text=text):
+            return {"text": text}
+        case Thought(text=text):
+            return {"text": text, "thought": True}
+        case Call():
+            if part.input is not None:
+                raise WireError("this API has no tools with free input", status=500)
+            return {"functionCall": {"id": part.call_id, "name": part.name, "args": part.arguments}}
+
+
+def _response(
+    parts: list[dict[str, Any]], answer: Answer, ask: Ask, stamp: Stamp, *, last: bool
+) -> dict[str, Any]:
+    """A response with one candidate; only the last one of a stream says why it ends."""
+    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if last:
+        candidate["finishReason"] = _STOPS[answer.stop]
+    return {
+        "candidates": [candidate],
+        "usageMetadata": _usage(answer.usage),
+        "modelVersion": ask.model,
+        "responseId": stamp.id("resp"),
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    """Gemini counts thoughts beside, not inside, the candidates' tokens."""
+    counts = {
+        "promptTokenCount": usage.input,
+        "candidatesTokenCount": usage.output - usage.reasoning_output,
+        "totalTokenCount": usage.input + usage.output,
+    }
+    if usage.cached_input:
+        counts["cachedContentTokenCount"] = usage.cached_input
+    if usage.reasoning_output:
+        counts["thoughtsTokenCount"] = usage.reasoning_output
+    return counts
+
+
+def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
+    """An error object (google.rpc.Status)."""
+    told = kind or _KINDS.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
+    return {"error": {"code": status, "message": message, "status": told}}
+
+
+def stream_error(status: int, message: str, kind: str = "") -> Piece:
+    """An error in the middle of a stream."""
+    return Piece(framed(error(status, message, kind), line_end=_LINE_END))
+
+
+def models(names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The answer to ``GET /v1beta/models`` for pairs of id and display name."""
+    return {
+        "models": [
+            {
+                "name": f"models/{name}",
+                "version": "001",
+                "displayName": shown,
+                "inputTokenLimit": 1048576,
+                "outputTokenLimit": 65536,
+                "supportedGenerationMethods": ["generateContent", "countTokens"],
+            }
+            for name, shown in names
+        ]
+    }

@@ -1,0 +1,198 @@
+"""The OpenAI Responses API: requests in, JSON, server-sent events or WebSocket messages out.
+
+Source: the public API reference of OpenAI (Responses, Streaming events,
+WebSocket mode). Over HTTP a request is a body; over a WebSocket it is the same
+body with ``type: response.create``, and each event is one text message. The
+events are the same, so they are made once, as objects, and framed twice.
+
+``previous_response_id`` continues an earlier answer. The caller keeps what
+came before; here it is only read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ptycassette.harness.provider.wire import openai_chat
+from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
+from ptycassette.harness.provider.wire.neutral import (
+    Ask,
+    Role,
+    ToolResult,
+    ToolUse,
+    Turn,
+    WireError,
+)
+
+__all__ = ["Context", "error", "models", "parse"]
+
+error = openai_chat.error
+models = openai_chat.models
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+_TEXTS: dict[str, str | None] = {
+    "input_text": "text",
+    "output_text": "text",
+    "text": "text",
+    "refusal": "refusal",
+    "input_image": None,
+    "input_file": None,
+    "input_audio": None,
+    # What clients send back of encrypted conversations between agents.
+    "encrypted_content": None,
+}
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+# Items that say nothing a script could match.
+_SILENT = frozenset(
+    {
+        "additional_tools",
+        "compaction",
+        "compaction_summary",
+        "compaction_trigger",
+        "image_generation_call",
+        "item_reference",
+        "mcp_list_tools",
+        "reasoning",
+        "tool_search_call",
+        "tool_search_output",
+        "web_search_call",
+    }
+)
+_NAMED_TOOLS = frozenset({"function", "custom"})
+_BUILT_IN_TOOLS = frozenset(
+    {
+        "apply_patch",
+        "code_interpreter",
+        "computer_use_preview",
+        "file_search",
+        "image_generation",
+        "local_shell",
+        "mcp",
+        "shell",
+        "tool_search",
+        "web_search",
+        "web_search_preview",
+    }
+)
+
+
+class _Responses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The fields of ``POST /v1/responses``, and ``type`` and ``generate`` of WebSocket mode."""
+
+    model: str
+    input: Any = None
+    instructions: str | None = None
+    previous_response_id: str | None = None
+    stream: bool = False
+    type: str | None = None
+    generate: bool = True
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    reasoning: Any = None
+    text: Any = None
+    store: bool | None = None
+    include: list[str] | None = None
+    prompt: Any = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: Any = None
+    prompt_cache_retention: str | None = None
+    client_metadata: Any = None
+    metadata: Any = None
+    conversation: Any = None
+    context_management: Any = None
+    background: bool | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    safety_identifier: str | None = None
+    service_tier: str | None = None
+    stream_options: Any = None
+    temperature: float | None = None
+    top_logprobs: int | None = None
+    top_p: float | None = None
+    truncation: str | None = None
+    user: str | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What the request says besides the conversation."""
+
+    previous_id: str | None = None
+    generate: bool = True
+
+
+def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str, ...]]:
+    """A request as an ``Ask``, its context, and the unknown fields that were ignored.
+
+    Raises:
+        WireError: what the API would refuse, or what this fake does not know.
+    """
+    request, unknown = read(body, _Responses, lenient=lenient)
+    if request.background:
+        raise WireError("background: this fake answers at once")
+    turns: list[Turn] = []
+    if request.instructions:
+        turns.append(Turn("system", request.instructions))
+    if isinstance(request.input, str):
+        turns.append(Turn("user", request.input))
+    elif request.input is not None:
+        for index, item in enumerate(items(request.input, "input")):
+            place = f"input[{index}]"
+            turns += _turns(mapping(item, place), place)
+    elif request.generate and request.previous_response_id is None:
+        raise WireError("input: missing")
+    tools: list[str] = []
+    for index, tool in enumerate(request.tools or []):
+        tools += _tool_names(tool, f"tools[{index}]")
+    ask = Ask(
+        api="responses",
+        model=request.model,
+        stream=request.stream,
+        turns=tuple(turns),
+        tools=tuple(tools),
+    )
+    return ask, Context(request.previous_response_id, request.generate), unknown
+
+
+def _tool_names(tool: dict[str, Any], where: str) -> list[str]:
+    """The names under which a tool can be called; a namespace holds several."""
+    kind = word(tool, "type", where)
+    if kind in _NAMED_TOOLS:
+        return [word(tool, "name", where)]
+    if kind == "namespace":
+        inner = items(tool.get("tools"), f"{where}.tools")
+        return [
+            name
+            for number, one in enumerate(inner)
+            for name in _tool_names(one, f"{where}.tools[{number}]")
+        ]
+    if kind in _BUILT_IN_TOOLS:
+        return [kind]
+    raise WireError(f"{where}.type: unknown tool type {kind!r}")
+
+
+def _turns(item: Any, where: str) -> list[Turn]:
+    """The turn of one input item; none for items that say nothing."""
+    kind = item.get("type", "message")
+    if kind in _SILENT:
+        return []
+    if kind in {"message", "agent_message"}:
+        role = _ROLES.get(word(item, "role", where)) if kind == "message" else "assistant"
+        if role is None:
+            raise WireError(f"{where}.role: unknown role {item['role']!r}")
+        return [Turn(role, text_of(item.get("content"), f"{where}.content", types=_TEXTS))]
+    if kind in _CALLS:
+        use = ToolUse(word(item, "call_id", where), word(item, "name", where))
+        return [Turn("assistant", calls=(use,))]
+    if kind in _OUTPUTS:
+        told = text_of(item.get("output"), f"{where}.output", types=_TEXTS)
+        return [Turn("tool", results=(ToolResult(word(item, "call_id", where), told),))]
+    raise WireError(f"{where}.type: unknown item type {kind!r}")

@@ -1,1 +1,0 @@
-"""All input and output: clocks, PTYs, terminals, files, locks."""

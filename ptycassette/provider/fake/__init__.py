@@ -1,7 +1,0 @@
-"""A scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
-
-from ptycassette.provider.fake.engine import FakeProvider
-from ptycassette.provider.fake.exchange import Exchange, HttpRequest, Step, withheld_values
-from ptycassette.provider.fake.script import Script
-
-__all__ = ["Exchange", "FakeProvider", "HttpRequest", "Script", "Step", "withheld_values"]
