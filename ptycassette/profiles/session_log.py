@@ -2,7 +2,7 @@
 
 A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
 regular expression in text. Rules pick rows and fields out of them. Whoever reads
-the files (``host/``) hands in rows; nothing here touches a disk.
+the files (``harness/io``) hands in rows; nothing here touches a disk.
 
 Typed events, with the fields that each may have:
 

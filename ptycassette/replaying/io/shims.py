@@ -1,6 +1,6 @@
 """Shims: executables of a program's name, in a directory to put first on PATH.
 
-A shim is a shell script of one line that starts ``standin/boot.py`` by path, isolated
+A shim is a shell script of one line that starts ``standin/io/boot.py`` by path, isolated
 from the environment's Python (``-I -S``). What it means is in a file beside it.
 """
 

@@ -1,0 +1,94 @@
+"""What the house looks like: ``python -m benchmarks.house [--mermaid]``.
+
+A table of the packages in the order of the import contract: modules, lines, the deepest module,
+public names (of the package's ``__all__``), and which packages import it. ``--mermaid`` prints the
+imports between packages as a diagram that Markdown viewers draw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import grimp
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["main"]
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "ptycassette"
+
+
+def layers() -> list[str]:
+    """The packages, the lowest last."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    names: list[str] = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
+    return [name.partition(".")[2] for name in names if name.startswith(f"{PACKAGE}.")]
+
+
+def imports() -> Counter[tuple[str, str]]:
+    """How many imports there are from modules of one package to those of another."""
+    graph = grimp.build_graph(PACKAGE)
+    found: Counter[tuple[str, str]] = Counter()
+    for importer in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(importer):
+            pair = (_package(importer), _package(imported))
+            if pair[0] and pair[1] and pair[0] != pair[1]:
+                found[pair] += 1
+    return found
+
+
+def _package(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def _public(package: Path) -> int:
+    face = package / "__init__.py"
+    if not face.is_file():
+        return 0
+    for node in ast.parse(face.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            names = ast.literal_eval(node.value)
+            return len(names)
+    return 0
+
+
+def table() -> Table:
+    """A row for each package."""
+    used = imports()
+    made = Table("package", "modules", "lines", "depth", "public names", "imported by")
+    for name in layers():
+        place = ROOT / PACKAGE / name
+        files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        depth = max(len(file.relative_to(ROOT / PACKAGE).parts) for file in files)
+        importers = sum(below == name for _, below in used)
+        figures = (len(files), lines, depth, _public(place), importers)
+        made.add_row(name, *map(str, figures))
+    return made
+
+
+def mermaid() -> str:
+    """The imports between packages, with their number."""
+    lines = ["flowchart TD"]
+    for (above, below), count in sorted(imports().items()):
+        lines.append(f"  {above} -->|{count}| {below}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the table, or the diagram."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mermaid", action="store_true")
+    if parser.parse_args().mermaid:
+        print(mermaid())
+        return
+    Console().print(table())
+
+
+if __name__ == "__main__":
+    main()

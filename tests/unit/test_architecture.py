@@ -1,0 +1,43 @@
+"""The map of the house names places that exist, and every package."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+PLACE = re.compile(r"`((?:ptycassette|docs|tests)/[\w./-]+|[\w/]+\.(?:py|c|md))`")
+PLACES = sorted(set(PLACE.findall(PAGE)))
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if "NAME" not in place])
+def test_a_place_that_is_named_exists(place: str) -> None:
+    """Whole paths, and those below the package in the way of a byte."""
+    shorter = ROOT / "ptycassette" / place
+    found = shorter.exists() or (ROOT / place).exists()
+
+    assert found or [*ROOT.glob(f"ptycassette/**/{place}")]
+
+
+def test_the_picture_has_the_packages_in_the_order_that_is_held() -> None:
+    """The same list as the contract of import-linter, each package once."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = contracts["tool"]["importlinter"]["contracts"][0]["layers"]
+    names = [layer.rpartition(".")[2] for layer in layers]
+    picture = re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert picture is not None
+    drawn = [line.split()[0] for line in picture[1].splitlines() if line.strip()]
+
+    assert drawn == [name for name in names if name not in {"testing", "version"}]
+
+
+def test_every_package_is_in_the_picture() -> None:
+    """A new one needs a line."""
+    folder = ROOT / "ptycassette"
+    packages = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
+
+    assert {name for name in packages if not re.search(rf"\b{name}\b", PAGE)} == set()
