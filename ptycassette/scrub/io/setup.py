@@ -99,7 +99,8 @@ def session_scrubber(
         volatile: also scrub clocks, PIDs and the like.
         config: as ``load_config`` gives it; loaded when None.
         environment: where ``known_env`` is looked up; this process's when None.
-        home: where credential files and the user's own profiles are; the user's when None.
+        home: where credential files are, and the user's own profiles unless XDG_CONFIG_HOME says
+            where; the user's when None.
         cwd: where ``.env`` files are; the current directory when None.
 
     Raises:
@@ -113,8 +114,9 @@ def session_scrubber(
         *(variables[name] for name in told.known_env if len(variables.get(name, "")) >= SHORTEST),
         *(line for name in told.known_files for line in file_lines(Path(name).expanduser())),
     ]
-    env = os.environ if home is None else None
-    values = [*typed, *credential_values(home or _home(), here, env=env)]
+    house = home or _home()
+    env = {**os.environ, "HOME": str(house)}
+    values = [*typed, *credential_values(house, here, env=env)]
     return default_scrubber(
         known=declared,
         volatile=volatile or told.volatile,

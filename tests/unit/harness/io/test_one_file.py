@@ -62,10 +62,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("words", [["--harness", "acme"], []])
+@pytest.mark.parametrize("moved", [False, True])
 def test_rec_asks_its_version_names_what_it_can_do_and_hides_its_secrets(
-    home: Path, tmp_path: Path, words: list[str]
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, moved: bool
 ) -> None:
-    """Also where nobody names the harness: its program has that name."""
+    """Also where nobody names the harness: its program has that name. XDG_CONFIG_HOME counts."""
+    if moved:
+        (home / ".config").rename(tmp_path / "config")
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     program = [] if words else ["--", "acme-agent"]
     status = main(["rec", "--headless", "-q", *words, str(tmp_path / "c"), *program])
     with open_cassette(tmp_path / "c") as cassette:
