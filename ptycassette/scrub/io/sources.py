@@ -17,32 +17,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values, secret_name
 from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
 from ptycassette.scrub.search import SHORTEST, KnownValue
 
-__all__ = ["CREDENTIAL_FILES", "credential_values", "file_lines"]
+__all__ = ["credential_values", "file_lines"]
 
 MAX_FILE_BYTES = 1 << 20
 
-# Relative to the home directory. JSON and others are told apart by what is in them.
-CREDENTIAL_FILES = (
-    ".claude/.credentials.json",
-    ".claude.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".gemini/google_accounts.json",
-    ".local/share/opencode/auth.json",
-    ".config/opencode/opencode.json",
-    ".config/github-copilot/apps.json",
-    ".config/github-copilot/hosts.json",
+# Of tools that agent CLIs call; those of the CLIs stand in their profiles. Relative to the home
+# directory, and to the work folder. JSON and others are told apart by what is in them.
+_TOOL_FILES = (
     ".config/gh/hosts.yml",
     ".config/glab-cli/config.yml",
-    ".aider.conf.yml",
-    ".cursor/cli-config.json",
-    ".config/cursor/auth.json",
-    ".qwen/oauth_creds.json",
-    ".grok/user-settings.json",
     ".netrc",
     ".npmrc",
     ".pypirc",
@@ -58,18 +46,33 @@ CREDENTIAL_FILES = (
     ".config/huggingface/token",
     ".cache/huggingface/token",
 )
-_LOCAL_FILES = (".env", ".env.local", ".aider.conf.yml", ".npmrc")
+_LOCAL_FILES = (".env", ".env.local", ".npmrc")
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
 
 
-def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
-    """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``."""
+def credential_values(
+    home: Path, cwd: Path, *, env: Mapping[str, str] | None = None
+) -> Iterator[KnownValue]:
+    """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``.
+
+    Known are those of tools, and what profiles name, the user's own too (``env`` says where these
+    lie; below ``home`` when None).
+
+    Raises:
+        UsageError, UnreadableError, UnsafeFileError, LimitError: a profile of the user's own is
+            wrong or cannot be read; it may name files that hold secrets.
+    """
+    clis = credentials_of_clis({"HOME": str(home)} if env is None else env)
     rules = RuleSet(secret_rules())
-    for path in (
-        *(home / name for name in CREDENTIAL_FILES),
-        *(cwd / name for name in _LOCAL_FILES),
+    for path in dict.fromkeys(
+        (
+            *(home / name for name in _TOOL_FILES),
+            *(home / name for cli in clis for name in cli.home),
+            *(cwd / name for name in _LOCAL_FILES),
+            *(cwd / name for cli in clis for name in cli.cwd),
+        )
     ):
         text = _read(path)
         if text is not None:
