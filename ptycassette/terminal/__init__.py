@@ -31,12 +31,12 @@ from ptycassette.terminal.cells import ScreenCell, screen_cells
 from ptycassette.terminal.diff import CellChange, ScreenDiff, diff
 from ptycassette.terminal.digest import screen_hash
 from ptycassette.terminal.emulator import PyteEmulator, default_emulator
-from ptycassette.terminal.hearing import SignalReader
 from ptycassette.terminal.lazy import LazyEmulator
 from ptycassette.terminal.normalise import Normaliser, Rule, normaliser
 from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
 from ptycassette.terminal.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
 from ptycassette.terminal.render import render_ansi, render_html, render_text
+from ptycassette.terminal.signal_reader import SignalReader
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.state import load_emulator, save_emulator
 

@@ -72,5 +72,5 @@ def answering(factory: EmulatorFactory, profile: Profile) -> EmulatorFactory:
             "this emulator answers as it likes and takes no profile",
             hint="leave the profile out, or use another emulator",
         )
-    told: Any = factory
-    return cast("EmulatorFactory", partial(told, profile=profile))
+    unchecked: Any = factory
+    return cast("EmulatorFactory", partial(unchecked, profile=profile))

@@ -9,7 +9,7 @@ that when a screen is read: cells cross into Python one by one, though only thos
 of rows that changed.
 
 What it does differently from xterm.js is listed by the conformance test. Signals and
-answers are those of the default emulator (``ghostty_listening``).
+answers are those of the default emulator (``ghostty_signals``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyghostty as untyped
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
 from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
-from ptycassette.terminal.ghostty_listening import Listening, held_back, without_private_reports
+from ptycassette.terminal.ghostty_signals import GhosttySignals, held_back, without_private_reports
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.pending import PendingCounter
 from ptycassette.terminal.profiles import XTERM, Profile
@@ -60,8 +60,8 @@ class GhosttyEmulator:
         size = bounded(size)
         self._size = size
         self._terminal: Any = pyghostty.Terminal(size.cols, size.rows, scrollback=scrollback)
-        self._listening = Listening(size, profile)
-        self._terminal.on_reply(self._listening.reported)
+        self._second_reader = GhosttySignals(size, profile)
+        self._terminal.on_reply(self._second_reader.reported)
         self._tail = b""
         self._pending = PendingCounter()
         self._reader = _Reader(self._terminal)
@@ -99,7 +99,7 @@ class GhosttyEmulator:
     def feed(self, data: bytes) -> None:
         """Consume output of the program."""
         self._pending.feed(data)
-        self._listening.fed(data)
+        self._second_reader.fed(data)
         data = self._tail + data
         held = held_back(data)
         self._tail = data[len(data) - held :]
@@ -108,16 +108,16 @@ class GhosttyEmulator:
     def resize(self, size: Size) -> None:
         """Take another size."""
         self._size = bounded(size)
-        self._listening.resized(self._size)
+        self._second_reader.resized(self._size)
         self._terminal.resize(self._size.cols, self._size.rows)
 
     def answers(self) -> bytes:
         """Take what the terminal would have sent back since the last call."""
-        return self._listening.answers()
+        return self._second_reader.answers()
 
     def signals(self) -> tuple[Signal, ...]:
         """Take what the program told its terminal since the last call."""
-        return self._listening.signals()
+        return self._second_reader.signals()
 
     def snapshot(self) -> Screen:
         """The screen now."""

@@ -45,7 +45,7 @@ def mode_name(mode: int) -> str:
 
 
 @lru_cache(maxsize=2 * _MAX_MODES)
-def _told(mode: int, *, on: bool) -> Signal:
+def _mode_signal(mode: int, *, on: bool) -> Signal:
     return Signal("mode", {"mode": mode_name(mode), "on": "1" if on else "0"})
 
 
@@ -78,7 +78,7 @@ class Modes(Reports, Movement):
             self.mode.add(mode)
         else:
             self.mode.discard(mode)
-        self.signals.add(_told(mode, on=on))
+        self.signals.add(_mode_signal(mode, on=on))
 
     def _set_ansi(self, mode: int, *, on: bool) -> None:
         if mode >= 1 << _PRIVATE_SHIFT:

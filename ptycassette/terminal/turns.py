@@ -22,15 +22,15 @@ _WORKING = frozenset({"working", "busy", "running"})
 
 def turn_after(signals: Iterable[Signal]) -> Turn | None:
     """Whose turn it is after ``signals``; None when none of them says so."""
-    told: Turn | None = None
+    turn: Turn | None = None
     for signal in signals:
         match signal.name:
             case "turn":
-                told = "working" if signal.data.get("state") in _WORKING else "idle"
+                turn = "working" if signal.data.get("state") in _WORKING else "idle"
             case "prompt":
-                told = "working" if signal.data.get("mark") == "C" else "idle"
+                turn = "working" if signal.data.get("mark") == "C" else "idle"
             case "reset":
-                told = "unknown"
+                turn = "unknown"
             case _:
                 pass
-    return told
+    return turn

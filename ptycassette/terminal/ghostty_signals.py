@@ -14,12 +14,12 @@ from collections import deque
 from typing import Final
 
 from ptycassette.model import Size
-from ptycassette.terminal.hearing import Listener
 from ptycassette.terminal.parser import Parser
 from ptycassette.terminal.profiles import Profile
+from ptycassette.terminal.signal_reader import SignalTerminal
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["HELD_BYTES", "Listening", "held_back", "without_private_reports"]
+__all__ = ["HELD_BYTES", "GhosttySignals", "held_back", "without_private_reports"]
 
 HELD_BYTES: Final = 8 << 20
 """Output kept for whoever may ask. A backend that took so much unasked is not listened to."""
@@ -43,7 +43,7 @@ def held_back(data: bytes) -> int:
     return next((n for n in range(len(_PRIVATE) - 1, 0, -1) if data.endswith(_PRIVATE[:n])), 0)
 
 
-class _Answering(Listener):
+class _Answering(SignalTerminal):
     """Answers everything but where the cursor is."""
 
     def report_device_status(self, mode: int = 0, *, private: bool = False) -> None:
@@ -56,7 +56,7 @@ class _Answering(Listener):
             self.replies.append(_MARKS[private])
 
 
-class Listening:
+class GhosttySignals:
     """Reads what a backend is fed, when somebody asks.
 
     Args:

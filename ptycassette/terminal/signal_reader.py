@@ -14,7 +14,7 @@ from ptycassette.terminal.signals import MAX_SIGNALS, Signal
 from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import width_mode
 
-__all__ = ["Listener", "SignalReader", "TurnReader"]
+__all__ = ["SignalReader", "SignalTerminal", "TurnReader"]
 
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
@@ -22,17 +22,17 @@ _MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")
 """How an OSC or a reset begins. Between them nothing tells of turns."""
 
 
-class Listener(Terminal):
-    """A terminal that hears everything and shows nothing."""
+class SignalTerminal(Terminal):
+    """A terminal that collects signals and answers, and paints nothing."""
 
     def __init__(self, columns: int = 2, lines: int = 1) -> None:
         super().__init__(columns, lines, width_mode=width_mode("cluster"), scrollback=0)
 
     def draw(self, data: str) -> None:
-        """Text tells nothing."""
+        """Ignore text: it gives no signals."""
 
     def repeat(self, count: int | None = None) -> None:
-        """Nor does text that is repeated."""
+        """REP: ignore repeated text as well."""
 
 
 class SignalReader:
@@ -42,7 +42,7 @@ class SignalReader:
     """
 
     def __init__(self) -> None:
-        self._terminal = Listener()
+        self._terminal = SignalTerminal()
         self._parser = Parser(self._terminal)
 
     @property
@@ -51,13 +51,13 @@ class SignalReader:
         return self._parser.in_sequence or self._parser.pending > 0
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
-        """What ``data`` tells."""
-        told: tuple[Signal, ...] = ()
+        """The signals that ``data`` completes."""
+        signals: tuple[Signal, ...] = ()
         for start in range(0, len(data), _SLICE):
             self._parser.feed(data[start : start + _SLICE])
-            told += self._terminal.signals.take()
+            signals += self._terminal.signals.take()
             self._terminal.replies.clear()
-        return told
+        return signals
 
 
 class TurnReader:
@@ -73,17 +73,17 @@ class TurnReader:
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
         """The signals ``turn``, ``prompt`` and ``reset`` in ``data``, and perhaps others."""
-        told: tuple[Signal, ...] = ()
+        signals: tuple[Signal, ...] = ()
         while data:
             if not self._within:
                 start = _first_mark(data)
                 if start is None:
                     break
                 data = data[start:]
-            told += self._reader.feed(data[:_STEP])
+            signals += self._reader.feed(data[:_STEP])
             self._within = self._reader.open
             data = data[_STEP:]
-        return told
+        return signals
 
 
 def _first_mark(data: bytes) -> int | None:
