@@ -261,11 +261,11 @@ class Recorder:
 
     def _late_version(self) -> dict[str, Any]:
         """Ask once more for a version that was not told in time; what the end says about it."""
-        told = self.meta.harness.binary_version is not None or isinstance(
+        version_known = self.meta.harness.binary_version is not None or isinstance(
             self.plan.harness, Harness
         )
         if (
-            told
+            version_known
             or self._binary is None
             or not is_asked(self._binary, version=self.plan.probe_version)
         ):
@@ -339,8 +339,8 @@ class Recorder:
 
 
 def _with_journal(hint: str | None, path: Path) -> str:
-    told = f"the recording is kept: ptycassette recover {path}"
-    return f"{hint}; {told}" if hint else told
+    kept = f"the recording is kept: ptycassette recover {path}"
+    return f"{hint}; {kept}" if hint else kept
 
 
 def checked_payload(payload: Any) -> Any:
