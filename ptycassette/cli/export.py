@@ -78,7 +78,7 @@ def command(
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
     """
-    chosen = kind or _told_by(out)
+    chosen = kind or _kind_by_ending(out)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         if chosen == "svg":
             parts = _svg(source, title=title, idle_s=idle_limit, theme=theme, still=still)
@@ -95,7 +95,7 @@ def command(
         _write(out, parts, overwrite=overwrite)
 
 
-def _told_by(out: str) -> str:
+def _kind_by_ending(out: str) -> str:
     for ending, kind in FORMATS.items():
         if out.endswith(ending):
             return kind
