@@ -106,21 +106,25 @@ def session_scrubber(
         UsageError: the configuration or a plug-in is wrong.
     """
     here = cwd or Path.cwd()
-    told = load_config(cwd=here) if config is None else config
+    configured = load_config(cwd=here) if config is None else config
     variables = os.environ if environment is None else environment
     declared = [
         *known,
-        *(variables[name] for name in told.known_env if len(variables.get(name, "")) >= SHORTEST),
-        *(line for name in told.known_files for line in file_lines(Path(name).expanduser())),
+        *(
+            variables[name]
+            for name in configured.known_env
+            if len(variables.get(name, "")) >= SHORTEST
+        ),
+        *(line for name in configured.known_files for line in file_lines(Path(name).expanduser())),
     ]
     values = [*typed, *credential_values(home or _home(), here)]
     return default_scrubber(
         known=declared,
-        volatile=volatile or told.volatile,
+        volatile=volatile or configured.volatile,
         values=values,
-        rules=(*told.rules, *plugin_rules()),
-        preserved=told.preserve,
-        without=told.without,
+        rules=(*configured.rules, *plugin_rules()),
+        preserved=configured.preserve,
+        without=configured.without,
     )
 
 

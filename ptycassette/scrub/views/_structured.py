@@ -38,15 +38,15 @@ def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, dict):
-        told = "".join(
+        label = "".join(
             f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
         )
         if isinstance(value.get("id"), (str, int)):
-            told += f"[id={value['id']}]"
+            label += f"[id={value['id']}]"
         for key, item in value.items():
             if isinstance(key, str):
                 yield "", key
-            yield from strings_of(item, place=f"{place}{told}.{key}"[-_LONGEST_PLACE:])
+            yield from strings_of(item, place=f"{place}{label}.{key}"[-_LONGEST_PLACE:])
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
