@@ -1,4 +1,4 @@
-"""Puts a scrubber together from all that is there: built-in rules, plug-ins, config, files."""
+"""Builds a scrubber from the built-in rules, plug-ins, the configuration and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubCo
     Raises:
         NotFoundError: a file that was named is not there.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
-        UsageError: it says what it cannot say.
+        UsageError: it has an unknown key, a wrong type or a wrong pattern.
     """
     named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
     place = named or (cwd or Path.cwd()) / CONFIG_NAME
