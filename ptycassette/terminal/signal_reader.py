@@ -1,8 +1,8 @@
-"""What a stretch of output tells the terminal, without rendering it.
+"""Reads signals out of a program's output, without rendering it.
 
-``SignalReader`` reads the same grammar with the same functions as the default
-emulator and paints nothing: it is what a recording's signals are derived with at read
-time. ``TurnReader`` looks for turn marks alone, at the speed of a search.
+``SignalReader`` uses the parser and the functions of the default emulator, but paints
+nothing. Signals are not stored in a recording; it derives them when they are asked for.
+``TurnReader`` only looks for marks of turns, at the speed of a search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SignalReader", "SignalTerminal", "TurnReader"]
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
 _MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")
-"""How an OSC or a reset begins. Between them nothing tells of turns."""
+"""The first bytes of an OSC or a reset. No other sequence marks a turn."""
 
 
 class SignalTerminal(Terminal):
@@ -36,9 +36,9 @@ class SignalTerminal(Terminal):
 
 
 class SignalReader:
-    """Takes output, in any pieces, and gives the signals that it completes.
+    """Takes output in pieces of any size, and returns the signals that each completes.
 
-    They are those of ``PyteEmulator.signals`` for the same bytes, none dropped.
+    They are those of ``PyteEmulator.signals`` for the same bytes, but none is dropped.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,10 @@ class SignalReader:
 
 
 class TurnReader:
-    """Finds in output what tells of turns: looks at OSC strings and resets alone.
+    """Finds the marks of turns in output. It reads OSC strings and resets alone.
 
-    A sequence whose introducer is torn apart by a control character (ESC, NUL, ``]``), which
-    no program sends, is not found.
+    A sequence with a control character inside its introducer (ESC, NUL, ``]``) is not found;
+    no program sends that.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class TurnReader:
 
 
 def _first_mark(data: bytes) -> int | None:
-    """Where the first thing begins that may tell of turns."""
+    """The start of the first sequence that may mark a turn."""
     places = [place for mark in _MARKS if (place := data.find(mark)) >= 0]
     if data.endswith((b"\x1b", b"\xc2")):
         places.append(len(data) - 1)

@@ -57,7 +57,7 @@ class Sought:
                 self._bytes.add((piece,))
 
     def _add_digits(self, raw: bytes, phase: int) -> None:
-        """Search for the digits of ``raw`` after ``phase`` other bytes, except those at its borders."""
+        """Search for the digits of ``raw`` after ``phase`` bytes, except those at its borders."""
         first, last = -(-phase * 8 // 6), (phase + len(raw)) * 8 // 6
         digits = b64encode(bytes(phase) + raw).decode()[first:last][:_MOST_DIGITS]
         for literal in {digits, digits.translate(_URL_SAFE)}:
