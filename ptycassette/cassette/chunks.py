@@ -15,7 +15,7 @@ from ptycassette.model import FrameRecord, OutputRecord
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
 
-__all__ = ["ChunkLedger", "check_frame_range", "check_output_range", "chunk_fault"]
+__all__ = ["ChunkCoverage", "check_frame_range", "check_output_range", "chunk_fault"]
 
 
 def check_output_range(
@@ -54,7 +54,7 @@ def check_frame_range(record: FrameRecord, size: int, place: str) -> None:
         )
 
 
-class ChunkLedger:
+class ChunkCoverage:
     """Goes over all output records of a cassette in order.
 
     Args:

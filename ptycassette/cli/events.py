@@ -77,8 +77,10 @@ def command(
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as opened_cassette:
-        told = signals or TERMINAL_SIGNAL in kinds
-        events = _with_signals(opened_cassette.events()) if told else opened_cassette.events()
+        with_signals = signals or TERMINAL_SIGNAL in kinds
+        events = (
+            _with_signals(opened_cassette.events()) if with_signals else opened_cassette.events()
+        )
         inside = _between(events, micros(start), micros(end))
         chosen = (event for event in inside if _wanted(event, kinds, source, signals=signals))
         write_lines(_lines(islice(chosen, limit), as_json=as_json, full=full))
@@ -189,7 +191,7 @@ def _signal_line(signal: TerminalSignal) -> EventLine:
         t_ms=signal.t_ms,
         kind=TERMINAL_SIGNAL,
         name=signal.name,
-        told=signal.data,
+        signal_data=signal.data,
     )
 
 

@@ -128,8 +128,8 @@ def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
     if as_json:
         import msgspec
 
-        told = {"anthropic": url, "gemini": url, "openai": openai_url, "pid": os.getpid()}
-        click.echo(msgspec.json.encode(told))
+        addresses = {"anthropic": url, "gemini": url, "openai": openai_url, "pid": os.getpid()}
+        click.echo(msgspec.json.encode(addresses))
         return
     click.echo(f"Anthropic and Gemini base URL: {url}")
     click.echo(f"OpenAI base URL:               {openai_url}")

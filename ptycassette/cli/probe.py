@@ -158,8 +158,8 @@ def _watch(
             harness=harness,
             clock=MonotonicClock(),
         )
-        told = "somebody else is asking for this account" if result is None else result.status
-        click.echo(f"{harness}: {told}")
+        outcome = "somebody else is asking for this account" if result is None else result.status
+        click.echo(f"{harness}: {outcome}")
 
     watch(once, interval_s=every_s, stop=stop)
 

@@ -152,7 +152,7 @@ class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     payload: Any = None
     exit: ExitStatus | None = None
     name: str | None = None
-    told: dict[str, str] | None = None
+    signal_data: dict[str, str] | None = msgspec.field(name="told", default=None)
 
 
 class FrameLine(msgspec.Struct, frozen=True, kw_only=True):

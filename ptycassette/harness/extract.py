@@ -51,9 +51,9 @@ def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
     for window in quota.windows:
         found = list(_all(window.regex, screens[window.screen]))
         if not found and window.required:
-            told = window.name or window.regex
+            label = window.name or window.regex
             raise LayoutError(
-                f"no window {told!r}: nothing matches {window.regex!r}", window.screen
+                f"no window {label!r}: nothing matches {window.regex!r}", window.screen
             )
         windows += [_window(window, match) for match in found]
         read_rows += [match.group() for match in found]
@@ -85,18 +85,18 @@ def find_discovery(discovery: Discovery, screens: Screens) -> tuple[tuple[str, .
 def _window(window: Window, match: Any) -> dict[str, Any]:
     """One window; percentages must lie between 0 and 100, or the layout is not understood."""
     groups = {name: text for name, text in match.groupdict().items() if text is not None}
-    told: dict[str, Any] = {"name": window.name or groups.pop("name", "").strip()}
+    fields: dict[str, Any] = {"name": window.name or groups.pop("name", "").strip()}
     for name in ("used_percent", "left_percent"):
         if name in groups:
             other = "left_percent" if name == "used_percent" else "used_percent"
             value = to_number(groups.pop(name))
             if value is None or not 0 <= value <= 100:
                 raise LayoutError(f"{name} is no percentage in {match.group()!r}", window.screen)
-            told[name], told[other] = value, 100 - value
-    told |= {name: text.strip() for name, text in groups.items() if name != "name"}
+            fields[name], fields[other] = value, 100 - value
+    fields |= {name: text.strip() for name, text in groups.items() if name != "name"}
     if window.window_minutes is not None:
-        told["window_minutes"] = window.window_minutes
-    return told
+        fields["window_minutes"] = window.window_minutes
+    return fields
 
 
 def _check_accounted(accounted: Accounted, screens: Screens, read_rows: list[str]) -> None:

@@ -95,8 +95,8 @@ class FilePattern:
         try:
             self._engine: Any = re2.compile(translated, options)  # type: ignore[no-untyped-call]
         except (re2.error, UnicodeEncodeError) as exc:
-            told = exc.args[0] if isinstance(exc, re2.error) else "a lone surrogate"
-            why = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
+            reason = exc.args[0] if isinstance(exc, re2.error) else "a lone surrogate"
+            why = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
             raise PatternError(f"not a regular expression: {why} ({_HINT})") from exc
         self.size: int = self._engine.programsize
         """Instructions of the compiled program."""

@@ -30,7 +30,7 @@ def capability_of(profile: Profile, *, version: str | None = None) -> dict[str, 
         "session-log": bool(profile.logs),
         **dict.fromkeys(profile.capability.features, True),
     }
-    told: dict[str, Any] = {"features": [name for name, has in features.items() if has]}
+    facts: dict[str, Any] = {"features": [name for name, has in features.items() if has]}
     if profile.capability.permission_modes:
-        told["permission_modes"] = list(profile.capability.permission_modes)
-    return told | {"profile": profile.name, "seen_with": list(query.tested)}
+        facts["permission_modes"] = list(profile.capability.permission_modes)
+    return facts | {"profile": profile.name, "seen_with": list(query.tested)}

@@ -32,11 +32,11 @@ class Predicate(Checked, frozen=True, kw_only=True):
     def misses(self, screen: Screen) -> tuple[str, ...]:
         """What does not hold, in words; empty when all does."""
         text = screen.text
-        told = [f"contains {part!r}" for part in self.contains if part not in text]
-        told += [f"absent {part!r}" for part in self.absent if part in text]
+        failed = [f"contains {part!r}" for part in self.contains if part not in text]
+        failed += [f"absent {part!r}" for part in self.absent if part in text]
         if self.regex and not file_pattern(self.regex, multiline=True).found(text):
-            told.append(f"regex {self.regex!r}")
-        return tuple(told)
+            failed.append(f"regex {self.regex!r}")
+        return tuple(failed)
 
     def holds(self, screen: Screen) -> bool:
         """Whether the screen is so (but for ``stable_ms``)."""

@@ -139,11 +139,11 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
 
 def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Events of one type and id count once, as they were told last: logs rewrite their rows."""
-    told: dict[Any, dict[str, Any]] = {}
+    latest: dict[Any, dict[str, Any]] = {}
     for index, event in enumerate(events):
         name = event.get("id", event.get("call_id"))
-        told[(event["type"], name) if isinstance(name, str) and name else index] = event
-    return list(told.values())
+        latest[(event["type"], name) if isinstance(name, str) and name else index] = event
+    return list(latest.values())
 
 
 def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -30,9 +30,9 @@ from ptycassette.pytest_plugin.fixtures import (
     ptycassette_shims,
     ptycassette_use,
 )
-from ptycassette.pytest_plugin.ledger import Ledger
 from ptycassette.pytest_plugin.network import LEVEL, blocked_network
 from ptycassette.pytest_plugin.provider import ptycassette_provider
+from ptycassette.pytest_plugin.run_summary import RunSummary
 from ptycassette.pytest_plugin.settings import MARKER, add_options, config_value, settings_of
 from ptycassette.pytest_plugin.state import TestState
 
@@ -52,7 +52,7 @@ __all__ = [
     "ptycassette_use",
 ]
 
-LEDGER = pytest.StashKey[Ledger]()
+RUN_SUMMARY = pytest.StashKey[RunSummary]()
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 _PACKAGE = Path(__file__).parent.parent
 _STANDARD_LIBRARY = Path(contextlib.__file__).parent
@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
     ):  # fmt: skip
         config_value(config, name, default)
-    config.stash[LEDGER] = Ledger(config)
+    config.stash[RUN_SUMMARY] = RunSummary(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -95,11 +95,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Learn which cassettes tests have, before any are left out."""
-    ledger = config.stash[LEDGER]
+    run_summary = config.stash[RUN_SUMMARY]
     for item in items:
         cassette = getattr(item, "ptycassette_of_scenario", None)
         if cassette is not None:
-            ledger.expect(cassette)
+            run_summary.expect(cassette)
             continue
         marker = item.get_closest_marker("ptycassette")
         if marker is None and not _RUNNING & set(getattr(item, "fixturenames", ())):
@@ -108,13 +108,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             path = settings_of(config, marker, {}).path
         except pytest.UsageError as exc:
             raise pytest.UsageError(f"{item.nodeid}: {exc}") from exc
-        ledger.expect(default_path(item, path), directory_of(item))
+        run_summary.expect(default_path(item, path), directory_of(item))
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """What was left out makes the run no full one."""
     for item in items[:1]:
-        item.config.stash[LEDGER].partial = True
+        item.config.stash[RUN_SUMMARY].partial = True
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -159,13 +159,13 @@ def pytest_runtest_makereport(
     state = item.stash.get(STATE, None)
     if state is None or call.when == "teardown":
         return report
-    ledger = item.config.stash[LEDGER]
+    run_summary = item.config.stash[RUN_SUMMARY]
     if call.when == "setup" and report.failed:
         state.abandon(RuntimeError("the setup failed"))
     if not report.passed and "ptycassette_shims" in getattr(item, "fixturenames", ()):
-        ledger.spare(directory_of(item))
+        run_summary.spare(directory_of(item))
     if call.when == "call":
-        ledger.take(item.nodeid, state)
+        run_summary.take(item.nodeid, state)
         when = config_value(item.config, "trace", "on-failure")
         if report.failed:
             said = report.longreprtext
@@ -177,7 +177,7 @@ def pytest_runtest_makereport(
             ]
         if state.runs and (when == "always" or (when == "on-failure" and report.failed)):
             report.sections.append(("ptycassette", _trace(item, report, state)))
-        stale = ledger.stale_of(state)
+        stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"
             report.longrepr = "\n".join(stale)
@@ -228,24 +228,24 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> st
 def pytest_testnodedown(node: Any, error: Any) -> None:
     """A worker of xdist is done: take over what it learnt."""
     del error
-    node.config.stash[LEDGER].merge(getattr(node, "workeroutput", {}).get("ptycassette"))
+    node.config.stash[RUN_SUMMARY].merge(getattr(node, "workeroutput", {}).get("ptycassette"))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A worker hands over what it learnt; the main process judges what needs all of it."""
-    ledger = session.config.stash[LEDGER]
+    run_summary = session.config.stash[RUN_SUMMARY]
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["ptycassette"] = ledger.dump()
+        output["ptycassette"] = run_summary.dump()
         return
-    ledger.judge(exitstatus)
-    if ledger.failures and session.exitstatus == 0:
+    run_summary.judge(exitstatus)
+    if run_summary.failures and session.exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Drift, stale recordings, orphans."""
-    lines = config.stash[LEDGER].lines()
+    lines = config.stash[RUN_SUMMARY].lines()
     if lines:
         terminalreporter.section("ptycassette")
         for line in lines:

@@ -71,5 +71,5 @@ def ptycassette_provider(
         for name in server.unused
     ]
     if problems:
-        told = ["the fake provider was surprised:", *map(visible, problems)]
-        pytest.fail("\n".join(told), pytrace=False)
+        lines = ["the fake provider was surprised:", *map(visible, problems)]
+        pytest.fail("\n".join(lines), pytrace=False)

@@ -422,12 +422,12 @@ class _Work:
         return None if value is None else self._scrubber.text(value, channel=channel)
 
     def _harness(self) -> Harness:
-        told = msgspec.to_builtins(with_probed(self._meta.harness, self._quota, self._discovery))
+        harness = msgspec.to_builtins(with_probed(self._meta.harness, self._quota, self._discovery))
         if self._end is not None and self._end.binary_version is not None:
-            told["binary_version"] = self._end.binary_version
+            harness["binary_version"] = self._end.binary_version
         # What the format gives a shape is no text of anybody's, and keeps it.
-        shaped = {name: told.pop(name) for name in _SHAPED if name in told}
-        scrubbed = self._scrubber.value(told, channel="harness")
+        shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
+        scrubbed = self._scrubber.value(harness, channel="harness")
         return msgspec.convert({**scrubbed, **shaped}, Harness)
 
     def _optional(self) -> dict[str, Any]:

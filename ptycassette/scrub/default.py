@@ -1,4 +1,4 @@
-"""The scrubber that is used when nobody asks for another."""
+"""The default scrubber."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def default_scrubber(
         volatile: also scrub clocks, PIDs, durations, sockets and temporary files.
         values: further known values, with names of their own in the report.
         rules: further rules.
-        preserved: values that stay, on purpose; the report names them.
+        preserved: values that are not scrubbed, on purpose; the report names them.
         without: names of rules that are not applied.
 
     Raises:

@@ -69,7 +69,7 @@ def secret_name(name: str) -> bool:
 
 
 def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
-    """Values that a caller declared secret, each also line by line.
+    """Values that a caller declared secret: each whole, and each of its lines.
 
     Raises:
         ValueError: a value too short to be told apart from ordinary text.
@@ -98,7 +98,7 @@ def environment_values(
 
 
 def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """What is secret about one named value."""
+    """The secret parts of one named value."""
     value = _SCHEME.sub("", value)
     match = _USER_INFO.match(value)
     if match:
@@ -135,7 +135,7 @@ def _value(name: str, value: str, rules: RuleSet) -> Iterator[KnownValue]:
 
 
 def _in_url(value: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """The secrets in a URL, as of its query; all else of it is ordinary."""
+    """The secrets in a URL: its password and those in its query. The rest is not secret."""
     for found in rules.find(value):
         if found.rule.kind == "secret":
             text = value[found.start : found.end]
@@ -158,7 +158,7 @@ def _lines(value: str) -> list[str]:
 
 
 def document_values(document: Any, *, name: str = "", rules: RuleSet) -> Iterator[KnownValue]:
-    """The secrets in a parsed configuration or credential document, told by their keys."""
+    """The secrets in a parsed configuration or credential file, recognised by their keys."""
     if isinstance(document, Mapping):
         for key, item in document.items():
             yield from document_values(item, name=str(key), rules=rules)
@@ -196,7 +196,7 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
 
 
 def _folders(cwd: str, home: str) -> Iterator[KnownValue]:
-    """The folder of the session: what of it is nobody's business."""
+    """The parts of the session's working directory that identify the user."""
     inside = cwd.removeprefix(f"{home}/") if home else cwd
     private = [part for part in inside.split("/") if part and part.lower() not in PUBLIC_FOLDERS]
     if cwd.count("/") >= 2 and private:

@@ -1,4 +1,4 @@
-"""One pass over the events of a session: what is secret in them becomes patches.
+"""One pass over the events of a session, which turns every secret into patches.
 
 Output is cut into blocks at fixed offsets, never where reads happened to end, so that the same
 bytes give the same result however they were chunked. A block gives texts: the print stream, the
@@ -51,14 +51,14 @@ SETTLED = BLOCK // 2
 
 
 class Found(NamedTuple):
-    """Something secret: in which channel, by which rule. Never what."""
+    """A secret that was found: its channel and its rule, never its value."""
 
     channel: str
     rule: str
 
 
 class Finder:
-    """Reads events, one after the other.
+    """Searches the events of a session in order.
 
     Args:
         searcher: rules and known values; of this reader alone.
@@ -73,10 +73,10 @@ class Finder:
 
     Attributes:
         screen: the emulator, right after the last event.
-        found: what was found that was not masked yet, and when first, in microseconds.
-        in_strings: the same of strings that are masked each by itself, when they are written.
-        late: whether something was learnt that was in texts that were read before.
-        settled: how many bytes of output were read to their end.
+        found: secrets that are not masked yet, and when each came first, in microseconds.
+        in_strings: the same for strings that are masked separately, when they are written.
+        late: whether a value was learnt that also occurs in text that was searched before.
+        settled: how many bytes of output were searched completely.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Finder:
 
     @property
     def blind(self) -> bool:
-        """Whether a reader that is ``traced`` has to read the screen once more."""
+        """Whether the screen must be read again, by a reader that is ``traced``."""
         return self._reader.blind
 
     def take(self, event: JournalEvent) -> None:
@@ -138,7 +138,7 @@ class Finder:
                 pass
 
     def know(self, secrets: Sequence[Secret]) -> None:
-        """Look for values from here on, and for long ones also in what was read."""
+        """Search for values from now on, and for long ones also in the text read so far."""
         if not secrets:
             return
         short = [KnownValue(one.text, "declared", word=True) for one in secrets if one.whole]
@@ -171,7 +171,7 @@ class Finder:
                 self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
 
     def _payload(self, channel: str, payload: Any) -> None:
-        """Search the strings of one payload, each alone: it is masked when it is written."""
+        """Search the strings of one payload, each alone. They are masked when they are written."""
         for _, text in strings_of(payload):
             for match in self._searcher.search(canonical(text)):
                 self._note(self.in_strings, channel, match)
@@ -180,7 +180,8 @@ class Finder:
     def _search(self, channel: str, views: Iterable[View]) -> None:
         """Search texts; those that belong together come together.
 
-        One is asked for when the one before was searched: the screen goes by what was found.
+        The iterator advances only after the text before was searched: the screen reader depends
+        on what was found there.
         """
         before = self._past.count
         searched: list[View] = []
@@ -202,7 +203,7 @@ class Finder:
             lesson = self._adopt(searched)
 
     def _adopt(self, searched: Iterable[View]) -> Lesson | None:
-        """Know what was learnt; None for nothing."""
+        """Search for what was learnt from now on; None when nothing was."""
         lesson = self._searcher.adopt()
         if lesson is not None:
             self._reader.seen.forget()
@@ -233,7 +234,7 @@ class Finder:
         self._times[found] = self._times.get(found, 0) + 1
 
     def lines(self) -> tuple[str, ...]:
-        """What was found, for people: channel, time, rule; never what."""
+        """The findings for people: channel, time and rule, never the value."""
         lines = []
         for found, t_us in sorted({**self.in_strings, **self.found}.items()):
             number = self._times[found]

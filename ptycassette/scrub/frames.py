@@ -1,4 +1,4 @@
-"""Frames whose screens were made elsewhere: scrubbed as the text that they hold."""
+"""Frames that another emulator made: their text is scrubbed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["scrubbed_rows"]
 
 
 def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str, ...], list[Match]]:
-    """The rows of one frame with secrets masked, cell for cell, and what was found."""
+    """The rows of one frame with secrets masked cell for cell, and the findings."""
     lines = []
     offset = 0
     for row in rows:

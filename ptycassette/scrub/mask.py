@@ -1,4 +1,4 @@
-r"""What is put in the place of secret characters: as many bytes, as many cells, the same form.
+r"""Masks: they have as many bytes, as many cells and the same form as what they replace.
 
 Plain text becomes ``x``; a character of several bytes becomes one of as many bytes and cells
 that joins its neighbours in the same way, so that flags, emoji sequences and syllables take as
@@ -79,11 +79,11 @@ _VOLATILE = str.maketrans(
 
 
 def mask(text: str, form: str = TEXT) -> str:
-    """``text`` (canonical) with nothing left of what it said, of the same length.
+    """Mask all of ``text`` (canonical). The length stays the same.
 
     Args:
         text: one character for each byte.
-        form: how the secret stands in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
+        form: how the secret is encoded in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
             (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
             letters to x, the shape stays), or ``BASE64`` followed by the place of the first
             character in its group of four (``base642``), and by ``ESCAPED`` or ``QUOTED`` where
@@ -103,7 +103,7 @@ def mask(text: str, form: str = TEXT) -> str:
 
 
 def decimal_mask(digits: str) -> str:
-    """The code point of a character that says nothing, in as many decimal digits.
+    """The code point of a neutral character, in as many decimal digits.
 
     One digit is a control or padding, and stays.
     """
@@ -114,7 +114,7 @@ def decimal_mask(digits: str) -> str:
 
 
 def _base64(text: str, phase: int) -> str:
-    """Digits of base64; the end of a line between them is none."""
+    """Mask base64 digits. Line ends between them stay."""
     parts = []
     for char in text:
         parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
@@ -123,7 +123,7 @@ def _base64(text: str, phase: int) -> str:
 
 
 def _escaped_base64(text: str, phase: int) -> str:
-    """Digits of base64, some of them (%2B, %3D) as escapes, each of which is one."""
+    """Mask base64 digits, some of which are percent escapes (%2B, %3D)."""
     parts = []
     for match in _ESCAPES.finditer(text):
         piece = match.group()
@@ -134,7 +134,7 @@ def _escaped_base64(text: str, phase: int) -> str:
 
 
 def _quoted_base64(text: str, phase: int) -> str:
-    """Digits of base64 in quoted-printable text, whose lines go on behind a sign of equality."""
+    """Mask base64 digits in quoted-printable text, whose lines continue after an equals sign."""
     parts = []
     for match in _QUOTED.finditer(text):
         piece = match.group()
@@ -147,7 +147,7 @@ def _quoted_base64(text: str, phase: int) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    """One escape, or text between escapes."""
+    """Mask one escape, or the text between two escapes."""
     piece = match.group()
     if match.lastgroup == "decimal":
         return f"&#{decimal_mask(match['decimal'])};"
@@ -164,7 +164,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _quoted(match: re.Match[str]) -> str:
-    """One escape, the end of a line that goes on, or text between them."""
+    """Mask one escape, a soft line break, or the text between them."""
     if match["escape"]:
         return "=78"
     return match["line_end"] or _characters(match.group())
@@ -179,7 +179,7 @@ _SUBSTITUTED: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] 
 
 
 def _characters(text: str) -> str:
-    """Plain text."""
+    """Mask plain text."""
     if text.isascii():
         return text.translate(_ASCII)
     chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
@@ -192,9 +192,9 @@ def _characters(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _stand_in(char: str) -> str:
-    """The character that is put in the place of ``char``; controls and borders stay.
+    """The character that replaces ``char``. Controls and borders stay.
 
-    A byte that is not text stays, too: nothing is painted for it alone.
+    A byte that is not part of a character stays, too: terminals do not paint it.
     """
     if char <= "~":
         return "x" if char >= "!" else char
@@ -204,12 +204,12 @@ def _stand_in(char: str) -> str:
 
 
 def _class(char: str) -> tuple[int, int, int]:
-    """What the emulator goes by: bytes in UTF-8, how a character joins others, its cells."""
+    """What the mask must keep: the bytes in UTF-8, how the character joins others, its cells."""
     kind, width = width_mode("cluster").classify(char)
     return len(char.encode()), kind, width
 
 
 @cache
 def _stand_ins() -> dict[tuple[int, int, int], str]:
-    """A character for each class that there is."""
+    """One replacement for each class of characters."""
     return {_class(char): char for char in _STAND_INS}

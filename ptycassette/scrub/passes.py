@@ -20,7 +20,7 @@ NewReader = Callable[[bool], Finder]
 
 
 class Passes:
-    """Reads a session until nothing is left in its output.
+    """Runs both readers over a session until no secret is left in its output.
 
     Args:
         source: the events.
@@ -30,7 +30,7 @@ class Passes:
         watch: sees what the first reader reads, and says what is secret.
 
     Attributes:
-        left: the reader that found something each time; None when nothing is left.
+        left: the reader that still found something each time; None when no secret is left.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Passes:
 
 
 class _Second:
-    """The reader behind the first one, over masked bytes. What it reads is written."""
+    """The second reader, over masked bytes. What it reads is what is written."""
 
     def __init__(self, source: EventSource, new: NewReader, patches: Patches) -> None:
         self._source, self._new, self._patches = source, new, patches
@@ -113,7 +113,7 @@ class _Second:
         self._fed = 0
 
     def follow(self, settled: int, *, last: bool) -> Iterator[Step | None]:
-        """Go on as far as the first reader has read to the end."""
+        """Read as far as the first reader has finished."""
         while True:
             if self._void() and self._may_try_again():
                 yield None
@@ -140,14 +140,14 @@ class _Second:
             yield Step(event, following, self._reader.screen)
 
     def _void(self) -> bool:
-        """Whether what was given holds something that is to be masked by now."""
+        """Whether an event that was already handed out must be masked after all."""
         lowest, self._patches.lowest = self._patches.lowest, None
         masked_since = lowest is not None and lowest < self._fed
         blind = self._reader.blind and not self._traced
         return bool(self._reader.found) or self._reader.late or masked_since or blind
 
     def _may_try_again(self) -> bool:
-        """Whether to read once more; only what this reader itself found counts as a try."""
+        """Whether another pass is allowed. Only passes forced by this reader's own finds count."""
         self._traced = self._traced or self._reader.blind
         if self._reader.found or self._reader.late:
             if self._tries == _MOST_TRIES:

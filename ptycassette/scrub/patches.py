@@ -1,4 +1,4 @@
-"""Bytes to write over a channel, gathered from many views, applied as it streams by."""
+"""Bytes to write over a channel: collected from many views, applied as the channel streams by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 
 class _Page:
-    """What to put over some bytes that follow each other: those that are ``set``."""
+    """Replacements for a page of consecutive bytes. Only bytes marked in ``set`` are replaced."""
 
     __slots__ = ("data", "set")
 
@@ -22,7 +22,7 @@ class _Page:
 
 
 class Patches:
-    """What to put at which offsets of one channel. Lengths never change, nor do controls.
+    """The bytes to write at given offsets of one channel. Lengths and controls never change.
 
     Attributes:
         lowest: the lowest offset that was added since somebody set this to None.
@@ -36,7 +36,7 @@ class Patches:
         return len(self._pages)
 
     def add(self, offset: int, data: bytes) -> bool:
-        """Write ``data`` at ``offset``, where nothing was written yet; False when all of it was."""
+        """Add ``data`` at ``offset``; earlier patches stay. False when nothing was new."""
         new = False
         for page, at, part in _parts(offset, data):
             there = self._pages.get(page)
@@ -64,7 +64,7 @@ class Patches:
         return bool(self._pages) and any(page in self._pages for page in range(first, last + 1))
 
     def apply(self, data: bytes, offset: int) -> bytes:
-        """``data``, which stands at ``offset`` of the channel, with everything written over it."""
+        """``data``, which starts at ``offset`` of the channel, with all patches applied."""
         if not self._pages:
             return data
         out: list[bytes] = []
@@ -79,7 +79,7 @@ class Patches:
 
 
 def _parts(offset: int, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """(page, where in the page, bytes) of what stands at an offset."""
+    """Split ``data`` at an offset into (page, offset in the page, bytes)."""
     done = 0
     while done < len(data):
         page, at = divmod(offset + done, _PAGE)
@@ -89,7 +89,7 @@ def _parts(offset: int, data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _over(before: bytes, patch: bytearray, where: bytearray) -> bytes:
-    """``patch`` over ``before``; what is a control, or would become one, stays as it is."""
+    """``patch`` over ``before``. A control stays, and no byte becomes one."""
     out = bytearray(before)
     at = where.find(1)
     while at >= 0:

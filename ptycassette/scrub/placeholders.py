@@ -1,4 +1,4 @@
-"""Structured records, rewritten string by string: placeholders stand for what is secret there."""
+"""Structured records, rewritten string by string: placeholders replace their secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Placeholders:
         tally: counts what is replaced.
 
     Attributes:
-        counts: whether it does.
+        counts: whether replacements are counted.
     """
 
     def __init__(self, searcher: Searcher, tally: Tally) -> None:
@@ -55,7 +55,7 @@ class Placeholders:
         return rewrite(value, lambda text: self.text(text, channel=channel))
 
     def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
-        """A service event, and the offset behind it.
+        """A service event with placeholders, and the offset after it.
 
         What spans several events is masked by ``patches``, whose offsets count the characters of
         all strings; the rest gets placeholders.
@@ -73,7 +73,7 @@ class Placeholders:
         return Noted(event.t_us, payload), at
 
     def probed(self, event: Probed) -> Probed:
-        """What a probe found out."""
+        """The result of a probe with placeholders."""
         quota = discovery = None
         if event.quota is not None:
             record = self.value(msgspec.to_builtins(event.quota), channel="quota")
@@ -84,7 +84,7 @@ class Placeholders:
         return Probed(event.t_us, quota, discovery)
 
     def finished(self, event: Finished) -> Finished:
-        """The end of a session."""
+        """The final record with placeholders."""
         changes = {
             name: self.value(getattr(event, name), channel="final")
             for name in _OF_FINISHED
@@ -94,9 +94,9 @@ class Placeholders:
 
 
 def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
-    """``text`` with placeholders for what stands plainly in it, masks for what is encoded.
+    """``text`` with placeholders for plain secrets and masks for encoded ones.
 
-    Also returns the rule of each replacement. What overlaps gets the placeholder of the longest.
+    Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
     """
     spans = chain.from_iterable(
         ((*stretch, number, match) for number, stretch in enumerate(match.stretches))

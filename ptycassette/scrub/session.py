@@ -1,11 +1,12 @@
-"""The scrubber of one session: reads its events, learns, masks, and reads what it masked.
+"""The scrubber of one session: it finds secrets, masks them, and verifies the masked session.
 
-Two readers go over the events. The first one reads them as they were recorded and finds what is
-secret. As long as it finds nothing, what it read is what is written, and its screens are the
-frames. As soon as it finds something, a second one follows it over the masked bytes: it makes the
-frames, and finding nothing more is the verification. What it still finds is masked too, and
-everything is read once more. Where a value was learnt late, and was in what had been read before,
-the first reader starts anew, knowing it. Both keep up with a session that is still being recorded.
+Two readers go over the events. The first one reads them as they were recorded and finds secrets.
+As long as it finds none, the events are written as they are, and its screens become the frames.
+As soon as it finds one, a second reader follows it over the masked bytes. That one makes the
+frames, and it is the verification: it must find nothing. If it does, that is masked too, and
+everything is read once more. If a value is learnt late and occurs in text that was read before,
+the first reader starts again with that value known. Both readers keep up with a session that is
+still being recorded.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class SessionScrubber:
                 self._searcher.known.add(value)
 
     def _know_session(self, meta: SessionMeta) -> None:
-        """Learn what the head of a session gives away."""
+        """Learn the secrets in the head of a session."""
         self._env_allowlist = meta.env_allowlist
         self._know(
             environment_values(
@@ -127,7 +128,7 @@ class SessionScrubber:
         self._settle(meta, source)
 
     def _settle(self, meta: SessionMeta, source: EventSource) -> None:
-        """Read everything but the output as it is masked, until nothing is left in it."""
+        """Read everything but the output, masked, until no secret is left in it."""
         self._placeholders.counts = False
         for _ in range(_MOST_TRIES):
             reader = self._reader(meta)
@@ -228,8 +229,8 @@ class SessionScrubber:
     def traffic(self, chunks: Sequence[bytes]) -> list[bytes]:
         """Provider traffic, scrubbed: as many chunks, each as long as it was; JSON stays JSON.
 
-        What is learnt here is removed from the events of the session too, and the other
-        way round, when ``events`` comes after.
+        What is learnt here is also removed from the events of the session, if ``events`` is
+        called later, and the other way round.
         """
         return scrubbed_traffic(self._searcher, self._tally, chunks)
 
@@ -256,7 +257,7 @@ class SessionScrubber:
 
     @property
     def replacements(self) -> tuple[Replacement, ...]:
-        """What was replaced, for people: places and rules, no values. Cut at some thousands."""
+        """The replacements for people: places and rules, no values. At most some thousands."""
         return tuple(self._tally.replacements)
 
     def report(self) -> ScrubReport:

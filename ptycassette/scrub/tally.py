@@ -1,4 +1,4 @@
-"""Counts what was replaced, by channel and rule, and says it as a scrub report."""
+"""Counts the replacements by channel and rule, and makes the scrub report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_EXPLAINED = 5000
 
 
 class Replacement(msgspec.Struct, frozen=True):
-    """One thing that was replaced: where, why, in what form, how much. Never what.
+    """One replacement: place, rule, form and length. Never the value.
 
     ``offset`` counts bytes of the channel; it is None where a channel has no bytes.
     """
@@ -28,7 +28,7 @@ class Replacement(msgspec.Struct, frozen=True):
 
 
 class Tally:
-    """Hits of one session."""
+    """The replacements in one session."""
 
     def __init__(self) -> None:
         self.channels: dict[str, dict[str, int]] = {}
@@ -36,7 +36,7 @@ class Tally:
 
     @property
     def explains(self) -> bool:
-        """Whether there is room to say where the next hit is."""
+        """Whether the next replacement can still be listed."""
         return len(self.replacements) < _MOST_EXPLAINED
 
     def count(
@@ -48,7 +48,7 @@ class Tally:
         offset: int | None = None,
         length: int | None = None,
     ) -> None:
-        """One more hit."""
+        """Count one replacement."""
         if self.explains:
             self.replacements.append(Replacement(channel, rule, form, offset, length))
         rules = self.channels.setdefault(channel, {})

@@ -17,7 +17,7 @@ _PROVIDER = "provider"
 
 
 def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) -> list[bytes]:
-    """``chunks`` without what is secret in them; JSON stays JSON."""
+    """``chunks`` with their secrets masked; JSON stays JSON."""
     patches = Patches()
     for by_rules in (True, False):
         channel = TrafficChannel()

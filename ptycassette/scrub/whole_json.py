@@ -1,8 +1,8 @@
-r"""What was JSON before it was masked is JSON afterwards: its syntax stays, its escapes stay whole.
+r"""Repairs masked JSON, so that it is still JSON: its syntax and its escapes stay whole.
 
-A value is looked for in the bytes as they stand, so a hit may begin behind the backslash of
-an escape, take the quote that ends a string, or be a number. What stands between strings says
-nothing, and is put back; an escape that lost a byte becomes one that says nothing (RFC 8259 7).
+Values are searched in the raw bytes. So a match may begin after the backslash of an escape,
+include the quote that ends a string, or be a number. Syntax between strings is no secret, and is
+put back. An escape that lost a byte is replaced by a neutral one (RFC 8259 7).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _X = "u0078"
 
 
 def whole_json(raw: str, masked: str) -> str:
-    """``masked``, in which the JSON that was in ``raw`` is JSON again. Both are canonical text."""
+    """``masked``, with the JSON of ``raw`` repaired. Both are canonical text."""
     parts = []
     at = 0
     for start, end in _documents(raw):
@@ -39,7 +39,7 @@ def whole_json(raw: str, masked: str) -> str:
 
 
 def _documents(raw: str) -> Iterator[tuple[int, int]]:
-    """Where JSON stands in ``raw``: all of it, or in each line what begins with a bracket."""
+    """The JSON in ``raw``: all of it, or in each line the part from the first bracket on."""
     if _ends(raw, 0) == len(raw.rstrip()):
         yield 0, len(raw)
         return
@@ -54,7 +54,7 @@ def _documents(raw: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, start: int) -> int | None:
-    """Where the value that begins at ``start`` ends; None where there is none."""
+    """The end of the value that begins at ``start``; None if there is none."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
@@ -62,7 +62,7 @@ def _ends(text: str, start: int) -> int | None:
 
 
 def _mended(raw: str, masked: str, start: int, end: int) -> Iterator[str]:
-    """One document, in parts: what is masked in its strings and numbers, and all the rest."""
+    """The parts of one document: strings and numbers as masked, the rest as in the original."""
     at = start
     for token in _TOKEN.finditer(raw, start, end):
         first, last = token.span("number" if token["body"] is None else "body")

@@ -127,7 +127,7 @@ class SessionScreen:
                 if self._backlog and interrupted():
                     break
             answers = self._emulator.answers()
-            self._hear()
+            self._take_signals()
         return answers
 
     def publish(self) -> None:
@@ -144,7 +144,7 @@ class SessionScreen:
             self._emulator.resize(size)
         self._output_us = t_us
 
-    def _hear(self) -> None:
+    def _take_signals(self) -> None:
         """Take what the program told its terminal besides text."""
         if isinstance(self._emulator, Telling):
             turn = turn_after(self._emulator.signals())

@@ -148,8 +148,8 @@ class Idle:
             return True
         if view.turn == "working":
             return False
-        told = view.turn == "idle" and view.turn_us > view.input_us
-        return told or now_us >= self._quiet_at(view)
+        reported_idle = view.turn == "idle" and view.turn_us > view.input_us
+        return reported_idle or now_us >= self._quiet_at(view)
 
     def due_us(self, view: View) -> int | None:
         """When it has been quiet for long enough; None while it works."""

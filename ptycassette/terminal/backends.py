@@ -3,7 +3,7 @@
 Other packages offer an emulator through an entry point of the group
 ``ptycassette.emulators``: its name is the backend's, its value an ``EmulatorFactory``
 (called with a ``Size``, returns an ``Emulator``). One that also takes a keyword argument
-``profile`` answers queries as it is told. Nothing is imported before it is asked for.
+``profile`` answers queries as that profile says. A backend is imported on first use.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def _found() -> dict[str, EntryPoint]:
 
 
 def available_backends() -> tuple[str, ...]:
-    """The names of all backends that are announced, the default one first.
+    """The names of all registered backends, the default one first.
 
-    Announced is not installed: loading one whose library is missing raises.
+    A registered backend may lack its library; loading it raises then.
     """
     return (EMULATOR_NAME, *sorted(name for name in _found() if name != EMULATOR_NAME))
 
@@ -65,12 +65,12 @@ def answering(factory: EmulatorFactory, profile: Profile) -> EmulatorFactory:
     """The factory of emulators that answer queries as ``profile`` says.
 
     Raises:
-        UsageError: they cannot be told what to answer.
+        UsageError: these emulators take no profile.
     """
     if "profile" not in signature(factory).parameters:
         raise UsageError(
             "this emulator answers as it likes and takes no profile",
             hint="leave the profile out, or use another emulator",
         )
-    told: Any = factory
-    return cast("EmulatorFactory", partial(told, profile=profile))
+    unchecked: Any = factory
+    return cast("EmulatorFactory", partial(unchecked, profile=profile))

@@ -160,7 +160,7 @@ class Buffer:
             row.view = None
 
     def _change_height(self, lines: int, columns: int) -> int:
-        """Add or remove rows; says how far the text moved down."""
+        """Add or remove rows; returns how far the text moved down."""
         rows, history = self.rows, self.history
         moved = 0
         while len(rows) < lines:
@@ -200,6 +200,6 @@ class Buffer:
         self.saved.line = text.saved_line
 
     def _extend_tabs(self) -> None:
-        """Go on setting a stop every eight columns from the last one that there is."""
+        """Set further tab stops, every eight columns from the last one on."""
         first = self.columns if self.columns in self.tabs else self.previous_tab(self.columns)
         self.tabs.update(range(first, self.columns, _TAB_WIDTH))

@@ -2,7 +2,7 @@
 
 ``Screen.rows`` are text, and a cluster stands in it once however many cells it
 takes. Cutting follows the width mode that the emulator measured with; a row
-painted in ways that text alone does not tell (a mark after a cursor movement)
+painted in ways that its text does not show (a mark after a cursor movement)
 may come out a cell longer or shorter, and is cut or filled to the screen's width.
 """
 
@@ -24,7 +24,7 @@ class ScreenCell(msgspec.Struct, frozen=True):
 
 
 def split_cells(text: str, width: WidthModeName = "cluster") -> list[str]:
-    """The cells that ``text`` takes, ``""`` after each wide one."""
+    """The cells of ``text``, with ``""`` after each wide one."""
     mode = width_mode(width)
     cells: list[str] = []
     kind, last_width = NO_JOIN, 0

@@ -1,6 +1,6 @@
-"""An emulator as a reference check wants to see it: plain rows, cursor and cells.
+"""An adapter for reference checks: plain rows, cursor and cells.
 
-For ``check_screens.py`` and its like: an object with ``feed``, ``resize(rows, cols)``,
+For ``check_screens.py`` and similar: an object with ``feed``, ``resize(rows, cols)``,
 ``rows()``, ``cursor()`` as (x, y) and ``cells()`` as rows of (text, foreground,
 background, attributes). Colours are ``None``, ``pN`` or ``#rrggbb``; attributes the
 letters ``b i u r s``. Links count as underlined, as xterm.js draws them.
@@ -34,8 +34,8 @@ def _checked(text: str, style: Style) -> CheckedCell:
 def cell_texts(emulator: Emulator) -> list[list[str]]:
     """The text of every cell; the right half of a wide one is empty.
 
-    Taken from the emulator's own cells: from a row's text alone nobody can say
-    how many cells a cluster took.
+    Taken from the emulator's own cells, because the text of a row does not show how
+    many cells a cluster takes.
     """
     cells = getattr(emulator, "cells", None)
     if cells is None:

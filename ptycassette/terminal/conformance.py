@@ -1,4 +1,4 @@
-"""Every emulator over the same cases: where it differs from the default one, and why if known.
+"""Conformance cases: where an emulator differs from the default one, and why, if known.
 
 The default emulator is held to xterm.js by tests of its own, so that it is the
 measure here. Each case is one feature in a few bytes, on a screen of 5 rows by 20
@@ -90,7 +90,7 @@ KNOWN: Final[dict[str, dict[str, str]]] = {
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One case that comes out otherwise. ``what`` names the fields; ``why`` is empty if unknown."""
+    """One case with another result. ``what`` names the fields; ``why`` is empty if unknown."""
 
     case: str
     what: tuple[str, ...]
@@ -104,9 +104,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def differences(factory: EmulatorFactory) -> tuple[Difference, ...]:
-    """Where the screens of an emulator differ from those of the default one.
+    """The cases in which an emulator's screen differs from that of the default one.
 
-    Rows, cursor, title, size, styles and which screen is shown count.
+    Compared are rows, cursor, title, size, styles and which buffer is shown.
     """
     found = []
     for name, steps in CASES.items():

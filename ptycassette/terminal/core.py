@@ -1,9 +1,9 @@
-"""The state of the terminal, and the small moves that all its functions are made of.
+"""The state of the terminal, and the primitive operations that its functions share.
 
 ``Core`` keeps pyte's names for what pyte has (``columns``, ``lines``, ``cursor``,
 ``buffer``, ``mode``, ``margins``, ``display``, ``title``), so that code written for
-pyte's ``Screen`` can read this one. How cells are stored is our own; the reasons
-stand in ``ptycassette.terminal.grid``.
+pyte's ``Screen`` can read this one. Cells are stored differently; the reasons are
+in ``ptycassette.terminal.grid``.
 
 The cursor column ``buf.x`` may equal ``columns``: the last column was just
 written, and the next character wraps ("wrap pending").
@@ -93,7 +93,7 @@ class Core(pyte.Screen):
         self._set_up()
 
     def _set_up(self) -> None:
-        """Everything that RIS resets."""
+        """Set everything that RIS resets."""
         self.main = Buffer(self.lines, self.columns, self.scrollback, traced=self.traced)
         self.alt: Buffer | None = None
         self.buf = self.main
@@ -115,7 +115,7 @@ class Core(pyte.Screen):
         self.icon_stack: list[str] = []
 
     def reset(self) -> None:
-        """RIS: everything as at the start, except the titles."""
+        """RIS: reset everything except the titles (ECMA-48 8.3.105)."""
         self.losing(0, self.lines - 1)
         self._set_up()
         self.signals.add(Signal("reset"))
@@ -163,10 +163,10 @@ class Core(pyte.Screen):
         return self.buf.rows[self.buf.y]
 
     def losing(self, first: int, last: int) -> None:
-        """Rows ``first`` to ``last`` are about to lose content. A watched terminal overrides it."""
+        """Called before rows ``first`` to ``last`` lose content, for watched terminals."""
 
     def _restrict(self, last: int | None = None) -> None:
-        """Bring the cursor back inside: a pending wrap ends unless ``last`` is ``columns``."""
+        """Clamp the cursor to the screen. Cancels a pending wrap unless ``last`` is ``columns``."""
         buf = self.buf
         if last is None:
             last = self.columns - 1
@@ -181,13 +181,13 @@ class Core(pyte.Screen):
             buf.y = low
 
     def _move_to(self, x: int, y: int) -> None:
-        """Set the cursor; with DECOM the row counts from the top margin."""
+        """Set the cursor. With DECOM the row counts from the top margin."""
         self.buf.x = x
         self.buf.y = self.buf.top + y if self.origin else y
         self._restrict()
 
     def _move_by(self, x: int, y: int) -> None:
-        """Move the cursor. xterm.js adds the top margin again under DECOM; so do we."""
+        """Move the cursor. As in xterm.js, DECOM adds the top margin a second time."""
         self._restrict()
         self._move_to(self.buf.x + x, self.buf.y + y)
 
@@ -204,7 +204,7 @@ _SGR_NAMES: Final = ("black", "red", "green", "brown", "blue", "magenta", "cyan"
 
 
 def _color(color: int | str | None) -> str:
-    """A colour as pyte spells it."""
+    """A colour in pyte's notation."""
     if color is None:
         return "default"
     if isinstance(color, str):

@@ -1,8 +1,8 @@
 """What differs between two screens, in cells and in words.
 
-``diff(a, b)`` compares everything a person can see. ``ScreenDiff.lines`` says it
-for people, one line per finding, with everything unprintable shown as an escape;
-``ScreenDiff.cells`` says it for programs.
+``diff(a, b)`` compares everything a person can see. ``ScreenDiff.lines`` is for
+people: one line per finding, with unprintable characters escaped.
+``ScreenDiff.cells`` is for programs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CellChange(msgspec.Struct, frozen=True):
 
 
 class ScreenDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs. Falsy when nothing does."""
+    """The differences. Falsy when there are none."""
 
     cells: tuple[CellChange, ...]
     lines: tuple[str, ...]
@@ -63,7 +63,7 @@ def diff(
 
 
 def _facts(before: Screen, after: Screen) -> list[str]:
-    """Everything except cells."""
+    """Compare everything except cells."""
     lines = []
     if before.size != after.size:
         old, new = before.size, after.size

@@ -1,6 +1,6 @@
-"""Changing what is on screen: erase, insert, delete, scroll, by cells, rows and columns.
+"""Editing functions: erase, insert, delete and scroll cells, rows and columns.
 
-Erased cells take the background colour of the pen and nothing else of it (BCE).
+Erased cells take only the background colour of the pen (BCE).
 Method names are pyte's where pyte has the function. Semantics: xterm.js.
 """
 
@@ -16,7 +16,7 @@ class Editing(Core):
     """The part of the terminal that edits."""
 
     def erase_in_display(self, how: int = 0, *_: object, private: bool = False) -> None:
-        """ED and (``private``) DECSED: below (0), above (1), all (2), the history (3)."""
+        """ED and, if ``private``, DECSED: erase below (0), above (1), all (2), the history (3)."""
         self._restrict(self.columns)
         buf, erase = self.buf, self.pen.erase
         if self.watched and how < 3:
@@ -45,10 +45,10 @@ class Editing(Core):
             row.wrapped = False
 
     def _end_wrap_after(self) -> None:
-        """The row after the cursor's continues nothing any more.
+        """Mark the row after the cursor's as not continuing it any more.
 
-        xterm.js counts it from the top of the history instead of the screen, which
-        can be seen after a resize; so do we.
+        As xterm.js does, we count that row from the top of the history instead of the
+        screen. The difference can be seen after a resize.
         """
         at = self.buf.y + 1
         history = self.buf.history
@@ -58,7 +58,7 @@ class Editing(Core):
             self.buf.rows[at - len(history)].wrapped = False
 
     def erase_in_line(self, how: int = 0, *_: object, private: bool = False) -> None:
-        """EL and (``private``) DECSEL: to the right (0), to the left (1), all (2)."""
+        """EL and, if ``private``, DECSEL: erase to the right (0), to the left (1), the row (2)."""
         buf = self.buf
         if self.watched:
             self.losing(buf.y, buf.y)
@@ -105,7 +105,7 @@ class Editing(Core):
             row.wrapped = False
 
     def erase_characters(self, count: int | None = None) -> None:
-        """ECH."""
+        """ECH: erase ``count`` cells from the cursor on (ECMA-48 8.3.38)."""
         self._restrict()
         buf = self.buf
         if self.watched:
@@ -113,14 +113,14 @@ class Editing(Core):
         self.row.replace(buf.x, buf.x + min(count or 1, self.columns), self.pen.erase)
 
     def insert_characters(self, count: int | None = None) -> None:
-        """ICH."""
+        """ICH: insert ``count`` blank cells at the cursor (ECMA-48 8.3.64)."""
         self._restrict()
         if self.watched:
             self.losing(self.buf.y, self.buf.y)
         self.row.insert(self.buf.x, count or 1, self.pen.erase)
 
     def delete_characters(self, count: int | None = None) -> None:
-        """DCH."""
+        """DCH: delete ``count`` cells; those to the right move left (ECMA-48 8.3.26)."""
         self._restrict()
         if self.watched:
             self.losing(self.buf.y, self.buf.y)
@@ -130,7 +130,7 @@ class Editing(Core):
         return self.buf.top <= self.buf.y <= self.buf.bottom
 
     def insert_lines(self, count: int | None = None) -> None:
-        """IL: only between the margins; the cursor goes to the first column."""
+        """IL: between the margins, insert ``count`` rows and move to the first column."""
         self._restrict()
         if self._inside_margins():
             if self.watched:
@@ -139,7 +139,7 @@ class Editing(Core):
             self.buf.x = 0
 
     def delete_lines(self, count: int | None = None) -> None:
-        """DL: only between the margins; the cursor goes to the first column."""
+        """DL: between the margins, delete ``count`` rows and move to the first column."""
         self._restrict()
         if self._inside_margins():
             if self.watched:
@@ -148,13 +148,13 @@ class Editing(Core):
             self.buf.x = 0
 
     def scroll_up(self, count: int | None = None) -> None:
-        """SU: rows go at the top margin, and not into the history."""
+        """SU: scroll up by ``count`` rows. The rows that leave do not enter the history."""
         if self.watched:
             self.losing(self.buf.top, self.buf.bottom)
         self.buf.delete_rows(self.buf.top, count or 1, self.pen.erase)
 
     def scroll_down(self, count: int | None = None) -> None:
-        """SD: rows go at the bottom margin. The new ones have no background."""
+        """SD: scroll down by ``count`` rows. The new rows have no background colour."""
         if self.watched:
             self.losing(self.buf.top, self.buf.bottom)
         self.buf.insert_rows(self.buf.top, count or 1, self.pens.default.style)
@@ -171,23 +171,23 @@ class Editing(Core):
             row.wrapped = False
 
     def scroll_left(self, count: int | None = None) -> None:
-        """SL."""
+        """SL: scroll left by ``count`` columns (ECMA-48 8.3.121)."""
         self._shift_columns(0, count or 1, insert=False)
 
     def scroll_right(self, count: int | None = None) -> None:
-        """SR."""
+        """SR: scroll right by ``count`` columns (ECMA-48 8.3.135)."""
         self._shift_columns(0, count or 1, insert=True)
 
     def insert_columns(self, count: int | None = None) -> None:
-        """DECIC."""
+        """DECIC: insert ``count`` blank columns at the cursor, between the margins."""
         self._shift_columns(self.buf.x, count or 1, insert=True)
 
     def delete_columns(self, count: int | None = None) -> None:
-        """DECDC."""
+        """DECDC: delete ``count`` columns at the cursor, between the margins."""
         self._shift_columns(self.buf.x, count or 1, insert=False)
 
     def alignment_display(self) -> None:
-        """DECALN: fill the screen with E. Margins stay, as in xterm.js."""
+        """DECALN: fill the screen with E. As in xterm.js, the margins stay."""
         if self.watched:
             self.losing(0, self.lines - 1)
         self._move_to(0, 0)

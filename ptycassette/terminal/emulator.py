@@ -1,4 +1,4 @@
-"""The default emulator behind the ``Emulator`` port: pyte's names, made to agree with xterm.js."""
+"""The default emulator behind the ``Emulator`` port: pyte's names, xterm.js's behaviour."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REVISION: Final = 1
 
 
 class PyteEmulator:
-    """The default emulator. See ``ptycassette.model.Emulator`` for what each method owes.
+    """The default emulator. See ``ptycassette.model.Emulator`` for the contract of each method.
 
     Args:
         size: the size to start with; brought into 1x2 to 1000x1000.
@@ -62,7 +62,7 @@ class PyteEmulator:
 
     @property
     def size(self) -> Size:
-        """The size now."""
+        """The current size."""
         return Size(self.terminal.lines, self.terminal.columns)
 
     @property
@@ -77,7 +77,7 @@ class PyteEmulator:
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a synchronised update (mode 2026)."""
+        """Whether a synchronised update is open (DEC private mode 2026)."""
         return self.terminal.synchronized
 
     def feed(self, data: bytes) -> None:
@@ -90,7 +90,7 @@ class PyteEmulator:
         self.terminal.resize(size.rows, size.cols)
 
     def snapshot(self) -> Screen:
-        """The screen now."""
+        """The current screen."""
         terminal = self.terminal
         cols, buf = terminal.columns, terminal.buf
         rendered = [row.render(cols) for row in buf.rows]
@@ -120,7 +120,7 @@ class PyteEmulator:
         ]
 
     def answers(self) -> bytes:
-        """Take what the terminal would have sent back since the last call."""
+        """Take the terminal's answers since the last call."""
         replies = self.terminal.replies
         if not replies:
             return b""
@@ -129,7 +129,7 @@ class PyteEmulator:
         return taken
 
     def signals(self) -> tuple[Signal, ...]:
-        """Take what the program told its terminal since the last call."""
+        """Take the signals since the last call."""
         return self.terminal.signals.take()
 
     def scrollback(self) -> tuple[str, ...]:
@@ -137,10 +137,10 @@ class PyteEmulator:
         return tuple(row.text(len(row.chars)) for row in self.terminal.main.history)
 
     def forget_scrollback(self) -> None:
-        """Drop the rows that scrolled off the top. They matter to later resizes alone."""
+        """Drop the rows that scrolled off the top. They only matter for later resizes."""
         self.terminal.main.history.clear()
 
 
 def default_emulator(size: Size, *, profile: Profile = XTERM) -> PyteEmulator:
-    """The emulator that renders frames unless another one is asked for."""
+    """The emulator that renders frames by default."""
     return PyteEmulator(size, profile=profile)

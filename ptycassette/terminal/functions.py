@@ -1,7 +1,7 @@
-"""Which control function is which method: the dispatch tables.
+"""The dispatch tables: which method performs which control function.
 
-A control sequence is known by its private prefix, its intermediates and its
-final character together; ``CSI > 4 m`` has nothing to do with ``CSI 4 m``. What
+A control sequence is identified by its private prefix, its intermediates and its
+final character together; ``CSI > 4 m`` is unrelated to ``CSI 4 m``. A function that
 is not in the table is ignored. Surplus parameters are dropped.
 """
 
@@ -100,7 +100,7 @@ _PRIVATE: Final = frozenset({"?J", "?K", "?h", "?l", "?n", "?$p"})
 def resolve(
     screen: Terminal, prefix: str, parameters: str, intermediates: str, final: str
 ) -> Action:
-    """What a control sequence does: a bound method and its arguments."""
+    """The bound method that performs a control sequence, and its arguments."""
     if len(prefix) + len(parameters) + len(intermediates) > MAX_SEQUENCE:
         return screen.ignore, ()
     key = f"{prefix}{intermediates}{final}"

@@ -1,15 +1,14 @@
 """The fast backend: libghostty-vt through pyghostty, behind the same port.
 
 Extra ``[ghostty]``; loaded through the entry point group ``ptycassette.emulators``, so
-that nothing here is imported by whoever does not ask for it. Grapheme clustering
-(mode 2027) is on from the start and after every reset.
+it is imported only when it is used. Grapheme clustering (mode 2027) is on from the start
+and after every reset.
 
-It parses at ten to fifty times the speed of the default emulator, and pays for
-that when a screen is read: cells cross into Python one by one, though only those
-of rows that changed.
+It parses ten to fifty times faster than the default emulator. Reading a screen is
+slower: cells are copied into Python one by one, but only those of rows that changed.
 
-What it does differently from xterm.js is listed by the conformance test. Signals and
-answers are those of the default emulator (``ghostty_listening``).
+The conformance test lists how it differs from xterm.js. Signals and
+answers are those of the default emulator (``ghostty_signals``).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import pyghostty as untyped
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
 from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
-from ptycassette.terminal.ghostty_listening import Listening, held_back, without_private_reports
+from ptycassette.terminal.ghostty_signals import GhosttySignals, held_back, without_private_reports
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.pending import PendingCounter
 from ptycassette.terminal.profiles import XTERM, Profile
@@ -60,8 +59,8 @@ class GhosttyEmulator:
         size = bounded(size)
         self._size = size
         self._terminal: Any = pyghostty.Terminal(size.cols, size.rows, scrollback=scrollback)
-        self._listening = Listening(size, profile)
-        self._terminal.on_reply(self._listening.reported)
+        self._second_reader = GhosttySignals(size, profile)
+        self._terminal.on_reply(self._second_reader.reported)
         self._tail = b""
         self._pending = PendingCounter()
         self._reader = _Reader(self._terminal)
@@ -83,7 +82,7 @@ class GhosttyEmulator:
 
     @property
     def size(self) -> Size:
-        """The size now."""
+        """The current size."""
         return self._size
 
     @property
@@ -93,13 +92,13 @@ class GhosttyEmulator:
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a synchronised update (mode 2026)."""
+        """Whether a synchronised update is open (DEC private mode 2026)."""
         return bool(self._terminal.mode(2026))
 
     def feed(self, data: bytes) -> None:
         """Consume output of the program."""
         self._pending.feed(data)
-        self._listening.fed(data)
+        self._second_reader.fed(data)
         data = self._tail + data
         held = held_back(data)
         self._tail = data[len(data) - held :]
@@ -108,19 +107,19 @@ class GhosttyEmulator:
     def resize(self, size: Size) -> None:
         """Take another size."""
         self._size = bounded(size)
-        self._listening.resized(self._size)
+        self._second_reader.resized(self._size)
         self._terminal.resize(self._size.cols, self._size.rows)
 
     def answers(self) -> bytes:
-        """Take what the terminal would have sent back since the last call."""
-        return self._listening.answers()
+        """Take the terminal's answers since the last call."""
+        return self._second_reader.answers()
 
     def signals(self) -> tuple[Signal, ...]:
-        """Take what the program told its terminal since the last call."""
-        return self._listening.signals()
+        """Take the signals since the last call."""
+        return self._second_reader.signals()
 
     def snapshot(self) -> Screen:
-        """The screen now."""
+        """The current screen."""
         terminal = self._terminal
         cells = self._reader.rows(self._size)
         x, y = terminal.cursor
@@ -145,7 +144,7 @@ class GhosttyEmulator:
 
 
 class _ReadRow:
-    """A row as it was read last."""
+    """A row as of the last read."""
 
     __slots__ = ("cells", "runs", "text")
 
@@ -156,7 +155,7 @@ class _ReadRow:
 
 
 class _Reader:
-    """Reads rows out of the library's render state, those that changed alone."""
+    """Reads the changed rows out of the library's render state."""
 
     def __init__(self, terminal: Any) -> None:
         self._terminal = weakref.proxy(terminal)
@@ -182,7 +181,7 @@ class _Reader:
         self._size: Size | None = None
 
     def rows(self, size: Size) -> list[_ReadRow]:
-        """The visible rows; those that did not change since the last call are not read again."""
+        """The visible rows. Only those that changed since the last call are read again."""
         state = self._state[0]
         _check(lib.ghostty_render_state_update(state, self._handle))
         self._state_get(lib.GHOSTTY_RENDER_STATE_DATA_DIRTY, self._number)

@@ -1,7 +1,7 @@
 """The grammar of control functions, as regular expressions and states.
 
-``SPLIT`` takes apart decoded text into runs of text and whole control functions;
-the states are those of the machine for everything that it does not take whole.
+``SPLIT`` splits decoded text into runs of text and complete control functions.
+The states are those of the machine that handles everything else.
 Sources: ECMA-48 chapters 5 and 8, Paul Williams' DEC parser, xterm.js.
 """
 
@@ -66,7 +66,7 @@ GROUND, ESCAPE, CSI, OSC, DCS, STRING = range(6)
 
 
 class ParserState(msgspec.Struct, array_like=True, frozen=True):
-    """Where a parser stands between two chunks."""
+    """The state of a parser between two chunks."""
 
     state: int
     kept: str

@@ -8,18 +8,17 @@ A row is two parallel lists, ``chars`` and ``styles``, one item per cell. In
 * ``BLANK`` (U+0000) for a cell that nothing was written to. It looks like a
   space, but reflow treats it as the end of the text.
 
-``origins`` is the optional third list, for whoever must know which bytes
-painted a cell (see ``ptycassette.terminal.trace``). Every operation that moves
-cells moves it along; the painting itself fills it only in a traced terminal, so
-that the ordinary one does not pay.
+``origins`` is an optional third list: which bytes painted each cell (see
+``ptycassette.terminal.trace``). Every operation that moves cells moves it, too. Only a
+traced terminal fills it, so that an ordinary one is not slowed down.
 
-``view`` caches the row's text and style runs; whoever changes a cell sets it to
+``view`` caches the row's text and style runs. Code that changes a cell sets it to
 ``None``.
 
-Rows that are all alike (blank, or filled by DECALN) share their lists, so that
-clearing a screen of a million cells or scrolling it costs no more than its rows. ``own``
-says whether the lists are the row's own; whoever changes them directly calls
-``take_over`` first when they are not.
+Rows whose cells are all equal (blank, or filled by DECALN) share their lists. So
+clearing or scrolling a screen of a million cells costs no more than its rows. ``own``
+is true if the lists belong to the row alone; if not, code that changes them calls
+``take_over`` first.
 
 The semantics of insert, delete and replace, above all what happens to half of a
 wide character, are those of xterm.js.
@@ -59,12 +58,12 @@ def collect_runs(styles: list[Style]) -> Iterator[StyleRun]:
 
 
 class Uniform:
-    """What rows share in which every cell is the same. Never changed.
+    """The lists that rows of equal cells share. Immutable.
 
     Args:
         cols: how many cells.
-        char: what is in each of them.
-        style: how they are painted.
+        char: the text of each cell.
+            style: the style of each cell.
     """
 
     __slots__ = ("chars", "style", "styles", "view")
@@ -106,7 +105,7 @@ class Row:
 
     @classmethod
     def sharing(cls, cells: Uniform, *, wrapped: bool = False) -> Row:
-        """A row that is like all others of its kind, until somebody writes to it. Untraced."""
+        """A row that shares its lists until something is written to it. Untraced."""
         row = cls.__new__(cls)
         row.chars, row.styles, row.view = cells.chars, cells.styles, cells.view
         row.own = False
@@ -115,12 +114,12 @@ class Row:
         return row
 
     def share(self, cells: Uniform) -> None:
-        """Be like all others of that kind from now on."""
+        """Share these lists from now on."""
         self.chars, self.styles, self.view = cells.chars, cells.styles, cells.view
         self.own = False
 
     def take_over(self) -> None:
-        """Have lists of its own, because they are about to change."""
+        """Copy shared lists, because they are about to change."""
         if not self.own:
             length = len(self.chars)
             self.chars, self.styles = [self.chars[0]] * length, [self.styles[0]] * length
@@ -287,7 +286,7 @@ class Row:
         self.view = None
 
     def trimmed_length(self) -> int:
-        """How many cells there are up to the last one that was written to."""
+        """The number of cells up to the last one that was written to."""
         chars = self.chars
         if not self.own and chars[0] == BLANK:
             return 0
@@ -297,7 +296,7 @@ class Row:
         return 0
 
     def _is_blank(self, style: Style) -> bool:
-        """Whether emptying cells of this row, which are all alike, in that style changes none."""
+        """Whether the cells of this row are all blank in that style already."""
         return self.chars[0] == BLANK and self.styles[0] is style
 
     def _mend(self) -> None:

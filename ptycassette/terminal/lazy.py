@@ -1,7 +1,7 @@
-"""The emulator of the screen that is read, which paints when somebody looks.
+"""The emulator behind the screen reader. It paints on demand.
 
-Of plain lines that only scroll by, the last ones are enough: what lies beyond the history cannot
-be seen any more, and the print stream has said it.
+Of plain lines that only scroll by, it paints the last ones. Earlier ones have left the history,
+and their text is in the print stream.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LazyEmulator(PyteEmulator):
     Args:
         size: the size to start with.
         on_read: see ``WatchedTerminal``.
-        traced: whether cells know which bytes painted them, which takes half as long again.
+        traced: whether cells know which bytes painted them; takes 1.5 times as long.
     """
 
     terminal: WatchedTerminal
@@ -78,7 +78,7 @@ class LazyEmulator(PyteEmulator):
         return not parser.pending and not parser.in_sequence and self.terminal.passes_by()
 
     def _drop(self) -> None:
-        """Leave out what cannot be seen any more, nor come back from the history."""
+        """Drop lines that have scrolled out of the history."""
         data = b"".join(self._held)
         rows = self.terminal.lines + self.terminal.scrollback
         gone, *last = data.rsplit(b"\n", rows + 1)
@@ -95,7 +95,7 @@ class LazyEmulator(PyteEmulator):
         self._length = len(data) - at
 
     def paint(self) -> None:
-        """Paint what is held."""
+        """Paint the output that is waiting."""
         if self._held:
             held, self._held, self._length, self._cut = b"".join(self._held), [], 0, b""
             super().feed(held)
@@ -119,5 +119,5 @@ class LazyEmulator(PyteEmulator):
 
 
 def _most(rows: int, cols: int) -> int:
-    """How many bytes of lines in ASCII surely fill the screen and its history."""
+    """The number of bytes of ASCII lines that certainly fill the screen and its history."""
     return (rows + DEFAULT_SCROLLBACK) * (cols + 2)

@@ -1,9 +1,9 @@
-"""The text that typed keys gave: as a line editor obeys them, in two readings.
+"""The text that typed keys produce in a line editor, in two readings.
 
 Line disciplines know rubout, ctrl-u and ctrl-w (termios: VERASE, VKILL, VWERASE). Line editors
 (readline's emacs mode, which shells, prompts and the input boxes of agents share) also move the
-cursor, so that what is typed next stands before what was typed first, and bring back with ctrl-y
-what was removed. Which keys a program obeyed is not known, so both are read.
+cursor, so that later characters may be inserted before earlier ones, and ctrl-y brings back what
+was removed. Which keys a program obeyed is not known, so both readings are made.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _MOST_COPIED = 1 << 18
 
 
 class Typed(NamedTuple):
-    """Text that keys typed, as bytes (characters 0 to 255), and the places that name each."""
+    """Typed text as bytes (characters 0 to 255), and the input positions that encode each."""
 
     text: str
     sources: list[list[Place]]
 
 
 def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> Typed:
-    """What ``raw`` typed; ``editing`` applies rubout and kill keys."""
+    """The text typed by ``raw``; ``editing`` applies rubout and kill keys."""
     editor = _Editor(moves=False)
     for text, places in typed_keys(raw, base=base):
         if editing or text not in _DISCIPLINE:
@@ -73,7 +73,7 @@ def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> Typed:
 
 
 def edited_text(raw: str, *, base: int = 0) -> Typed | None:
-    """What ``raw`` typed, in the order in which it stood; None when that is no other."""
+    """The text of ``raw`` with cursor keys applied; None if they change nothing."""
     if not _MOVES_BACK.search(raw):
         return None
     editor = _Editor(moves=True)
@@ -107,7 +107,7 @@ class _Editor:
         self.changed = False
 
     def key(self, text: str, places: list[Place]) -> None:
-        """One key: what it types, or the sequence that it sends, which has no places."""
+        """Apply one key: the text that it types, or the sequence that it sends, without places."""
         if places:
             does = (_CONTROLS if self._moves else _DISCIPLINE).get(text)
         else:
@@ -149,7 +149,7 @@ class _Editor:
             self._insert(self._killed)
 
     def _do(self, place: str, removes: bool, *, again: bool) -> None:  # noqa: FBT001 - a row
-        """Go to a place, or remove what lies on the way; ``again``: the key before did, too."""
+        """Move the cursor, or remove the text on the way; ``again``: the key before did, too."""
         to = self._place(place)
         start, end = min(self._at, to), max(self._at, to)
         self._at = start if removes else to
@@ -168,7 +168,7 @@ class _Editor:
         del self._line[start:end]
 
     def _place(self, name: str) -> int:
-        """Where a place is, in characters from the beginning of the line."""
+        """The target of a movement, in characters from the start of the line."""
         at = self._at
         if name in _BEFORE:
             cells = self._line[max(0, at - _LONGEST_WORD) : at]
@@ -182,7 +182,7 @@ class _Editor:
 
 
 def _meant(sequence: str) -> tuple[str, bool] | None:
-    """What the sequence of a key asks a line editor to do; None for nothing that is known here."""
+    """The line editor command for the sequence of a key; None if there is none."""
     match = _SEQUENCE.match(sequence)
     if match is None or match["event"] == _RELEASE:
         return None

@@ -1,8 +1,8 @@
 """Modes, margins, character sets, buffers, and the soft reset.
 
-Modes are kept in ``mode`` as pyte keeps them: ANSI modes by number, DEC private
-ones shifted left by 5. The few that painting asks for all the time are also
-kept as attributes.
+Modes are in ``mode``, numbered as in pyte: ANSI modes by number, DEC private
+ones shifted left by 5. The few that painting needs all the time are also
+attributes.
 
 Sources: DEC VT510 manual (DECSET), xterm's ctlseqs, the kitty keyboard protocol.
 """
@@ -40,12 +40,12 @@ _DOES_MORE: Final = frozenset(
 
 
 def mode_name(mode: int) -> str:
-    """How a mode is written: ``?25`` for a DEC private one, ``4`` for an ANSI one."""
+    """The name of a mode: ``?25`` for a DEC private one, ``4`` for an ANSI one."""
     return f"?{mode >> _PRIVATE_SHIFT}" if mode >= 1 << _PRIVATE_SHIFT else str(mode)
 
 
 @lru_cache(maxsize=2 * _MAX_MODES)
-def _told(mode: int, *, on: bool) -> Signal:
+def _mode_signal(mode: int, *, on: bool) -> Signal:
     return Signal("mode", {"mode": mode_name(mode), "on": "1" if on else "0"})
 
 
@@ -53,7 +53,7 @@ class Modes(Reports, Movement):
     """The part of the terminal that keeps modes."""
 
     def set_mode(self, *modes: int, private: bool = False, **_: object) -> None:
-        """SM, and (``private``) DECSET."""
+        """SM (ECMA-48 8.3.125) and, if ``private``, DECSET: set modes."""
         for mode in modes:
             if private:
                 self._set_private(mode, on=True)
@@ -61,7 +61,7 @@ class Modes(Reports, Movement):
                 self._set_ansi(mode, on=True)
 
     def reset_mode(self, *modes: int, private: bool = False, **_: object) -> None:
-        """RM, and (``private``) DECRST."""
+        """RM (ECMA-48 8.3.106) and, if ``private``, DECRST: reset modes."""
         for mode in modes:
             if private:
                 self._set_private(mode, on=False)
@@ -69,7 +69,7 @@ class Modes(Reports, Movement):
                 self._set_ansi(mode, on=False)
 
     def _note(self, mode: int, *, on: bool) -> None:
-        """Keep the mode, and tell when it changed."""
+        """Store the mode, and add a signal if it changed."""
         if (mode in self.mode) == on:
             return
         if on:
@@ -78,7 +78,7 @@ class Modes(Reports, Movement):
             self.mode.add(mode)
         else:
             self.mode.discard(mode)
-        self.signals.add(_told(mode, on=on))
+        self.signals.add(_mode_signal(mode, on=on))
 
     def _set_ansi(self, mode: int, *, on: bool) -> None:
         if mode >= 1 << _PRIVATE_SHIFT:
@@ -123,7 +123,7 @@ class Modes(Reports, Movement):
             self.restore_cursor()
 
     def restore_modes(self, modes: list[int]) -> None:
-        """Have exactly ``modes`` on, without doing what setting them does."""
+        """Turn on exactly ``modes``, without the side effects of setting them."""
         self.mode = set(modes)
         self.insert_mode = 4 in self.mode
         self.newline_mode = 20 in self.mode
@@ -136,7 +136,7 @@ class Modes(Reports, Movement):
         return _SYNCHRONIZED << _PRIVATE_SHIFT in self.mode
 
     def _show_alt(self, *, on: bool) -> None:
-        """Switch buffers. The alternate one is fresh each time; the cursor stays where it is."""
+        """Switch buffers. The alternate one is blank each time; the cursor keeps its position."""
         if on == (self.alt is not None):
             return
         if self.watched:
@@ -159,7 +159,7 @@ class Modes(Reports, Movement):
         self.signals.add(Signal("alt-screen", {"on": "1" if on else "0"}))
 
     def set_margins(self, top: int | None = None, bottom: int | None = None) -> None:
-        """DECSTBM: margins counted from 1; the cursor goes home. Invalid ones are ignored."""
+        """DECSTBM: set the margins (from 1) and home the cursor. Invalid margins are ignored."""
         first = top or 1
         last = bottom if bottom and bottom <= self.lines else self.lines
         if last > first:
@@ -179,25 +179,25 @@ class Modes(Reports, Movement):
             self._set_charset()
 
     def default_charset(self) -> None:
-        """``ESC % @`` and ``ESC % G``: G0 is ASCII and in use."""
+        """``ESC % @`` and ``ESC % G``: select ASCII as G0, and use it."""
         self.gsets[0] = None
         self.invoke_charset(0)
 
     def invoke_charset(self, level: int) -> None:
-        """Locking shifts: G``level`` is in use."""
+        """LS0 to LS3: locking shift, use G``level``."""
         self.glevel = level
         self._set_charset()
 
     def shift_out(self) -> None:
-        """SO: G1."""
+        """SO: shift out, use G1 (ECMA-48 8.3.126)."""
         self.invoke_charset(1)
 
     def shift_in(self) -> None:
-        """SI: G0."""
+        """SI: shift in, use G0 (ECMA-48 8.3.119)."""
         self.invoke_charset(0)
 
     def soft_reset(self) -> None:
-        """DECSTR. Wraparound comes back on, as in xterm.js, and nothing is saved any more."""
+        """DECSTR: soft reset. As in xterm.js it turns wraparound on, and drops the saved cursor."""
         self.buf.top, self.buf.bottom = 0, self.lines - 1
         self.pen = self.pens.default
         self.insert_mode = self.origin = self.reverse_wrap = False
@@ -210,12 +210,12 @@ class Modes(Reports, Movement):
         self.keyboard_flags = []
 
     def select_protected(self, how: int = 0) -> None:
-        """DECSCA: 1 protects what is painted from selective erase, 0 and 2 do not."""
+        """DECSCA: protect what is painted next from selective erase (1), or not (0, 2)."""
         if how in {0, 1, 2}:
             self.pen = self.pens.protect(self.pen, protected=how == 1)
 
     def set_cursor_style(self, style: int = 0) -> None:
-        """DECSCUSR."""
+        """DECSCUSR: set the shape of the cursor; 0 to 6, others are ignored."""
         self.cursor_style = style if style <= 6 else self.cursor_style
 
     def keypad(self, application: int) -> None:
@@ -225,16 +225,16 @@ class Modes(Reports, Movement):
     # -- kitty keyboard protocol ----------------------------------------------------------
 
     def push_keyboard(self, flags: int = 0) -> None:
-        """``CSI > flags u``."""
+        """``CSI > flags u``: push keyboard flags (kitty keyboard protocol)."""
         self.keyboard_flags = [*self.keyboard_flags[-(_MAX_KEYBOARD - 1) :], flags & 31]
 
     def pop_keyboard(self, count: int = 1) -> None:
-        """``CSI < count u``."""
+        """``CSI < count u``: pop keyboard flags (kitty keyboard protocol)."""
         keep = max(len(self.keyboard_flags) - max(count, 1), 0)
         del self.keyboard_flags[keep:]
 
     def change_keyboard(self, flags: int = 0, how: int = 1) -> None:
-        """``CSI = flags ; how u``: set (1), add (2), remove (3)."""
+        """``CSI = flags ; how u``: set (1), add (2) or remove (3) keyboard flags."""
         stack = self.keyboard_flags or [0]
         flags &= 31
         stack[-1] = {2: stack[-1] | flags, 3: stack[-1] & ~flags}.get(how, flags)
@@ -243,7 +243,7 @@ class Modes(Reports, Movement):
     # -- titles ---------------------------------------------------------------------------
 
     def window_operation(self, what: int = 0, which: int = 0, *_: object) -> None:
-        """XTWINOPS: reports, and pushing (22) and popping (23) titles."""
+        """XTWINOPS: report sizes, push (22) and pop (23) titles."""
         self.report_window(what)
         if what == 22:
             if which in {0, 2}:
@@ -257,11 +257,11 @@ class Modes(Reports, Movement):
                 self.set_icon_name(self.icon_stack.pop())
 
     def set_title(self, param: str) -> None:
-        """OSC 0 and 2."""
+        """OSC 0 and 2: set the window title."""
         self.title = param[:4096]
         self.signals.tell("title", text=self.title)
 
     def set_icon_name(self, param: str) -> None:
-        """OSC 0 and 1."""
+        """OSC 0 and 1: set the icon name."""
         self.icon_name = param[:4096]
         self.signals.tell("icon", text=self.icon_name)

@@ -1,7 +1,7 @@
-"""Text: characters into cells.
+"""Painting text: characters become cells.
 
 Long runs of plain characters are painted with slice assignments; a character
-that may join its neighbour is looked at on its own. The semantics are those of
+that may join its neighbour is handled on its own. The semantics are those of
 xterm.js: wrap pending, wide characters that do not fit, halves of wide
 characters that are overwritten, marks that widen the character before them.
 """
@@ -19,7 +19,7 @@ class Painting(Core):
     """The part of the terminal that paints."""
 
     def draw(self, data: str) -> None:
-        """Paint text. It holds no control characters."""
+        """Paint text, which contains no control characters."""
         table = self.charset_map
         if table is not None:
             data = data.translate(table)
@@ -61,7 +61,7 @@ class Painting(Core):
         buf.x = end
 
     def repeat(self, count: int | None = None) -> None:
-        """REP: paint the character before again, unless a control function came in between."""
+        """REP: repeat the last character, unless a control function came after it."""
         if self.kind == NO_JOIN:
             return
         x = self.buf.x - self.width
@@ -189,7 +189,7 @@ class Painting(Core):
         buf.rows[buf.y].wrapped = True
 
     def _before(self) -> int:
-        """The column of the cell before the cursor; of a wide one its first."""
+        """The column of the cell before the cursor; for a wide one, its left half."""
         chars = self.row.chars
         x = self.buf.x - 1
         while x > 0 and chars[x] == "":
@@ -246,7 +246,7 @@ class Painting(Core):
         old.view = None
 
     def _put(self, char: str, width: int) -> None:
-        """Paint one character of its own. One of width 0 still takes a cell."""
+        """Paint one character into its own cell. One of width 0 takes a cell, too."""
         buf, cols = self.buf, self.columns
         width = width or 1
         if buf.x + width > cols:
@@ -279,6 +279,6 @@ class Painting(Core):
         buf.x = end
 
     def _set(self, row: Row, x: int, char: str) -> None:
-        """Write one cell. A traced terminal also writes where it came from."""
+        """Write one cell. A traced terminal also stores its origin."""
         row.chars[x] = char
         row.styles[x] = self.pen.style

@@ -1,4 +1,4 @@
-"""Counting the incomplete end of a stream, for emulators that do not say it themselves."""
+"""Counts the incomplete end of a stream, for emulators that do not count it themselves."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LONGEST_CHARACTER: Final = 4
 
 
 class PendingCounter:
-    """Knows how many bytes at the end of what it was fed are an incomplete sequence or character.
+    """Counts the bytes of an incomplete sequence or character at the end of a stream.
 
     Only the bytes since the last ESC matter, because an ESC ends whatever was
-    open before it, and of plain text only the last few. They are parsed when
-    somebody asks.
+    open before it, and of plain text only the last few. They are parsed on
+        demand.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class PendingCounter:
         self._unread = b""
 
     def feed(self, data: bytes) -> None:
-        """Take note of ``data``."""
+        """Take ``data``."""
         escape = data.rfind(b"\x1b")
         if escape >= 0:
             self._parser = None
@@ -44,7 +44,7 @@ class PendingCounter:
             self.count()
 
     def count(self) -> int:
-        """How many bytes are pending."""
+        """The number of pending bytes."""
         if self._parser is None:
             self._parser = Parser(Terminal(2, 1, width_mode=width_mode("cluster"), scrollback=0))
         if self._unread:

@@ -74,7 +74,7 @@ def _fields(style: Style) -> dict[str, Any]:
 
 
 def public_style(style: Style) -> Style:
-    """The style as the model knows it, without what only the terminal needs."""
+    """The style as the model has it, without the protection flag of the terminal."""
     return Style(**_fields(style)) if is_protected(style) else style
 
 
@@ -103,7 +103,7 @@ class Pens:
         self.default = self.of(DEFAULT_STYLE)
 
     def of(self, style: Style) -> Pen:
-        """The pen of that style."""
+        """The pen for a style."""
         key = style
         pen = self._pens.get(key)
         if pen is not None and type(pen.style) is type(style):
@@ -124,7 +124,7 @@ class Pens:
         return self.of(kind(**{**_fields(pen.style), **changes}))
 
     def protect(self, pen: Pen, *, protected: bool) -> Pen:
-        """The pen whose cells selective erase leaves alone, or no longer."""
+        """The same pen with protection from selective erase (DECSCA) on or off."""
         kind = ProtectedStyle if protected else Style
         return self.of(kind(**_fields(pen.style)))
 
@@ -146,7 +146,7 @@ class Pens:
         return after
 
     def _remember(self, pen: Pen, text: str, after: Pen) -> None:
-        """Keep where ``text`` leads, within a bound for all pens together."""
+        """Cache the pen that ``text`` leads to, within a bound for all pens together."""
         if self._remembered >= _NEXT_LIMIT:
             self._forget()
         self._remembered += 1
@@ -186,7 +186,7 @@ def _underline(sub: tuple[int, ...]) -> str:
 
 
 def _color(items: list[Parameter], at: int, changes: dict[str, Any]) -> int:
-    """Set the colour that starts at ``items[at]``; say how many more items it takes.
+    """Set the colour that starts at ``items[at]``; returns how many more items it takes.
 
     With colons the values belong to one item, ``38:5:n`` or ``38:2:space:r:g:b``.
     With semicolons they are items of their own, ``38;5;n`` or ``38;2;r;g;b``, and

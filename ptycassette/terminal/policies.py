@@ -1,6 +1,6 @@
 """Which moments of a session become frames. Pure: a policy sees events, never a clock.
 
-The contract, for whoever turns journal events into frames::
+The contract, for code that turns journal events into frames::
 
     policy = frame_policy("settled")
     for event, following in events_with_the_next_one:
@@ -46,7 +46,7 @@ POLICY_NAMES: Final = ("settled", "tick", "chunk", "final")
 
 
 class FramePolicy(Protocol):
-    """Says after which events a frame is taken. One object per pass over a session."""
+    """Decides after which events a frame is taken. One object per pass over a session."""
 
     @property
     def name(self) -> str:

@@ -33,7 +33,7 @@ Color = tuple[int, int, int]
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a terminal says of itself.
+    """How a terminal answers queries.
 
     ``cell_pixels`` is height and width. ``colors`` has ``foreground``,
     ``background`` and ``cursor``; ``palette`` the first 16 colours.
@@ -110,7 +110,7 @@ _COLORS: Final = ("foreground", "background", "cursor")
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A profile as a user writes it. What is not there is the extended one's."""
+    """A profile as a user writes it. Missing fields come from the profile it extends."""
 
     name: str
     extends: str = "dumb"
@@ -126,7 +126,7 @@ def profile_of(text: str | bytes) -> Profile:
     """The profile that a TOML text describes.
 
     Raises:
-        ValueError: it is no TOML, or no profile; says what is wrong.
+        ValueError: it is not TOML or not a profile; the message says what is wrong.
     """
     try:
         check_dotted_keys(text if isinstance(text, str) else text.decode())

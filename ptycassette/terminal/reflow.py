@@ -1,9 +1,8 @@
 """Reflow: what happens to wrapped lines when the width changes.
 
-Lines that the terminal wrapped are put together and broken again at the new
-width. What is on a line is what was written to it (blank cells at the end do not
-count). The line that holds the cursor is left alone: the program will repaint
-it, and would be confused to find it elsewhere.
+Lines that the terminal wrapped are joined and broken again at the new width.
+Blank cells at the end of a line do not count. The line with the cursor stays as
+it is: the program will repaint it, and expects it in its place.
 
 The rules, above all how the view moves when lines come or go, are those of
 xterm.js.
@@ -38,7 +37,7 @@ class Lines:
 
 
 def _length(group: list[Row], at: int, columns: int) -> int:
-    """How many cells of row ``at`` belong to the line that ``group`` is."""
+    """The number of cells of row ``at`` that belong to line ``group``."""
     row = group[at]
     if at == len(group) - 1:
         return row.trimmed_length()
@@ -88,7 +87,7 @@ def _holds_cursor(text: Lines, start: int, end: int) -> bool:
 
 
 def widen(text: Lines, before: int, columns: int, lines: int) -> None:
-    """Put wrapped lines together again. Rows have their new width already."""
+    """Join wrapped lines again. Rows have their new width already."""
     removed = 0
     rows: list[Row] = []
     for start, end in _groups(text.rows):
@@ -150,9 +149,8 @@ def narrow(text: Lines, before: int, columns: int, lines: int) -> None:
 def _drop_last(pieces: list[tuple[list[Row], int]], count: int) -> list[Row]:
     """All rows from top to bottom, without the last ``count`` that were there before.
 
-    ``pieces`` stand from the bottom up, each with how many of its rows were there
-    before. Usually the dropped ones are blank; when they are not, xterm.js loses
-    the same text.
+    ``pieces`` are in order from the bottom up, each with the number of rows that it had
+    before. Usually the dropped rows are blank; if not, xterm.js loses the same text.
     """
     rows: list[Row] = []
     for piece, old in pieces:

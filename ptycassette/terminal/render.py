@@ -1,8 +1,8 @@
 """One screen as text, as ANSI, as HTML. Pure; the results can be shown anywhere.
 
-Text that a program painted is data here: what could act on a terminal or hide is
-replaced, links are kept only in HTML and only when they are ``http(s)``, HTML is
-escaped.
+Text that a program painted is data here: characters that act on a terminal or hide
+text are replaced, links are kept only in HTML and only if they are ``http(s)``, HTML
+is escaped.
 """
 
 from __future__ import annotations

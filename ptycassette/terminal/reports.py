@@ -1,8 +1,8 @@
 """Answers to queries: what a terminal sends back when a program asks.
 
-Which questions are answered, and how, is said by a ``Profile``. Answers are
-collected in ``replies`` and handed out at once by ``Emulator.answers``: an answer
-that comes late is typed into the prompt of whoever asked.
+A ``Profile`` defines which queries are answered, and how. Answers are collected in
+``replies`` and must be sent at once (``Emulator.answers``): one that comes late is
+read as typed input by the next prompt.
 
 Sources: xterm's ctlseqs (DA, DSR, DECRQM, DECRQSS, XTVERSION, XTGETTCAP, XTWINOPS,
 OSC 4/10/11/12), the kitty keyboard and graphics protocols, contour's ``CSI ? 996 n``.
@@ -36,7 +36,7 @@ class Reports(Core):
     profile: Profile = XTERM
 
     def _answer(self, query: str, text: str | None, **fields: object) -> None:
-        """Answer when the profile says so; tell of the question in any case."""
+        """Answer if the profile does; add a ``query`` signal in any case."""
         self.signals.add(Signal("query", {"query": query}))
         if text is None:
             text = self.profile.answers.get(query)
@@ -46,27 +46,27 @@ class Reports(Core):
             self.replies.append(text.format(**fields) if fields else text)
 
     def report_device_attributes(self, mode: int = 0, **_: bool) -> None:
-        """DA1."""
+        """DA1, ``CSI c``: report the primary device attributes (ECMA-48 8.3.24)."""
         if mode == 0:
             self._answer("da1", None)
 
     def report_secondary_attributes(self, mode: int = 0) -> None:
-        """DA2."""
+        """DA2, ``CSI > c``: report the secondary device attributes."""
         if mode == 0:
             self._answer("da2", None)
 
     def report_tertiary_attributes(self, mode: int = 0) -> None:
-        """DA3."""
+        """DA3, ``CSI = c``: report the tertiary device attributes."""
         if mode == 0:
             self._answer("da3", None)
 
     def report_version(self, mode: int = 0) -> None:
-        """XTVERSION."""
+        """XTVERSION, ``CSI > q``: report the name and version of the terminal."""
         if mode == 0:
             self._answer("xtversion", None)
 
     def report_device_status(self, mode: int = 0, *, private: bool = False) -> None:
-        """DSR 5, CPR (6) and DECXCPR (``?6``), colour scheme (``?996``)."""
+        """DSR: report the status (5), the cursor (6, ``?6``) or the colour scheme (``?996``)."""
         mark = "?" if private else ""
         if mode == 5 and not private:
             self._answer("dsr", "\x1b[0n")
@@ -78,7 +78,7 @@ class Reports(Core):
             self._answer("color-scheme", None)
 
     def report_mode(self, mode: int = 0, *, private: bool = False) -> None:
-        """DECRQM."""
+        """DECRQM: report whether a mode is set."""
         if private:
             state = self._private_state(mode)
         elif mode in {4, 20}:
@@ -88,7 +88,7 @@ class Reports(Core):
         self._answer("decrqm", f"\x1b[{'?' if private else ''}{mode};{state}$y")
 
     def _private_state(self, mode: int) -> int:
-        """1 set, 2 reset, 3 always set, 4 never set, 0 unknown."""
+        """The state of a mode: 1 set, 2 reset, 3 always set, 4 never set, 0 unknown."""
         if mode in _ALT_SCREENS:
             return 1 if self.alt is not None else 2
         if mode in {8, 1048}:
@@ -102,12 +102,12 @@ class Reports(Core):
         return 0
 
     def report_keyboard(self) -> None:
-        """Kitty keyboard protocol: the flags in force."""
+        """Kitty keyboard protocol: report the flags in force."""
         flags = self.keyboard_flags[-1] if self.keyboard_flags else 0
         self._answer("kitty-keyboard", f"\x1b[?{flags}u")
 
     def report_graphics(self, control: str) -> None:
-        """Kitty graphics: only a question gets an answer, and the answer is no."""
+        """Kitty graphics: answer queries with "not supported", ignore everything else."""
         keys = dict(item.partition("=")[::2] for item in control.partition(";")[0].split(",")[:32])
         if keys.get("a") == "q":
             number = keys.get("i", "0")
@@ -115,7 +115,7 @@ class Reports(Core):
             self._answer("kitty-graphics", f"\x1b_Gi={number};ENOTSUPPORTED:no graphics\x1b\\")
 
     def report_window(self, what: int) -> None:
-        """XTWINOPS 14, 16, 18, 19: sizes in pixels and cells."""
+        """XTWINOPS 14, 16, 18, 19: report sizes in pixels and cells."""
         height, width = self.profile.cell_pixels
         match what:
             case 14:
@@ -127,7 +127,7 @@ class Reports(Core):
                 self._answer("cells", f"\x1b[{kind};{self.lines};{self.columns}t")
 
     def report_colors(self, code: str, rest: str) -> None:
-        """OSC 4, 10, 11, 12 with ``?``. Setting a colour changes nothing here."""
+        """OSC 4, 10, 11, 12 with ``?``: report colours. Setting a colour is ignored."""
         items = rest.split(";")[:512]
         if code == "4":
             for index, spec in zip(items[::2], items[1::2], strict=False):
@@ -152,7 +152,7 @@ class Reports(Core):
         return _rgb((8 + (index - 232) * 10,) * 3) if index < 256 else None
 
     def report_setting(self, data: str) -> None:
-        """DECRQSS."""
+        """DECRQSS: report a setting, such as the pen or the margins."""
         match data:
             case "m":
                 answer = "0m"
@@ -170,7 +170,7 @@ class Reports(Core):
         self._answer("decrqss", f"\x1bP1$r{answer}\x1b\\")
 
     def report_capabilities(self, data: str) -> None:
-        """XTGETTCAP: names and values in hexadecimal."""
+        """XTGETTCAP: report capabilities, names and values in hexadecimal."""
         for item in data.split(";")[:64]:
             try:
                 name = bytes.fromhex(item).decode("ascii")
@@ -183,10 +183,10 @@ class Reports(Core):
                 self._answer("xtgettcap", f"\x1bP1+r{item}={value.encode().hex().upper()}\x1b\\")
 
     def enquiry(self) -> None:
-        """ENQ: the answerback, which is empty unless the profile has one."""
+        """ENQ: send the answerback, which is empty unless the profile has one."""
         self._answer("answerback", None)
 
 
 def _rgb(color: tuple[int, ...]) -> str:
-    """A colour as X11 writes it, 16 bits a channel."""
+    """A colour in X11 notation, 16 bits per channel."""
     return "rgb:" + "/".join(f"{part:02x}{part:02x}" for part in color)

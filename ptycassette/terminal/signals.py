@@ -1,7 +1,7 @@
-"""What a program tells its terminal besides text: titles, directories, notifications, turns.
+"""Signals: what a program reports to its terminal besides text, such as titles and turns.
 
-A ``Signal`` is a fact for whoever drives or watches a session; nothing here is
-ever executed. The clipboard of OSC 52 is reported, never set.
+A ``Signal`` is information for code that drives or watches a session. Nothing is ever
+executed. The clipboard of OSC 52 is reported, never set.
 
 ===================  ==================================================================
 name                 data
@@ -43,7 +43,7 @@ MAX_TEXT: Final = 4096
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """One thing told. ``data`` depends on ``name``; see the module's table."""
+    """One signal. ``data`` depends on ``name``; see the table in the module."""
 
     name: str
     data: dict[str, str] = {}

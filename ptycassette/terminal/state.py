@@ -1,13 +1,13 @@
 """The whole state of an emulator as bytes, and back: checkpoints for seeking.
 
-``save`` writes everything that decides what further bytes will do: both buffers
+``save`` writes everything that affects how further bytes are rendered: both buffers
 with their history, margins, tabs and saved cursors, pen, modes, character sets,
 titles, stacks, the parser in the middle of a sequence or a character. ``load``
-makes an emulator that goes on exactly as the saved one would have. Encoding:
-MessagePack through msgspec, no pickle; a state is only as trustworthy as where it
-was kept, so ``load`` checks types, sizes and counts and raises ``ValueError``.
+makes an emulator that continues exactly as the saved one would have. Encoding:
+MessagePack through msgspec, no pickle. A stored state is not trusted: ``load`` checks
+types, sizes and counts, and raises ``ValueError``.
 
-Not part of the state: signals and answers that nobody has taken yet.
+Signals and answers that were not taken yet are not part of the state.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Styles:
         self._numbers: dict[tuple[Style, bool], int] = {}
 
     def number(self, style: Style) -> int:
-        """Where the style stands in the list."""
+        """The index of the style in the list."""
         key = (public_style(style), is_protected(style))
         return self._numbers.setdefault(key, len(self._numbers))
 
@@ -147,7 +147,7 @@ def _pack_buffer(buffer: Buffer, styles: _Styles) -> _Buffer:
 
 
 def save_emulator(emulator: PyteEmulator) -> bytes:
-    """Everything that decides what further output will do to the emulator."""
+    """The state of an emulator as bytes; see ``load_emulator``."""
     terminal = emulator.terminal
     styles = _Styles()
     main = _pack_buffer(terminal.main, styles)
@@ -185,7 +185,7 @@ def save_emulator(emulator: PyteEmulator) -> bytes:
 
 
 class _Loader:
-    """Makes rows and buffers of a state, checking as it goes."""
+    """Builds rows and buffers from a state, and checks them."""
 
     def __init__(self, state: _State, pens: Pens) -> None:
         protected = set(state.protected)
@@ -251,10 +251,10 @@ def _charset(name: str) -> Charset | None:
 
 
 def load_emulator(data: bytes, *, profile: Profile = XTERM) -> PyteEmulator:
-    """An emulator that goes on where the saved one stood.
+    """An emulator that continues where the saved one was.
 
     Raises:
-        ValueError: ``data`` is no state, or that of another version of the emulator.
+        ValueError: ``data`` is not a state, or belongs to another version of the emulator.
     """
     try:
         state = msgspec.msgpack.decode(data, type=_State)

@@ -1,8 +1,8 @@
 """Command strings: OSC, DCS, APC, PM and SOS.
 
-Most of them tell something (see ``ptycassette.terminal.signals``), some ask
-something (see ``ptycassette.terminal.reports``), one changes the pen (OSC 8).
-Nothing is executed; images and unknown strings are swallowed.
+Most of them become signals (see ``ptycassette.terminal.signals``), some are queries
+(see ``ptycassette.terminal.reports``), one changes the pen (OSC 8). Nothing is
+executed; images and unknown strings are ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Strings(Modes):
     """The part of the terminal that reads command strings."""
 
     def operating_system_command(self, text: str) -> None:
-        """OSC ``code ; rest``."""
+        """OSC: perform ``code ; rest`` (ECMA-48 8.3.89)."""
         code, _, rest = text.partition(";")
         if not code.isdigit() or not code.isascii():
             return
@@ -106,7 +106,7 @@ class Strings(Modes):
         self.signals.tell("turn", **{"state": "", **data})
 
     def device_control(self, function: str, data: str) -> None:
-        """DCS, known by its prefix, intermediates and final character."""
+        """DCS: perform the function with this prefix, these intermediates and final character."""
         match function:
             case "$q":
                 self.report_setting(data)
@@ -114,6 +114,6 @@ class Strings(Modes):
                 self.report_capabilities(data)
 
     def application_command(self, introducer: str, data: str) -> None:
-        """APC (``_``), PM (``^``), SOS (``X``). Only the kitty graphics query is of interest."""
+        """APC (``_``), PM (``^``), SOS (``X``): only kitty graphics queries have an effect."""
         if introducer == "_" and data.startswith("G"):
             self.report_graphics(data[1:])

@@ -34,11 +34,11 @@ class Terminal(Painting, Editing, Strings):
     """A terminal that a ``Parser`` feeds. See ``Core`` for the arguments and the state."""
 
     def apply_sgr(self, text: str) -> None:
-        """SGR, one or more complete sequences."""
+        """SGR: apply one or more complete sequences to the pen."""
         self.pen = self.pens.apply(self.pen, text)
 
     def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
-        """SGR by numbers, as pyte has it."""
+        """SGR: change the pen by parameters, with pyte's signature."""
         if not private:
             self.apply_sgr(f"\x1b[{';'.join(map(str, attributes))}m")
 

@@ -1,9 +1,9 @@
-"""Which bytes painted which cell: the terminal for whoever must find text in the raw output.
+"""Which bytes painted which cell: a terminal that maps text on the screen to the raw output.
 
-A traced terminal renders exactly as the ordinary one does, and knows for every cell the stretch
-of output, in bytes since the first ``feed``, that holds the characters in it. The stretch goes
-with the cell through scrolling, insertion, deletion, reflow, the history and the other buffer.
-Cells that nothing was written to have none.
+A traced terminal renders exactly as the ordinary one does. It also knows for each cell the range
+of output, in bytes since the first ``feed``, that holds the characters in it. The range moves with
+the cell through scrolling, insertion, deletion, reflow, the history and the other buffer.
+Cells that nothing was written to have no range.
 
 For most cells ``Row.origins`` holds the offset of the first byte alone, not a pair: pairs cost a
 third of the time.
@@ -29,11 +29,11 @@ _BEGINS: Final = bytes(code & 0xC0 != 0x80 for code in range(256))
 
 
 class TracedTerminal(Terminal):
-    """A terminal whose cells remember their bytes.
+    """A terminal that stores for each cell which bytes painted it.
 
     Attributes:
-        starts: where each character of the text that is being parsed starts.
-        places: of each text that ``draw`` gets next, the number of its first character.
+        starts: the byte offset of each character of the text that is being parsed.
+        places: for each text that ``draw`` gets next, the number of its first character.
     """
 
     traced = True
@@ -122,7 +122,7 @@ class TracedTerminal(Terminal):
         super()._step(char)
 
     def _begin(self, char: str) -> None:
-        """Note where the next character stands."""
+        """Note the offset of the next character."""
         start = self.starts[self._next]
         self._origin = (start, start + _byte_length(char))
         self._next += 1
@@ -161,7 +161,7 @@ def _byte_length(char: str) -> int:
 
 
 class TracedParser(Parser):
-    """A parser that tells the terminal where it is."""
+    """A parser that passes byte offsets to a traced terminal."""
 
     screen: TracedTerminal
 
@@ -170,11 +170,11 @@ class TracedParser(Parser):
         self._fed = 0
 
     def skip(self, length: int) -> None:
-        """So many bytes of the output are left out."""
+        """Skip so many bytes of the output."""
         self._fed += length
 
     def feed(self, data: bytes) -> None:  # type: ignore[override]
-        """Parse bytes, knowing where each character starts."""
+        """Parse bytes, and note the offset of each character."""
         held = self._held
         self._chunk = held + data
         self._chunk_start = self._fed - len(held)

@@ -1,9 +1,9 @@
-"""Whose turn it is, as far as the program tells its terminal.
+"""Whose turn it is, the user's or the program's, as the program's signals report it.
 
-Two conventions say so: OSC 7501 (``state=working``, ``idle``, ``done``, ``clear``;
+There are two conventions: OSC 7501 (``state=working``, ``idle``, ``done``, ``clear``;
 Codex and others) and the prompt marks of OSC 133 and OSC 633 (``C``: a command
-runs; ``D``, ``A``, ``B``: it is done, a prompt is shown). A program that says
-nothing stays ``unknown``.
+runs; ``D``, ``A``, ``B``: it is done, a prompt is shown). For a program that uses
+neither, the turn stays ``unknown``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _WORKING = frozenset({"working", "busy", "running"})
 
 
 def turn_after(signals: Iterable[Signal]) -> Turn | None:
-    """Whose turn it is after ``signals``; None when none of them says so."""
-    told: Turn | None = None
+    """Whose turn it is after ``signals``; None if none of them is about turns."""
+    turn: Turn | None = None
     for signal in signals:
         match signal.name:
             case "turn":
-                told = "working" if signal.data.get("state") in _WORKING else "idle"
+                turn = "working" if signal.data.get("state") in _WORKING else "idle"
             case "prompt":
-                told = "working" if signal.data.get("mark") == "C" else "idle"
+                turn = "working" if signal.data.get("mark") == "C" else "idle"
             case "reset":
-                told = "unknown"
+                turn = "unknown"
             case _:
                 pass
-    return told
+    return turn

@@ -1,11 +1,11 @@
-"""Keys as they were typed, and the characters that each names: CSI u, modifyOtherKeys, paste.
+"""Splits input into keys and the characters that each types: CSI u, modifyOtherKeys, paste.
 
 In the kitty keyboard protocol (``CSI code:shifted:base ; modifiers:event ; text u``), every key
-may be a sequence of its own. Such a sequence says its character
-up to four times, and once more when the key is released; all of these places
-belong to the one character that was typed.
+may be sent as a sequence. Such a sequence names its character up to four times, and once
+more when the key is released. All of these places belong to the one character that was
+typed.
 
-Bytes are given as characters 0 to 255, and so is what they type.
+Bytes are given as characters 0 to 255, and so is the typed text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Place = tuple[int, str]
 
 
 def typed_keys(raw: str, *, base: int) -> Iterator[tuple[str, list[Place]]]:
-    """What each key of ``raw`` types, and the places that name it.
+    """The text that each key of ``raw`` types, and the places that encode it.
 
     The return key types a line feed. For a sequence that types nothing: itself, and no places.
     """
@@ -58,7 +58,7 @@ def typed_keys(raw: str, *, base: int) -> Iterator[tuple[str, list[Place]]]:
 def _key(
     match: re.Match[str], base: int, pressed: dict[int, list[Place]]
 ) -> Iterator[tuple[str, list[Place]]]:
-    """The characters that one key types, each with the places that name it.
+    """The characters that one key types, each with the places that encode it.
 
     ``pressed`` keeps the places of the keys that may be released later, by their codes.
     """
@@ -97,24 +97,24 @@ def _key(
 
 
 def _numbers(match: re.Match[str], name: str) -> Iterator[tuple[str, int]]:
-    """The numbers of one field, and where each stands."""
+    """The numbers of one field, and their positions."""
     if match[name]:
         for number in _CODE.finditer(match.string, *match.span(name)):
             yield number.group(), number.start()
 
 
 def _types(code: int) -> bool:
-    """Whether a key of this code has a character."""
+    """Whether a key with this code types a character."""
     return 0 < code <= sys.maxunicode and code not in _FUNCTIONAL
 
 
 def _small(code: int) -> int:
-    """The code by which the key of a letter is known, whatever is held with it."""
+    """The code of a letter's key, without modifiers."""
     return code + 32 if 65 <= code <= 90 else code
 
 
 def _character(code: int, shifted: int, *, held: int) -> str:
-    """What a key types that does not say its text."""
+    """The character of a key whose sequence has no text field."""
     if held & _CTRL and 97 <= code <= 122:
         return chr(code - 96)
     if held & _SHIFT and _types(shifted):

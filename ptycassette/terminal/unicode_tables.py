@@ -7,9 +7,9 @@ those of xterm.js, the terminal that we agree with. ``IGNORED`` are format
 characters that show nothing (ZWSP, SHY, LRM, WJ); ``SKIN_TONE`` are the emoji
 modifiers, which widen only what is an emoji.
 
-They are written down here, and not taken from a library, because frames are
-pinned by the emulator's version: a library that learns new emoji would change
-the frames of old recordings without anybody having changed a version.
+They are part of our code, and not taken from a library, because frames are
+pinned by the emulator's version. A library that adds new emoji would change the
+frames of old recordings although the emulator's version stays the same.
 
 A table maps a class to ranges. A range is ``gap`` or ``gap+length`` in hexadecimal:
 the distance from the end of the range before, and how many code points follow

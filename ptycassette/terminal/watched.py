@@ -1,10 +1,10 @@
 """A terminal whose rows are read before anything unread on them is lost.
 
-Most output only goes on: text behind text, line below line. Such rows say what the print
-stream says, in the same order, and nobody reads them here. A row is *unread* when something
-was painted on it that stands elsewhere in the print stream: after the cursor was moved, over
-other text, in insert mode, in another character set, by REP. Before cells of unread rows are
-erased, painted over, moved or scrolled away, ``read`` hands all unread rows to the reader.
+Most output is printed in order: character after character, line below line. Such rows have the
+same text as the print stream, and need not be read here. A row is *unread* when something was
+painted on it that is elsewhere in the print stream: after the cursor was moved, over other text,
+in insert mode, in another character set, by REP. Before cells of unread rows are erased, painted
+over, moved or scrolled away, ``read`` passes all unread rows to the reader.
 
 Whether a row counts as unread depends on the bytes alone, never on how they were chunked.
 """
@@ -28,7 +28,7 @@ _TAB = 8
 
 
 class WatchedTerminal(Terminal):
-    """Mixed into a terminal. Set ``on_read`` before anything is fed."""
+    """A mixin for terminals. Set ``on_read`` before anything is fed."""
 
     watched = True
     on_read: OnRead
@@ -46,7 +46,7 @@ class WatchedTerminal(Terminal):
     # -- reading --------------------------------------------------------------------------
 
     def read(self) -> None:
-        """Hand over the unread rows; they count as read then."""
+        """Pass the unread rows to ``on_read``; they count as read then."""
         unread = self._unread
         if unread:
             rows = self.buf.rows
@@ -57,12 +57,12 @@ class WatchedTerminal(Terminal):
                 self.on_read(rows, numbers, self.columns)
 
     def read_all(self) -> None:
-        """Hand over everything on the screen."""
+        """Pass all rows of the screen to ``on_read``."""
         self._touch(0, self.lines - 1)
         self.read()
 
     def losing(self, first: int, last: int) -> None:
-        """Rows are about to lose content: read them first."""
+        """Read rows that are about to lose content."""
         unread = self._unread
         if unread and not self._quiet:
             for row in self.buf.rows[first : last + 1]:
@@ -71,7 +71,7 @@ class WatchedTerminal(Terminal):
                     return
 
     def passes_by(self) -> bool:
-        """Whether lines of text that come now scroll by and stand as they were printed."""
+        """Whether lines of text that come now scroll by exactly as they are printed."""
         buf = self.buf
         return (
             buf is self.main
@@ -83,14 +83,14 @@ class WatchedTerminal(Terminal):
         )
 
     def clear_for_lines(self) -> None:
-        """Be at the end of an empty screen, as if lines had been printed until now."""
+        """Clear the screen and move to its end, as if lines had been printed until now."""
         self.read()
         for _ in range(self.lines):
             self.index()
         self._last, self._end = self.buf.rows[self.buf.y - 1], 0
 
     def _touch(self, first: int, last: int) -> None:
-        """What is on these rows stands elsewhere than it was printed, or beside something new."""
+        """Mark rows as unread: their text moved, or has a new neighbour."""
         self._moved = True
         for row in self.buf.rows[max(0, first) : last + 1]:
             self._unread[row] = self.columns
@@ -98,7 +98,7 @@ class WatchedTerminal(Terminal):
     # -- painting -------------------------------------------------------------------------
 
     def draw(self, data: str) -> None:
-        """Paint text; what it replaces was read before."""
+        """Paint text. The text that it replaces is read first."""
         buf = self.buf
         x = buf.x
         row = buf.rows[buf.y]
@@ -119,7 +119,7 @@ class WatchedTerminal(Terminal):
             unread[row] = end
 
     def _place(self, row: Row, x: int, y: int) -> None:
-        """Text begins elsewhere than the last one ended."""
+        """Note that text begins elsewhere than the last text ended."""
         end = self._unread.get(row)
         if end is None:
             if x == 0 and self._below_last(row, y):
@@ -133,7 +133,7 @@ class WatchedTerminal(Terminal):
         self._unread[row] = x
 
     def _below_last(self, row: Row, y: int) -> bool:
-        """Whether the row is blank and the next one below what was printed last."""
+        """Whether the row is blank, and right below the text that was printed last."""
         if row.chars.count(BLANK) != len(row.chars):
             return False
         rows, last = self.buf.rows, self._last
@@ -146,7 +146,7 @@ class WatchedTerminal(Terminal):
         return False
 
     def _wrap(self) -> None:
-        """Go on in the next row: with what is on it, it shows something new."""
+        """Wrap into the next row. Together with the text there it forms something new."""
         super()._wrap()
         row = self.buf.rows[self.buf.y]
         if row.chars.count(BLANK) != len(row.chars):
@@ -155,7 +155,7 @@ class WatchedTerminal(Terminal):
             self._unread[row] = self.columns
 
     def repeat(self, count: int | None = None) -> None:
-        """REP: what it paints is not in the print stream."""
+        """REP: paints text that is not in the print stream."""
         self._unread.setdefault(self.buf.rows[self.buf.y], self.buf.x)
         super().repeat(count)
         self._moved = True
@@ -163,14 +163,14 @@ class WatchedTerminal(Terminal):
     # -- editing --------------------------------------------------------------------------
 
     def erase_in_line(self, how: int = 0, *rest: object, private: bool = False) -> None:
-        """EL: behind what was painted it loses nothing that is new, and most of it is there."""
+        """EL: erasing after the printed text loses nothing unread, which is the usual case."""
         buf = self.buf
         self._quiet = how == 0 and buf.x >= self._unread.get(buf.rows[buf.y], 0)
         super().erase_in_line(how, *rest, private=private)
         self._quiet = False
 
     def erase_in_display(self, how: int = 0, *rest: object, private: bool = False) -> None:
-        """ED: the same, with the rows below."""
+        """ED: as ``erase_in_line``, with the rows below."""
         buf, unread = self.buf, self._unread
         self._quiet = (
             how == 0
@@ -181,22 +181,22 @@ class WatchedTerminal(Terminal):
         self._quiet = False
 
     def insert_characters(self, count: int | None = None) -> None:
-        """ICH."""
+        """ICH: as ``Editing.insert_characters``; the row counts as unread."""
         super().insert_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
     def delete_characters(self, count: int | None = None) -> None:
-        """DCH."""
+        """DCH: as ``Editing.delete_characters``; the row counts as unread."""
         super().delete_characters(count)
         self._touch(self.buf.y, self.buf.y)
 
     def delete_lines(self, count: int | None = None) -> None:
-        """DL: the row above the cursor has another one below it now."""
+        """DL: the rows around the cursor have new neighbours, and count as unread."""
         super().delete_lines(count)
         self._touch(self.buf.y - 1, self.buf.y)
 
     def scroll_up(self, count: int | None = None) -> None:
-        """SU."""
+        """SU: the rows at the top margin have new neighbours, and count as unread."""
         super().scroll_up(count)
         self._touch(self.buf.top - 1, self.buf.top)
 
@@ -205,19 +205,19 @@ class WatchedTerminal(Terminal):
         self._touch(self.buf.top, self.buf.bottom)
 
     def alignment_display(self) -> None:
-        """DECALN."""
+        """DECALN: forget where text was printed last."""
         super().alignment_display()
         self._last = None
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Take another size: rows part, come together and come back."""
+        """Take another size: rows are split, joined, and come back from the history."""
         super().resize(lines, columns)
         self._last = None
         self._touch(0, self.lines - 1)
 
 
 def _moving(name: str) -> Callable[..., None]:
-    """The method of a terminal, which notes that what is printed next may stand elsewhere."""
+    """Wrap a method that moves the cursor: text printed after it may be elsewhere."""
     method = getattr(Terminal, name)
 
     def moves(self: WatchedTerminal, *arguments: Any) -> None:

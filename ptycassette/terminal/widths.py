@@ -1,4 +1,4 @@
-"""How many cells a character takes, and what joins into one cell.
+"""How many cells a character takes, and which characters share a cell.
 
 Two modes, and the mode is part of the emulator's pinned identity:
 
@@ -10,9 +10,9 @@ Two modes, and the mode is part of the emulator's pinned identity:
     widths by code point, as wcwidth does: marks of width 0 join the cell before
     them, everything else stands alone.
 
-Which characters can be painted in long runs without looking at each of them is
-said by ``runs``: group 1 matches narrow characters, group 2 wide ones, group 3
-a single character that needs ``WidthMode.step``.
+The pattern ``runs`` splits text for painting: group 1 matches runs of narrow
+characters, group 2 runs of wide ones, group 3 a single character that needs
+``WidthMode.step``.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _unpack(packed: str) -> list[Range]:
 
 
 def _between(ranges: list[Range], first: int, last: int) -> list[Range]:
-    """What is left of ``first`` to ``last`` without ``ranges``."""
+    """The range ``first`` to ``last`` without ``ranges``."""
     left = []
     for start, end in sorted(ranges):
         if first < start <= last + 1:
@@ -168,7 +168,7 @@ class WidthMode:
     def step(
         self, char: str, kind_before: int, width_before: int, base: str
     ) -> tuple[int, int, bool]:
-        """What ``char`` does after a character of ``kind_before`` and ``width_before``.
+        """How ``char`` joins a character of ``kind_before`` and ``width_before``.
 
         Args:
             char: one character.
@@ -194,7 +194,7 @@ class WidthMode:
         return kind, self._joined_width(char, kind_before, width_before, base), True
 
     def _joined_width(self, char: str, kind_before: int, width_before: int, base: str) -> int:
-        """How wide the cell is that ``char`` joined."""
+        """The width of the cell after ``char`` joined it."""
         kind, width = self.classify(char)
         if char == _VS16:
             emoji = base in _KEYCAP_BASES or (base and self.classify(base)[0] == PICTOGRAPH)
@@ -206,7 +206,7 @@ class WidthMode:
         return max(width, width_before)
 
     def leads(self, kind: int) -> bool:
-        """Whether a character of ``kind`` may pull an ordinary one after it into its cell."""
+        """Whether an ordinary character after one of ``kind`` may join its cell."""
         return kind in {PREPEND, ZWJ, HANGUL_L}
 
 

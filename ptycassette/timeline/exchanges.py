@@ -83,7 +83,7 @@ class ExchangeCutter:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.terminal.hearing import TurnReader  # noqa: PLC0415
+        from ptycassette.terminal.signal_reader import TurnReader  # noqa: PLC0415
         from ptycassette.terminal.turns import turn_after  # noqa: PLC0415
 
         self._reader, self._turn_after = TurnReader(), turn_after
@@ -109,7 +109,7 @@ class ExchangeCutter:
             return begins
         self._answered = self._answered or event.kind in {"output", "final"}
         if event.kind == "output":
-            self._hear(self._reader.feed(event.data))
+            self._apply_signals(self._reader.feed(event.data))
         return first
 
     def _goes_on(self) -> bool:
@@ -118,7 +118,7 @@ class ExchangeCutter:
             return False
         return self._unsent or (self._by_agent and self._turn == "working")
 
-    def _hear(self, signals: Iterable[Signal]) -> None:
+    def _apply_signals(self, signals: Iterable[Signal]) -> None:
         for signal in signals:
             turn = self._turn_after((signal,))
             if turn is not None:

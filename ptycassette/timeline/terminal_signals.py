@@ -35,7 +35,7 @@ class SignalFinder:
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
-        from ptycassette.terminal.hearing import SignalReader  # noqa: PLC0415
+        from ptycassette.terminal.signal_reader import SignalReader  # noqa: PLC0415
 
         self._reader = SignalReader()
 

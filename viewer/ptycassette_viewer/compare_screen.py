@@ -124,7 +124,7 @@ class CompareScreen(TextualScreen[None]):
         self.seekers = (Seeker(first, self._sender(0)), Seeker(second, self._sender(1)))
         self._clock = clock
         self._last_tick = clock()
-        self._problem_told = False
+        self._problem_shown = False
         self.differences_us: list[int] = []
         self._rows: list[int] = []
         self.compared = 0.0
@@ -154,7 +154,7 @@ class CompareScreen(TextualScreen[None]):
                     )
                     yield ScreenView(id=f"stage-{which}", follows=False)
         first = self.sessions[0]
-        yield Timeline(first.index, first.told.telling, id="timeline")
+        yield Timeline(first.index, first.signals.notable, id="timeline")
         yield self._status
         yield Footer()
 
@@ -212,8 +212,8 @@ class CompareScreen(TextualScreen[None]):
         self.query_one(Timeline).set_duration(self.duration_us)
         self._show_status()
         problem = next((s.problem for s in self.sessions if s.problem is not None), None)
-        if problem is not None and not self._problem_told:
-            self._problem_told = True
+        if problem is not None and not self._problem_shown:
+            self._problem_shown = True
             self.app.push_screen(ErrorDialog(problem))
 
     def on_compare_screen_arrived(self, message: Arrived) -> None:
@@ -259,14 +259,14 @@ class CompareScreen(TextualScreen[None]):
             if stop():
                 return
         portion: dict[int, int] = {}
-        told = time.monotonic()
+        reported_s = time.monotonic()
         try:
             for t_us, begun in differences(first, second, by_exchange=by_exchange, stop=stop):
                 portion.update(begun)
-                if time.monotonic() - told >= _REPORT_S:
+                if time.monotonic() - reported_s >= _REPORT_S:
                     share = t_us / max(1, self.duration_us)
                     self.post_message(self.Compared(number, portion, share))
-                    portion, told = {}, time.monotonic()
+                    portion, reported_s = {}, time.monotonic()
         except (CassetteError, OSError, ValueError):
             self.log("the comparison ended early")  # whoever indexes says why
         self.post_message(self.Compared(number, portion, 1.0))

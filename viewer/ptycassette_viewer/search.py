@@ -123,7 +123,7 @@ class Search:
             yield "screen", line
 
     def _in_signals(self, event: Event) -> Iterator[tuple[Where, str]]:  # noqa: ARG002 - as all looks
-        for line in self._screens.told():
+        for line in self._screens.signals():
             if self._pattern.found(line):
                 yield "terminal-signal", line
 
@@ -152,19 +152,19 @@ class _Screens:
         self._emulator = default_emulator(size)
         self._known: dict[str, bool] = {}
         self._before: frozenset[str] = frozenset()
-        self._told: list[str] = []
+        self._signals: list[str] = []
         self.slow = 0
 
     def feed(self, data: bytes) -> None:
         self._emulator.feed(data)
         self._emulator.answers()
         signals = self._emulator.signals()
-        self._told += [signal_text(s.name, s.data) for s in signals if s.name not in ROUTINE]
+        self._signals += [signal_text(s.name, s.data) for s in signals if s.name not in ROUTINE]
 
-    def told(self) -> list[str]:
+    def signals(self) -> list[str]:
         """What said something to people, since the last call."""
-        told, self._told = self._told, []
-        return told
+        signals, self._signals = self._signals, []
+        return signals
 
     def resize(self, size: Size) -> None:
         self._emulator.resize(size)

@@ -18,7 +18,7 @@ from hashlib import sha256
 import msgspec
 
 from ptycassette.cassette.artifacts import GIT_HINT, Artifact, check_artifact
-from ptycassette.cassette.chunks import ChunkLedger, check_frame_range, chunk_fault
+from ptycassette.cassette.chunks import ChunkCoverage, check_frame_range, chunk_fault
 from ptycassette.cassette.io.digest import WholeDigest
 from ptycassette.cassette.io.events import final_source, record_batches
 from ptycassette.cassette.layout import FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
@@ -145,19 +145,19 @@ def verify_streams(
     raw_file = files[OUTPUT_RAW]
     with WholeDigest(raw_file.size) as whole:
         raw = _RawPass(raw_file, files[OUTPUT].place, whole, progress)
-        ledger = ChunkLedger(
+        coverage = ChunkCoverage(
             raw_file.size, pinned=artifacts is not None, place=files[OUTPUT].place, limits=limits
         )
         counts = [0] * len(sources)
         for run in merge_runs(sources, resolution_ms=resolution_ms):
             counts[run.source] += len(run.records)
             if run.source == _OUTPUT_SOURCE:
-                ledger.take(run.records)
+                coverage.take(run.records)
                 raw.take(run.records)
             elif run.source == _FRAME_SOURCE:
                 for record in run.records:
                     check_frame_range(record, raw_file.size, files[FRAMES].place)
-        ledger.finish()
+        coverage.finish()
         _check_raw(raw, content_sha256, raw_file.place)
     for name, reader in readers.items():
         check_artifact(

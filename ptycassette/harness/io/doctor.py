@@ -244,7 +244,7 @@ def _programs() -> Finding:
 def _agents(*, versions: bool) -> Finding:
     """Which agent CLIs are here of those that a profile knows, the user's own profiles too."""
     known = list(installed(versions=versions))
-    here = [_told(one) for one in known if one.binary is not None]
+    here = [_description(one) for one in known if one.binary is not None]
     missing = [one.name for one in known if one.binary is None and one.problem is None]
     wrong = [one.problem for one in known if one.problem is not None]
     detail = f"known and installed: {', '.join(here) or 'none'}"
@@ -260,7 +260,7 @@ def _agents(*, versions: bool) -> Finding:
     return Finding(name="agent CLIs", status="ok", detail=detail)
 
 
-def _told(one: Installed) -> str:
+def _description(one: Installed) -> str:
     """A CLI with its path and, where it was asked for, its version."""
     if one.version is None:
         return f"{one.name} ({one.binary})"

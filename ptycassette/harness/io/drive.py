@@ -26,7 +26,7 @@ class Settled:
 
     def __init__(self, predicates: Sequence[Predicate]) -> None:
         self._predicates = tuple(predicates)
-        self.what = " or ".join(_told(one) for one in self._predicates)
+        self.what = " or ".join(_description(one) for one in self._predicates)
 
     def met(self, view: View, now_us: int) -> bool:
         """Whether it is so, ``now_us`` after the start."""
@@ -39,13 +39,13 @@ class Settled:
         return view.changed_us + 1000 * min(still) if still else None
 
 
-def _told(predicate: Predicate) -> str:
+def _description(predicate: Predicate) -> str:
     """A predicate in words."""
-    told = [f"the text {text!r}" for text in predicate.contains]
-    told += [f"no text {text!r}" for text in predicate.absent]
-    told += [f"a match of {predicate.regex!r}"] if predicate.regex else []
-    told += [f"{predicate.stable_ms} ms without a change"] if predicate.stable_ms else []
-    return ", ".join(told)
+    parts = [f"the text {text!r}" for text in predicate.contains]
+    parts += [f"no text {text!r}" for text in predicate.absent]
+    parts += [f"a match of {predicate.regex!r}"] if predicate.regex else []
+    parts += [f"{predicate.stable_ms} ms without a change"] if predicate.stable_ms else []
+    return ", ".join(parts)
 
 
 def walk(

@@ -136,8 +136,8 @@ class _ScrubbedLines:
         new = [text for text in secrets if len(text) >= _SHORTEST and text not in self._learnt]
         if new:
             self._learnt.update(new)
-            told = msgspec.json.encode([{"api_key": text} for text in new])
-            self._thread.submit(self._scrubber.traffic, [told])
+            api_keys = msgspec.json.encode([{"api_key": text} for text in new])
+            self._thread.submit(self._scrubber.traffic, [api_keys])
 
     def add(self, entry: dict[str, Any]) -> Future[None]:
         """Append a line when its turn comes."""

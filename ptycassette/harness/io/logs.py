@@ -44,15 +44,15 @@ def read_logs(
         UnreadableError: a log is there, but cannot be read as what it should be.
     """
     facts = LogFacts()
-    told: str | None = None
+    relative_path: str | None = None
     for source in profile.logs:
         base = home if source.base == "home" else cwd
         path = _newest(base, source, since_s)
         if path is None:
             continue
-        told = told or str(path.relative_to(base))
+        relative_path = relative_path or str(path.relative_to(base))
         facts = _merged(facts, read_rows(source, _rows(source, path)))
-    return facts, told
+    return facts, relative_path
 
 
 def _newest(base: Path, source: LogSource, since_s: float) -> Path | None:

@@ -43,8 +43,8 @@ class ProbeFailedError(CassetteError):
     exit_status = 1
 
     def __init__(self, result: ProbeResult) -> None:
-        told = result.diagnostic.message if result.diagnostic else "no result"
-        super().__init__(f"the probe {result.probe} ended as {result.status}: {told}")
+        reason = result.diagnostic.message if result.diagnostic else "no result"
+        super().__init__(f"the probe {result.probe} ended as {result.status}: {reason}")
         self.result = result
 
 

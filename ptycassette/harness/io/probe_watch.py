@@ -73,8 +73,8 @@ def refresh(
         last=_scrubbed(result, scrubber),
         last_ok=None if good is None else _scrubbed(good, scrubber),
     )
-    told = msgspec.json.format(msgspec.json.encode(snapshot), indent=2)
-    write_whole(path, [told, b"\n"], mode=_MODE)
+    document = msgspec.json.format(msgspec.json.encode(snapshot), indent=2)
+    write_whole(path, [document, b"\n"], mode=_MODE)
     return result
 
 

@@ -54,7 +54,7 @@ class _Tap:
         if self._show is not None:
             self._show(data)
         if self._saver is not None:
-            self._saver.grown(self._journal.size)
+            self._saver.journal_grew(self._journal.size)
 
 
 class RecordingFace(SessionFace):

@@ -261,10 +261,10 @@ class Recorder:
 
     def _late_version(self) -> dict[str, Any]:
         """Ask once more for a version that was not told in time; what the end says about it."""
-        told = self.meta.harness.binary_version is not None or isinstance(
+        version_known = self.meta.harness.binary_version is not None or isinstance(
             self.plan.harness, Harness
         )
-        if told or self._binary is None:
+        if version_known or self._binary is None:
             return {}
         asking = version_arguments(self._binary, version=self.plan.probe_version)
         if asking is None:
@@ -338,8 +338,8 @@ class Recorder:
 
 
 def _with_journal(hint: str | None, path: Path) -> str:
-    told = f"the recording is kept: ptycassette recover {path}"
-    return f"{hint}; {told}" if hint else told
+    kept = f"the recording is kept: ptycassette recover {path}"
+    return f"{hint}; {kept}" if hint else kept
 
 
 def checked_payload(payload: Any) -> Any:

@@ -169,21 +169,23 @@ def recover(
             delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
         _check_head(source)
-        told = _told(source, output or settled(Path(source.meta.target)))
-        if told.target and published_manifest(Path(told.target), source.meta.id):
+        recovered = _recovered(source, output or settled(Path(source.meta.target)))
+        if recovered.target and published_manifest(Path(recovered.target), source.meta.id):
             delete_journal(path)
-            return msgspec.structs.replace(told, outcome="already")
+            return msgspec.structs.replace(recovered, outcome="already")
         try:
-            told = _publish(source, told, overwrite=overwrite, finaliser=finaliser or Finaliser())
+            recovered = _publish(
+                source, recovered, overwrite=overwrite, finaliser=finaliser or Finaliser()
+            )
         except ExistsError:
             # The saver of a recorder that was killed may have lived on, and been faster.
-            if not published_manifest(Path(told.target), source.meta.id):
+            if not published_manifest(Path(recovered.target), source.meta.id):
                 raise
-            told = msgspec.structs.replace(told, outcome="already")
+            recovered = msgspec.structs.replace(recovered, outcome="already")
         delete_journal(path)
         if output is None:
-            remove_abandoned(Path(told.target).parent)
-        return told
+            remove_abandoned(Path(recovered.target).parent)
+        return recovered
 
 
 def _check_ours(path: Path) -> None:
@@ -216,7 +218,7 @@ def _check_head(source: JournalSource) -> None:
     raise JournalError(f"the head is not that of a recorder: {wrong}", where=str(source.path))
 
 
-def _told(source: JournalSource, target: Path) -> Recovered:
+def _recovered(source: JournalSource, target: Path) -> Recovered:
     """Read the whole journal once: how much there is, whether it is sound and has its end."""
     ended, size = False, 0
     for event in source():
@@ -235,11 +237,11 @@ def _told(source: JournalSource, target: Path) -> Recovered:
 
 
 def _publish(
-    source: JournalSource, told: Recovered, *, overwrite: bool, finaliser: Finaliser
+    source: JournalSource, recovered: Recovered, *, overwrite: bool, finaliser: Finaliser
 ) -> Recovered:
-    target = Path(told.target)
+    target = Path(recovered.target)
     meta = source.meta
-    if not told.ended:
+    if not recovered.ended:
         options = {**meta.options, "recovered": True}
         meta = msgspec.structs.replace(meta, options=options)
     try:
@@ -248,9 +250,9 @@ def _publish(
         finaliser.publish(meta, lambda: _with_end(source), target, overwrite=overwrite)
     except RunFailedError:
         return msgspec.structs.replace(
-            told, outcome="diagnostic", target=str(diagnostic_path(target))
+            recovered, outcome="diagnostic", target=str(diagnostic_path(target))
         )
-    return told
+    return recovered
 
 
 def _with_end(source: JournalSource) -> Iterator[JournalEvent]:

@@ -290,9 +290,9 @@ class _Rewrite:
         )
 
     def _harness(self) -> Any:
-        told = msgspec.to_builtins(self._cassette.manifest.harness)
-        digest = told.pop("binary_path_digest_sha256", None)
-        scrubbed = self._scrubber.value(told, channel="harness")
+        harness = msgspec.to_builtins(self._cassette.manifest.harness)
+        digest = harness.pop("binary_path_digest_sha256", None)
+        scrubbed = self._scrubber.value(harness, channel="harness")
         return {**scrubbed, **({"binary_path_digest_sha256": digest} if digest else {})}
 
     @cached_property

@@ -44,7 +44,7 @@ NO_SAVER = "PTYCASSETTE_NO_SAVER"
 Tell = Callable[[int], None]
 """Told how many bytes of output are done; also called, with the same number, as time passes."""
 
-_TOLD_EACH_MS = 100
+_PROGRESS_EACH_MS = 100
 _GRACE_S = 5.0
 # An interpreter and what it loads take as long as saving this much in place.
 _STARTED_FROM_BYTES = 512 << 10
@@ -61,7 +61,7 @@ class Saver(Protocol):
     def begin(self, begin: Begin) -> None:
         """There is a journal now."""
 
-    def grown(self, size: int) -> None:
+    def journal_grew(self, size: int) -> None:
         """The journal has so many bytes now."""
 
     def finish(self, tell: Tell | None) -> Published | None:
@@ -105,7 +105,7 @@ class _Connection:
         poll.register(self._control.fileno(), select.POLLIN)
         try:
             while self._result is None and not self._inbox.closed:
-                if poll.poll(_TOLD_EACH_MS):
+                if poll.poll(_PROGRESS_EACH_MS):
                     self._take(self._inbox.receive())
                 if tell is not None:
                     tell(self._done_bytes)
@@ -188,7 +188,7 @@ class ForkedSaver:
         if self._connection is not None:
             self._connection.begin(begin)
 
-    def grown(self, size: int) -> None:
+    def journal_grew(self, size: int) -> None:
         """Nothing to do: it looks by itself."""
 
     def finish(self, tell: Tell | None) -> Published | None:
@@ -230,7 +230,7 @@ class StartedSaver:
         """There is a journal now."""
         self._begin = begin
 
-    def grown(self, size: int) -> None:
+    def journal_grew(self, size: int) -> None:
         """Start it when it pays; in a thread, so that the recording does not wait for it."""
         if size >= self._from_bytes and self._thread is None and self._begin is not None:
             self._thread = threading.Thread(

@@ -74,7 +74,7 @@ class _Recorder:
         self.gone = False
         self.on_finish: Callable[[], None] = lambda: None
 
-    def told_to_finish(self) -> None:
+    def take_finish(self) -> None:
         """The journal is complete, and somebody waits."""
         self.on_finish()
         self._priority.urgent()
@@ -94,7 +94,7 @@ class _Recorder:
             if not poll.poll(_WATCH_MS):
                 continue
             if any(isinstance(message, Finish) for message in self._inbox.receive()):
-                self.told_to_finish()
+                self.take_finish()
             if self._inbox.closed:
                 break
         self._priority.urgent()  # cleaning up is short, and must not starve
@@ -147,7 +147,7 @@ def serve(control: socket.socket, make: MakeFinaliser) -> None:
     recorder = _Recorder(control, inbox, Priority.lowered())
     # The first is ``Begin``. Of a short session the other may have come with it.
     if any(isinstance(message, Finish) for message in messages):
-        recorder.told_to_finish()
+        recorder.take_finish()
     with suppress(_RecorderGoneError):
         recorder.watch()
         if isinstance(messages[0], Begin):

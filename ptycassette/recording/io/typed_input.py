@@ -56,12 +56,12 @@ class TypedInput:
             self._type(t_us, data)
             return
         first, *rest = data.split(self._secret_key)
-        self._type_told(t_us, first)
+        self._type_part(t_us, first)
         for part in rest:
             self._tell(not self._secret)
-            self._type_told(t_us, part)
+            self._type_part(t_us, part)
 
-    def _type_told(self, t_us: int, data: bytes) -> None:
+    def _type_part(self, t_us: int, data: bytes) -> None:
         """``data`` without the key; Enter ends the secret."""
         if self._secret:
             end = next((at for at, byte in enumerate(data, 1) if byte in _ENTER), 0)

@@ -101,7 +101,7 @@ class ReplayPty:
         self._clock = clock
         self._output: deque[bytes] = deque()
         self._finished: Finished | None = None
-        self._told = 0
+        self._reported = 0
 
     @property
     def complete(self) -> bool:
@@ -218,8 +218,8 @@ class ReplayPty:
 
     def _complain(self) -> None:
         found = self.engine.divergences
-        if len(found) > self._told and not self.engine.options.lenient:
-            self._told = len(found)
+        if len(found) > self._reported and not self.engine.options.lenient:
+            self._reported = len(found)
             raise divergence_error(found[-1], where=self._where)
 
 

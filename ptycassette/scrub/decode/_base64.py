@@ -2,7 +2,7 @@
 
 A run of digits is read from each of its first four: nobody knows where the encoded text begins.
 Lines of digits that follow each other (RFC 2045 6.8, RFC 7468) are moreover read as one, for
-text that goes over the end of a line.
+text that crosses the end of a line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAID = re.compile(rb"%b{6}(?:%b|[\xc3-\xf4][\x80-\xbf]{1,3}){14,}" % (_PRINTABL
 
 
 def _readable_digits() -> str:
-    """Twelve digits of which every readable text leaves some such behind.
+    """A pattern of twelve digits that the encoding of every readable text contains.
 
     A printable character is 0x20 to 0x7e: of the four digits of three characters the first is
     8 to 31, the lower bits of the second 2 to 7, the last bits of the third 0 or 1. Ten
@@ -50,7 +50,7 @@ READABLE_BASE64 = f"(?:{_readable_digits()}){_DIGIT}*"
 
 
 def base64_runs(text: str, spans: Spans) -> Iterator[Decoded]:
-    """What runs of digits say, each by itself and over the ends of lines."""
+    """Decode runs of digits: each run by itself, and runs that continue over line ends."""
     done = 0  # up to where lines were read as one
     for inside, end in spans:
         start = run_start(text, inside)
@@ -65,7 +65,7 @@ def base64_runs(text: str, spans: Spans) -> Iterator[Decoded]:
 
 
 def run_start(text: str, at: int) -> int:
-    """Where the digits begin that stand before ``at``."""
+    """The start of the run of digits that ends at ``at``."""
     while at > 0:
         before = text[max(0, at - _STEP) : at]
         digits = len(before) - len(before.rstrip(_ALPHABET))
@@ -76,19 +76,19 @@ def run_start(text: str, at: int) -> int:
 
 
 def run_end(text: str, at: int) -> int:
-    """Where the digits end that stand from ``at`` on."""
+    """The end of the run of digits that starts at ``at``."""
     gap = _GAP.search(text, at)
     return gap.start() if gap else len(text)
 
 
 def decoded_digits(digits: str) -> bytes:
-    """The bytes of ``digits``, of either alphabet; of those that are too many what there is."""
+    """Decode ``digits``, of either alphabet; surplus digits at the end are decoded in part."""
     digits = digits[: len(digits) - (len(digits) % 4 == 1)].translate(_TO_STANDARD)
     return b64decode(digits + "=" * (-len(digits) % 4))
 
 
 def _lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The lines of digits to which this run belongs, all as long as each other.
+    """The lines of digits to which this run belongs. All have the same length.
 
     The last one may be shorter, and before the digits of the first one may be something else.
     """
@@ -127,7 +127,7 @@ def _above(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _over_lines(text: str, spans: list[tuple[int, int]]) -> Iterator[Decoded]:
-    """The stretches of text that go over the ends of these lines."""
+    """The stretches of text that cross the ends of these lines."""
     if len(spans) < 2:
         return
     start, end = spans[0]

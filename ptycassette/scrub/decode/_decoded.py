@@ -62,7 +62,7 @@ class Decoded(ABC):
         """The characters of the source that hold characters ``start`` to ``end``."""
 
     def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
-        """The same in stretches, where the source has something else in between."""
+        """As ``source``, in several stretches where the source has characters in between."""
         return (self.source(start, end),)
 
     def form_at(self, start: int) -> str:
@@ -72,12 +72,12 @@ class Decoded(ABC):
 
 
 class Run(Decoded):
-    """Text that stands as digits without gaps, in one line or in several.
+    """Text that is written as digits without gaps, in one line or in several.
 
     Args:
         text: what the digits say from byte ``first`` on.
-        spans: where the digits of each line stand.
-        first: how many bytes come before the text.
+        spans: the start and end of the digits in each line.
+        first: the number of decoded bytes before the text.
         form: ``BASE64`` or ``HEX``.
     """
 
@@ -91,12 +91,12 @@ class Run(Decoded):
         self._starts = [*accumulate((last - first for first, last in spans), initial=0)]
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """See ``Decoded``. The ends of lines between the digits are in it."""
+        """See ``Decoded``. The result includes the line ends between the digits."""
         last = min(self._starts[-1], -(-(self._first + end) * 8 // self._bits)) - 1
         return self._of((self._first + start) * 8 // self._bits), self._of(last) + 1
 
     def form_at(self, start: int) -> str:
-        """See ``Decoded``. That of base64 says which of four digits it begins with."""
+        """See ``Decoded``. For base64 it includes the position in the group of four digits."""
         return f"{BASE64}{(self._first + start) * 8 // 6 % 4}" if self._bits == 6 else self.form
 
     def _of(self, digit: int) -> int:
@@ -105,15 +105,15 @@ class Run(Decoded):
 
 
 class Pieces(Decoded):
-    """Text of which each part stands somewhere in the source, as it is or encoded.
+    """Text that was put together from parts of the source, plain or encoded.
 
     Args:
         text: the parts together.
         starts: where in ``text`` each part begins, ascending.
-        sources: where each part begins in the source, and how long it is there; 0 where it
-            stands as it is, character by character.
+        sources: for each part its start and its length in the source. A length of 0 means that
+            the part is plain: one character of the source for each character.
         form: how it is masked.
-        apart: parts with more than so many characters between them are masked each by itself.
+        apart: parts that are farther apart than this are masked separately. In characters.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Pieces(Decoded):
 
 
 def of_digits(raw: bytes, spans: list[tuple[int, int]], *, form: str = HEX) -> Decoded:
-    """Bytes of which each stands as digits in one of ``spans``."""
+    """Decoded bytes, one for each of ``spans``, which holds its digits."""
     sources = [(start, end - start) for start, end in spans]
     text = raw.decode("latin-1")
     return Pieces(text, starts=range(len(text)), sources=sources, form=form, apart=_BETWEEN_BYTES)
@@ -177,7 +177,7 @@ def neighbours(edits: Iterable[Edit]) -> Iterator[list[Edit]]:
 def rewritten(
     text: str, edits: list[Edit], *, form: str, within: tuple[int, int] | None = None
 ) -> Decoded:
-    """One stretch of a text in which each edit is replaced by what it stands for.
+    """One stretch of a text, with each edit applied.
 
     The stretch is ``within`` these characters, or reaches ``AROUND`` beyond the edits.
     """

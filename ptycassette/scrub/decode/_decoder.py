@@ -1,4 +1,4 @@
-"""The table of decoders, and what asks all of them."""
+"""The table of decoders, and the class that runs all of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Decoder:
         self._dumps = Plug(_DUMPS)
 
     def views(self, text: str) -> Iterator[Decoded]:
-        """Everything in ``text`` that decodes to something readable."""
+        """All readable texts that are encoded in ``text``."""
         if len(text) >= READABLE:
             for look in self._looks:
                 yield from look.views(text)

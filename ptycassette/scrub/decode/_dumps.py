@@ -1,4 +1,4 @@
-"""Dumps: bytes as pairs of hexadecimal digits or as characters apart, line by line, as one text.
+"""Hex and character dumps, whose lines are decoded as one text.
 
 As ``xxd``, ``xxd -p``, ``hexdump -C``, ``od -tx1``, ``od -c`` and ``hexdump -c`` print them. A
 single line is read elsewhere too; what makes a dump is that it continues on the next line.
@@ -79,7 +79,7 @@ def dump_columns(text: str) -> PiecewiseView | None:
 
 
 def _bytes(line: re.Match[str]) -> tuple[int, int]:
-    """Where the pairs of a line stand; as many characters as there are bytes are their column."""
+    """The places of the hexadecimal pairs in a line, without the column of characters."""
     start, end = line.span("bytes")
     pairs, _, column = line["bytes"].rpartition("  ")
     if column and len(pairs.replace(" ", "")) == 2 * len(column):
@@ -88,7 +88,7 @@ def _bytes(line: re.Match[str]) -> tuple[int, int]:
 
 
 def _beside(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the characters beside the pairs of a line stand; a bar may be one of them."""
+    """The places of the characters beside the pairs of a line. A bar may be one of them."""
     column = _COLUMN_OF_CHARACTERS.match(text, end)
     if column is None:
         return None
@@ -100,7 +100,7 @@ def _beside(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def _blocks(line: re.Pattern[str], text: str, *, apart: int) -> Iterator[list[re.Match[str]]]:
-    """Lines that follow each other, at most so many characters ``apart``."""
+    """Groups of consecutive lines, at most ``apart`` characters from each other."""
     block: list[re.Match[str]] = []
     for match in line.finditer(text):
         if block and match.start() > block[-1].end() + apart:

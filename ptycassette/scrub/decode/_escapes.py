@@ -41,7 +41,7 @@ _NEXT_FIELD = re.compile(r"&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
 
 
 def escapes(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Stretches with escapes, and what stands around them."""
+    """Decode stretches of text with escapes, together with the text around them."""
     found = [(*one.span(), _meaning(one)) for kind in _ESCAPES for one in kind.finditer(text)]
     for edits in neighbours(sorted(found)):
         start, end = edits[0][0], edits[-1][1]

@@ -1,4 +1,4 @@
-"""Names and values with a blank between them that is not an ASCII blank.
+"""Names and values that are separated by something other than an ASCII blank.
 
 What forms send has a plus sign for each blank (WHATWG URL, application/x-www-form-urlencoded);
 word processors and web pages put no-break, narrow and wide blanks. Both stand in other texts
@@ -39,7 +39,7 @@ NAMED_BLANK = f"[:=][\"']?{_BLANK}|{_BLANK}[:=]|(?i:{_BEFORE_BLANK}){_BLANK}"
 
 
 def form_fields(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Fields that say the name of a secret and then, behind a plus sign, its value."""
+    """Form fields that hold the name of a secret, a plus sign and its value."""
     done = 0
     for plus in _PLUS.finditer(text):
         at = plus.start()
@@ -58,7 +58,7 @@ def form_fields(text: str, _spans: Spans) -> Iterator[Decoded]:
 
 
 def other_blanks(text: str, spans: Spans) -> Iterator[Decoded]:
-    """Such blanks as if they were ordinary ones, where one of them is beside a name."""
+    """Read blanks outside ASCII as ordinary blanks, where one is beside the name of a secret."""
     named = [end for _, end in spans]
     for blanks in neighbours((*blank.span(), " ") for blank in _BLANKS.finditer(text)):
         first = bisect_left(named, blanks[0][0])

@@ -27,7 +27,7 @@ _MOST_BEFORE = 512  # what is cut off is not text: the run would have been found
 
 
 def hex_runs(text: str, spans: Spans) -> Iterator[Decoded]:
-    """What runs of pairs say. Digits without gaps may be paired in two ways."""
+    """Decode runs of pairs. Digits without gaps may be paired in two ways."""
     for inside, end in spans:
         before = _BEFORE.match(text[max(0, inside - _MOST_BEFORE) : inside][::-1])
         start = inside - (before.end() if before else 0)

@@ -27,7 +27,7 @@ _CONTENT = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\
 
 
 def numbers(text: str, spans: Spans) -> Iterator[Decoded]:
-    """What lists of numbers say."""
+    """Decode lists of numbers."""
     for span in spans:
         found = list(_DIGITS.finditer(text, *span))
         raw = bytes(int(number.group()) for number in found)
@@ -36,7 +36,7 @@ def numbers(text: str, spans: Spans) -> Iterator[Decoded]:
 
 
 def short_strings(text: str, spans: Spans) -> Iterator[Decoded]:
-    """The strings of each list as one."""
+    """Join the strings of each list."""
     for start, end in spans:
         strings = _CONTENT.finditer(text, start, end)
         inside = [string.span(string.lastgroup or 0) for string in strings]

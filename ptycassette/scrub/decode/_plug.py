@@ -1,4 +1,4 @@
-"""What a decoder is: how its texts are known at a glance, and what reads them.
+"""What a decoder is: a cheap test whether text may hold its encoding, and a function to read it.
 
 Most text holds nothing encoded. A decoder is therefore asked twice: ``may_hold`` searches the
 whole text natively, and only where that finds something ``read`` runs Python over it. What such
@@ -21,7 +21,7 @@ Spans = Iterator[tuple[int, int]]
 
 
 class Row(NamedTuple):
-    """A decoder, as the table has it.
+    """A row of the table of decoders.
 
     ``read`` gets canonical text and where ``hint`` (see ``Pattern``) is found in it, which is
     searched as it asks. Every text that it reads has one of the characters ``signs`` ("" for
@@ -35,10 +35,10 @@ class Row(NamedTuple):
 
 
 class Plug:
-    """A decoder at work.
+    """A decoder, ready to run.
 
     Args:
-        row: which one.
+        row: its row in the table.
     """
 
     def __init__(self, row: Row) -> None:
@@ -47,7 +47,7 @@ class Plug:
         self._hint = Pattern(row.hint)
 
     def may_hold(self, text: str) -> bool:
-        """Whether there may be something for it in canonical ``text``; False is certain."""
+        """Whether canonical ``text`` may hold this encoding. False is certain, True is not."""
         return self.has_signs(text) and self._hint.occurs(text)
 
     def has_signs(self, text: str) -> bool:
@@ -55,12 +55,12 @@ class Plug:
         return not self._row.signs or any(sign in text for sign in self._row.signs)
 
     def read(self, text: str) -> Iterator[Decoded]:
-        """What ``text`` holds."""
+        """The decoded texts in ``text``."""
         return self._row.read(text, self._hint.spans(text))
 
 
 class OneLook:
-    """Decoders that share one search: of what they read most text holds nothing at all.
+    """Decoders that share one search, because most text holds none of their encodings.
 
     Args:
         rows: the decoders. One that is alone is asked for its characters only, and searches.
@@ -72,7 +72,7 @@ class OneLook:
         self._any = Pattern("|".join(f"(?:{row.hint})" for row in rows))
 
     def views(self, text: str) -> Iterator[Decoded]:
-        """What ``text`` holds."""
+        """The decoded texts in ``text``."""
         plugs = [plug for plug in self.plugs if plug.has_signs(text)]
         if plugs and (self._alone or self._any.occurs(text)):
             for plug in plugs:

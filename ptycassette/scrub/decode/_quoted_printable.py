@@ -1,6 +1,6 @@
-"""Quoted-printable text (RFC 2045 6.7): bytes as =XX, lines that continue behind = at their end.
+"""Quoted-printable text (RFC 2045 6.7): bytes as =XX; a line that ends in = continues below.
 
-Signs of equality stand everywhere. These are read so where there is evidence nearby: a sign of
+Most equals signs mean something else. They are decoded only with evidence nearby: a sign of
 equality that is escaped itself (=3D), a character of several bytes, two escapes in one word, or
 the end of a line that is as long as encoders make it.
 """
@@ -30,7 +30,7 @@ _LONG_LINES = range(70, _LONG)  # of at most 76 characters, behind what a mail p
 
 
 def quoted_printable(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Stretches of such text, and what stands around them."""
+    """Decode stretches of quoted-printable text, together with the text around them."""
     evidence = [at for at in map(_evident, _EVIDENCE.finditer(text)) if at >= 0]
     for edits in neighbours(_escapes(text)) if evidence else ():
         first = bisect_left(evidence, edits[0][0])
@@ -39,7 +39,7 @@ def quoted_printable(text: str, _spans: Spans) -> Iterator[Decoded]:
 
 
 def _evident(escape: re.Match[str]) -> int:
-    """Where an escape stands that is evidence; -1 for the end of a short line."""
+    """The place of an escape that is evidence; -1 for the end of a short line."""
     at = escape.start()
     return at if not escape["line_end"] or _ends_long_line(escape.string, at) else -1
 

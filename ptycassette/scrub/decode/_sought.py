@@ -1,7 +1,7 @@
-"""Known values in base64 and hexadecimal that nobody would take for text.
+"""Known values in base64 and hexadecimal that do not decode to readable text.
 
 The decoder reads what decodes to ``READABLE`` characters of printable ASCII. A known value with
-other letters, or a shorter one, is found by the digits that it must give.
+other letters, or a shorter one, is found by the digits that it is encoded as.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Sought:
                 self._bytes.add((piece,))
 
     def _add_digits(self, raw: bytes, phase: int) -> None:
-        """The digits that ``raw`` gives behind ``phase`` bytes, whatever stands around it."""
+        """Search for the digits of ``raw`` after ``phase`` bytes, except those at its borders."""
         first, last = -(-phase * 8 // 6), (phase + len(raw)) * 8 // 6
         digits = b64encode(bytes(phase) + raw).decode()[first:last][:_MOST_DIGITS]
         for literal in {digits, digits.translate(_URL_SAFE)}:
@@ -67,7 +67,7 @@ class Sought:
             self._places[literal].add(first % 4)
 
     def views(self, text: str) -> Iterator[Decoded]:
-        """What of canonical ``text`` decodes to such values, and what stands around them."""
+        """Decode the known values in canonical ``text``, together with the text around them."""
         if self._places:
             yield from self._base64(text)
         if self._hex and self._bytes.find(_digits_together(text)):
@@ -75,7 +75,7 @@ class Sought:
                 yield from self._read_hex(text, start, end)
 
     def _base64(self, text: str) -> Iterator[Decoded]:
-        """Runs with digits of such values, from each digit at which one of four may begin."""
+        """Decode base64 runs with digits of known values, at each of the four alignments."""
         first = end = 0
         starts: set[int] = set()  # from which the run from ``first`` to ``end`` was read
         for at, minus_length in self._digits.find(text):
@@ -90,7 +90,7 @@ class Sought:
                     yield Run(raw.decode("latin-1"), spans=[(start, end)])
 
     def _read_hex(self, text: str, start: int, end: int) -> Iterator[Decoded]:
-        """One run of pairs, when such a value is in it."""
+        """Decode one run of pairs, if it holds a known value."""
         run = _digits_together(text[start:end])
         hits = self._bytes.find(run)
         if not hits:
@@ -103,7 +103,7 @@ class Sought:
 
 
 def _digits_together(text: str) -> str:
-    """``text`` in small letters without what may stand between pairs of digits."""
+    """``text`` in lower case, without the separators between pairs of digits."""
     together = text.encode("latin-1").translate(_LOWER, b" :,")
     if b"0x" in together:
         together = together.replace(b"0x", b"")
@@ -111,9 +111,9 @@ def _digits_together(text: str) -> str:
 
 
 def _places(raw: bytes, size: int) -> Iterator[int]:
-    """Where pieces begin that the decoder would not read: not those of a run of ASCII.
+    """The starts of pieces that the general decoder does not read, because they are not ASCII.
 
-    A key with a border before it has as few as the border has, however long it grows.
+    Their number does not grow with the length of the ASCII text around them.
     """
     at = 0
     for run in _READABLE_RUN.finditer(raw):

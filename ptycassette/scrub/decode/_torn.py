@@ -1,4 +1,4 @@
-"""Words with something in them that is not part of them.
+"""Words that are interrupted by characters that do not belong to them.
 
 Invisible characters that a page or a chat program put there, strings that a language joins,
 lines that continue behind a backslash, the character that a password field shows for a moment,
@@ -73,17 +73,17 @@ def _seams() -> tuple[re.Pattern[str], ...]:
 
 
 def visible(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Words without the format characters in them."""
+    """Text without invisible format characters."""
     return _without(text, _FORMATS)
 
 
 def continued_lines(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Lines of shells and of C that continue behind a backslash, as one."""
+    """Join lines of shell or C that end in a backslash with the next one."""
     return _without(text, _CONTINUED)
 
 
 def joined_strings(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """String literals as compilers join them: side by side, or with an operator between.
+    """Join string literals as compilers do: side by side, or with an operator between.
 
     Strings on lines of their own that are not indented, and with a comma between, are a list.
     """
@@ -92,12 +92,12 @@ def joined_strings(text: str, _spans: Spans) -> Iterator[Decoded]:
 
 
 def moments(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """What is typed where each character is shown for a moment, or with a cursor behind it."""
+    """Text typed into a field that shows each character for a moment, or a cursor after it."""
     return _without(text, _MOMENT)
 
 
 def changed_words(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Lines with changed words (git diff --word-diff=plain), as they were and as they are."""
+    """Lines with changed words (git diff --word-diff=plain): the old text and the new one."""
     old = [change.span() for change in _OLD.finditer(text)] if "-]" in text else []
     new = [change.span() for change in _NEW.finditer(text)] if "+}" in text else []
     for kept, gone in ((old, new), (new, old)):
@@ -109,6 +109,6 @@ def changed_words(text: str, _spans: Spans) -> Iterator[Decoded]:
 
 
 def _without(text: str, tear: re.Pattern[str]) -> Iterator[Decoded]:
-    """Stretches without what tears their words."""
+    """Text without the characters that interrupt its words."""
     for edits in neighbours((*match.span(), "") for match in tear.finditer(text)):
         yield rewritten(text, edits, form=TEXT)

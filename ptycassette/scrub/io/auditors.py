@@ -1,10 +1,9 @@
-"""Asks an installed secret scanner for its opinion.
+"""Runs an installed secret scanner over a cassette as a second opinion.
 
 An auditor is a program of its own with rules of its own. It reads bytes, so it
-sees less than our verification does, and it is independent, so it may see what
-we do not know. It runs in the directory, is told not to ask the network and not to
-heed remarks in the text that ask it to look away; its report is read for rule and file
-alone.
+sees less than our verification does. It is independent, so it may find what our rules
+miss. It runs in the directory, without network access, and ignores comments in the text
+that switch it off. Only the rule and the file are taken from its report.
 
 gitleaks, betterleaks and kingfisher are asked as their manuals say; detect-secrets
 without its plug-ins on entropy, which take digests of a manifest for keys.
@@ -91,12 +90,12 @@ def audit(name: str, path: Path) -> tuple[str, ...]:
 
 
 def _first_document(text: str) -> Any:
-    """What a scanner found. kingfisher writes its counts behind it, in a second document."""
+    """The findings of a scanner. kingfisher appends its counts as a second document."""
     return json.JSONDecoder().raw_decode(text)[0] if text else []
 
 
 def _findings(document: Any) -> list[tuple[str, str]]:
-    """(rule, file) of each finding, whichever of them wrote the document."""
+    """(rule, file) of each finding, whichever scanner wrote the document."""
     if isinstance(document, dict):
         by_file = document.get("results")
         if isinstance(by_file, dict):

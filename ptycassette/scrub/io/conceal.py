@@ -1,7 +1,7 @@
-"""Texts of today as a recording of them would hold them: to compare them, and to show them.
+"""Texts of the current run, scrubbed as a recording would be, to compare and show them.
 
-Errors end up in reports of tests and in logs of CI, and those in other hands.
-The scrubber is loaded when it is first asked: most runs compare equal texts, and never ask.
+Error messages end up in test reports and CI logs, which other people read.
+The scrubber is loaded on first use: most runs compare equal texts and never need it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["concealed", "concealed_head", "concealed_screen", "concealed_words"]
 
 @cache
 def concealed(text: str) -> str:
-    """What was typed, with masks where a recording has them: as many bytes.
+    """Typed input, masked as a recording would be. The number of bytes stays the same.
 
     Raises:
         UsageError: the configuration of scrubbing, or a plug-in, is wrong.
@@ -32,7 +32,7 @@ def concealed(text: str) -> str:
 
 @cache
 def concealed_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Arguments, with placeholders where a manifest has them.
+    """Arguments, with the placeholders that a manifest would hold.
 
     Raises:
         UsageError: as above.
@@ -44,7 +44,7 @@ def concealed_words(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def concealed_head(meta: SessionMeta) -> tuple[str, ...]:
-    """The arguments of a recording, with all that its scrubber would know of its environment.
+    """The arguments of a recording, scrubbed with all that is known of its environment.
 
     Raises:
         UsageError: as above.
@@ -58,10 +58,10 @@ def concealed_head(meta: SessionMeta) -> tuple[str, ...]:
 
 
 def concealed_screen(message: str, rows: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """What an error says, and the screen that it shows, without what is secret.
+    """The message of an error and the screen that it shows, with secrets removed.
 
-    Where the configuration of scrubbing is wrong the screen is left out: the error is about
-    something else, and must be told all the same.
+    If the configuration of scrubbing is wrong, the screen is left out. The error is about
+    something else, and must be shown all the same.
     """
     from ptycassette.scrub.io.process import process_scrubber  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A scrubber for what is no recording: logs and reports that this process writes."""
+"""A scrubber for logs and reports that this process writes, which are not recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def process_scrubber(*, known: Iterable[str] = (), argv: tuple[str, ...] = ()) -
 
 
 def scrubbed_input(data: bytes) -> bytes:
-    """What was typed, as a recording made by this process would hold it: as many bytes.
+    """Typed input, scrubbed as in a recording by this process. The number of bytes stays the same.
 
     Raises:
         UsageError: the configuration or a plug-in is wrong.

@@ -1,4 +1,4 @@
-"""What was typed in this process and is secret: for logs and traces that this process writes.
+"""Secrets that were typed in this process, for the logs and traces that it writes.
 
 A trace of a failed test shows screens of sessions that never became a cassette, so nobody else
 knows what to scrub there. In memory only; values leave this module for scrubbers alone.
@@ -21,7 +21,7 @@ _SECRETS: dict[str, TypedSecret] = {}
 
 
 def remember(secrets: Iterable[TypedSecret]) -> None:
-    """Keep these; of very many the oldest are forgotten."""
+    """Keep these values. When there are too many, the oldest are dropped."""
     with _LOCK:
         for secret in secrets:
             _SECRETS.pop(secret.text, None)
@@ -31,6 +31,6 @@ def remember(secrets: Iterable[TypedSecret]) -> None:
 
 
 def remembered() -> tuple[TypedSecret, ...]:
-    """All that is kept, the oldest first."""
+    """The values kept, the oldest first."""
     with _LOCK:
         return tuple(_SECRETS.values())

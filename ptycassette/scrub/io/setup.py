@@ -1,4 +1,4 @@
-"""Puts a scrubber together from all that is there: built-in rules, plug-ins, config, files."""
+"""Builds a scrubber from the built-in rules, plug-ins, the configuration and files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubCo
     Raises:
         NotFoundError: a file that was named is not there.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
-        UsageError: it says what it cannot say.
+        UsageError: it has an unknown key, a wrong type or a wrong pattern.
     """
     named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
     place = named or (cwd or Path.cwd()) / CONFIG_NAME
@@ -107,23 +107,27 @@ def session_scrubber(
         UsageError: the configuration, a plug-in or a profile of the user's own is wrong.
     """
     here = cwd or Path.cwd()
-    told = load_config(cwd=here) if config is None else config
+    configured = load_config(cwd=here) if config is None else config
     variables = os.environ if environment is None else environment
     declared = [
         *known,
-        *(variables[name] for name in told.known_env if len(variables.get(name, "")) >= SHORTEST),
-        *(line for name in told.known_files for line in file_lines(Path(name).expanduser())),
+        *(
+            variables[name]
+            for name in configured.known_env
+            if len(variables.get(name, "")) >= SHORTEST
+        ),
+        *(line for name in configured.known_files for line in file_lines(Path(name).expanduser())),
     ]
     house = home or _home()
     env = {**os.environ, "HOME": str(house)}
     values = [*typed, *credential_values(house, here, env=env)]
     return default_scrubber(
         known=declared,
-        volatile=volatile or told.volatile,
+        volatile=volatile or configured.volatile,
         values=values,
-        rules=(*told.rules, *plugin_rules()),
-        preserved=told.preserve,
-        without=told.without,
+        rules=(*configured.rules, *plugin_rules()),
+        preserved=configured.preserve,
+        without=configured.without,
     )
 
 

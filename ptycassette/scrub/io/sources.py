@@ -1,8 +1,8 @@
-"""Secrets that stand in files: credentials of agent CLIs and of the tools that they call.
+"""Secrets in files: credentials of agent CLIs and of the tools that they call.
 
 Read when a session is to be scrubbed, so that a token that a CLI prints is known
-by value whatever its shape. Files are read as far as they are small, regular
-and ours; what cannot be read is skipped, for a missing file is the rule.
+by value whatever its shape. Only small regular files that belong to the user are read.
+A file that cannot be read is skipped: most of them do not exist.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _read(path: Path) -> str | None:
 
 
 def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
-    """What one file holds."""
+    """The secrets in one file."""
     if path.name == ".netrc":
         yield from _netrc(path)
         return
@@ -128,7 +128,7 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Names and values of an INI, YAML or ``.env`` file, as far as its lines tell."""
+    """Names and values in an INI, YAML or ``.env`` file, read line by line."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)

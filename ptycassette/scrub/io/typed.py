@@ -19,11 +19,10 @@ class Declared(NamedTuple):
 
 
 def declared(secrets: Iterable[TypedSecret]) -> Declared:
-    """What the scrubber is to remove.
+    """Typed secrets in the form in which the scrubber takes them.
 
-    It knows nothing of ``since`` yet: a short secret goes as a word from the whole recording.
-    A longer one is given as text, for it may begin as tokens do; then the scrubber knows what of
-    it is public.
+    ``since`` is not used yet: a short secret is removed as a word from the whole recording.
+    A longer one is passed as text, so that the scrubber recognises a public prefix in it.
     """
     found = Declared([], [])
     for secret in secrets:

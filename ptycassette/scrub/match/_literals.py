@@ -1,4 +1,4 @@
-"""Where any of many fixed strings occurs, of which more may come at any time (Aho-Corasick).
+"""Finds many fixed strings in a text (Aho-Corasick). Strings can be added at any time.
 
 An automaton cannot grow, and making one costs its size. So there are several, whose sizes differ
 by factors: a new one takes in those that are not much larger, and each string is put into an
@@ -36,13 +36,13 @@ class Literals:
         self._automata: list[_Automaton] = []
 
     def add(self, literals: Iterable[str]) -> None:
-        """Look for more, each of them new and not empty."""
+        """Add strings, each of them new and not empty."""
         self._new += literals
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Every occurrence, overlapping ones too: (start, minus the length of the literal).
 
-        In order, so that of those that begin together the longest comes first.
+        Sorted: of several that begin at one place, the longest comes first.
         """
         if self._new:
             self._take_in()

@@ -16,7 +16,7 @@ __all__ = ["Pattern", "PatternError"]
 
 
 class PatternError(ValueError):
-    """A pattern that is no regular expression of RE2."""
+    """A pattern that is not a valid RE2 expression."""
 
 
 class Pattern:
@@ -32,7 +32,7 @@ class Pattern:
         """Compile it.
 
         Raises:
-            PatternError: the expression is wrong, or uses what RE2 does not know.
+            PatternError: the expression is invalid, or uses a feature that RE2 lacks.
         """
         _compiled(self.source)
 

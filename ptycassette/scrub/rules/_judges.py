@@ -57,18 +57,18 @@ def _mixed_case(text: str) -> bool:
 
 
 def _made_by_nobody(text: str) -> bool:
-    """Whether so short a text is no name: names follow the same prefixes."""
+    """Whether a short text looks generated. Names in code may have the same prefix."""
     return (is_random(text) and _has_digit(text)) or spelt_by_chance(text)
 
 
 def _generated_tail(tail: str) -> bool:
-    """Whether what follows a prefix has digits in several places, or is spelt as no name is."""
+    """Whether the text after a prefix has digits in several places, or is not spelt like a name."""
     numbers = len(_NUMBER_INSIDE.findall(tail))
     return is_random(tail) and (numbers >= _FEWEST_NUMBERS or spelt_by_chance(tail))
 
 
 def _signed(text: str) -> bool:
-    """Whether the last of the parts between dots looks generated, as no name does."""
+    """Whether the last of the parts between dots looks generated."""
     return _mixed_case(text.rpartition(".")[2]) and _has_digit(text)
 
 
@@ -78,7 +78,7 @@ def _generated_after_dot(text: str) -> bool:
 
 
 def _no_host(text: str) -> bool:
-    """Whether what stands where a host would is no host: capitals and digits all over."""
+    """Whether the text in the place of a host is not a host: capitals and digits all over."""
     return _mixed_case(text) and sum(map(str.isdigit, text)) > 1 and is_random(text)
 
 
@@ -92,7 +92,7 @@ def _value_with_escapes(text: str) -> bool:
 
 
 def _basic_credentials(text: str) -> bool:
-    """Whether what follows ``basic`` is base64 and no word."""
+    """Whether the text after ``basic`` is base64 and not a word."""
     if text.endswith("="):
         return True
     varied = any(char.isdigit() or char.isupper() for char in text[1:])
@@ -110,7 +110,7 @@ def _password_in_a_sentence(text: str) -> bool:
 
 
 def _holds_a_line_of_a_key(text: str) -> bool:
-    """Whether anything of a key follows its first line."""
+    """Whether at least a part of a key follows its BEGIN line."""
     return sum(map(len, _OF_KEY.findall(text))) >= _SHORTEST_OF_KEY
 
 
@@ -123,13 +123,13 @@ def _personal_address(text: str) -> bool:
 
 
 def _personal_user(text: str) -> bool:
-    """Whether it may be the account of somebody: no hidden folder, no folder of everybody's."""
+    """Whether a folder may be named after a person: it is neither hidden nor shared."""
     public = text.startswith(".") or text.lower() in PUBLIC_USERS | PUBLIC_FOLDERS
     return not public and bool(set(text) - set("x*._-"))
 
 
 def _not_from_a_manual(text: str) -> bool:
-    """Whether a number is none of those that manuals use (1234..., 1111 2222 3333, ...)."""
+    """Whether a number is not an example from a manual (1234..., 1111 2222 3333, ...)."""
     digits = text.replace("-", "")
     return len(set(digits)) >= _DIGITS_OF_A_NUMBER and digits not in _COUNTED
 

@@ -68,7 +68,7 @@ class Entry(RuleFields, frozen=True, kw_only=True):
 class RuleFile(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
 ):
-    """One file. ``kind`` holds for all its rules."""
+    """One file of rules. ``kind`` applies to all of them."""
 
     kind: Kind = "secret"
     fragments: dict[str, str | tuple[str, ...]] = {}
@@ -82,7 +82,7 @@ def read_file(text: str, *, where: str) -> RuleFile:
     """Parse a file.
 
     Raises:
-        ValueError: it is no TOML, or an entry has a wrong field; the message names the entry.
+        ValueError: it is not TOML, or an entry has a wrong field; the message names the entry.
     """
     try:
         document: dict[str, Any] = msgspec.toml.decode(text)
@@ -119,7 +119,7 @@ def read_rules(text: str, *, where: str) -> tuple[Rule, ...]:
 
 
 def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, str]]:
-    """Name, prefix and pattern of what follows, for each prefix of each line."""
+    """Name, prefix and pattern of the rest, for each prefix of each line."""
     owners: dict[str, str] = {}
     for line in lines.splitlines():
         if not line or line.startswith("#"):
@@ -161,7 +161,7 @@ def _token(
 
 
 def _with_dots(name: str, prefix: str, body: str) -> Iterator[Rule]:
-    """A rule for a beginning that is too short, with dots behind it that say so."""
+    """A rule for the start of a token that is abbreviated with dots."""
     least = _AT_LEAST.match(body)
     if least and int(least["least"]) > _SHORTEST_WITH_DOTS:
         short = f"{least['class']}{{{_SHORTEST_WITH_DOTS},{int(least['least']) - 1}}}"

@@ -4,7 +4,7 @@ What is learnt from files is removed wherever it occurs, so a date or the name o
 taken for a secret damages every recording. A name tells what its value may be:
 
 - ``password``, ``client_secret``, ``apiKey`` declare a secret. It may be made of words, but
-  numbers, paths, moments and placeholders are none.
+  numbers, paths, points in time and placeholders are not secrets.
 - A name that ends in ``id`` may have a UUID, unless it is the id of an account or of a secret;
   a name that speaks of a digest or a commit may have a digest.
 - Under any other name, what people or clocks write is ordinary: dates, versions, places, words.
@@ -76,7 +76,7 @@ _IN_WORDS = 0.5
 
 
 def is_plain_data(text: str, *, name: str = "") -> bool:
-    """Whether ``text``, the value of something called ``name``, is surely no secret."""
+    """Whether ``text``, the value of something called ``name``, is certainly not a secret."""
     text = text.strip()
     if text.lower() in NO_VALUES or _stands_for_a_value(text):
         return True
@@ -93,7 +93,7 @@ def is_plain_data(text: str, *, name: str = "") -> bool:
 
 
 def declares_a_secret(name: str) -> bool:
-    """Whether ``name`` clearly says that its value is a secret, as ``clientSecret`` does."""
+    """Whether ``name`` declares its value a secret, as ``clientSecret`` does."""
     words = _words(name)
     while words and words[-1] in _SAYS_NOTHING:
         words.pop()
@@ -106,7 +106,7 @@ def declares_a_secret(name: str) -> bool:
 
 
 def is_path(text: str) -> bool:
-    """Whether ``text`` names a place. Base64 has slashes too, but no words between them."""
+    """Whether ``text`` is a path. Base64 has slashes too, but no words between them."""
     if not _PATHLIKE.match(text):
         return False
     if not _BASE64.fullmatch(text):
@@ -125,7 +125,7 @@ def _is_plain_place(text: str) -> bool:
 
 
 def _stands_for_a_value(text: str) -> bool:
-    """Whether it says where the value comes from, or what is to be put there."""
+    """Whether it is a reference to a value, or a placeholder for one."""
     return bool(re.fullmatch(_STANDS_FOR_A_VALUE, text)) or (
         re.match(_SOMEBODYS, text) is not None and is_placeholder(text)
     )
@@ -146,7 +146,7 @@ def _of_no_account(words: list[str]) -> bool:
 
 
 def _is_digest(text: str, name: str) -> bool:
-    """Whether it says that it is a digest, or its name says so."""
+    """Whether the text or its name declares a digest."""
     if re.fullmatch(_OWN_DIGEST, text):
         return True
     words = _words(name)
@@ -160,9 +160,9 @@ def _is_measured(text: str) -> bool:
 
 
 def _is_of_words(text: str) -> bool:
-    """Whether words and numbers, with whatever joins them, are all there is.
+    """Whether it consists of words and numbers alone, with separators between them.
 
-    As in names of models and files, locales, hosts, identifiers and sentences.
+    Names of models and files, locales, hosts, identifiers and sentences do.
     """
     if len(text) > _LONGEST:
         return False

@@ -1,4 +1,4 @@
-"""What a rule is, and what a match of one is. Plain data."""
+"""Rules and their matches, as plain data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Kind = Literal["secret", "identity", "volatile"]
 
 
 class RuleFields(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What anybody may say of a rule, in a file too.
+    """The fields of a rule that a user may set, in code or in a file.
 
     Attributes:
         name: what reports call it. Several rules may share a name.
@@ -47,11 +47,11 @@ class Rule(RuleFields, frozen=True, kw_only=True):
 
     Attributes:
         public: how many characters at the beginning of a match are no secret.
-        until: a pattern; what is scrubbed ends before it. For rows that were joined.
-        accept: judges what would be scrubbed; False lets it stand. It must depend on its
+        until: a pattern; the scrubbed text ends before it. For rows that were joined.
+        accept: judges the text to be scrubbed; False leaves it. It must depend on its
             argument alone, because its answers are cached.
-        linear: the pattern is searched by RE2, in time linear in the text: for patterns that
-            somebody else wrote. ``lead`` and ``reach`` say nothing then.
+        linear: RE2 searches the pattern, in time linear in the text: for patterns that
+            users wrote. ``lead`` and ``reach`` have no effect then.
     """
 
     public: int = 0
@@ -63,7 +63,7 @@ class Rule(RuleFields, frozen=True, kw_only=True):
         """Compile the pattern, which otherwise happens when the first anchor is found.
 
         Raises:
-            PatternError: it is no regular expression.
+            PatternError: it is not a valid regular expression.
         """
         if self.linear or not self.anchors:
             Pattern(self.pattern).check()

@@ -27,7 +27,7 @@ _TAIL = re.compile(r"(?:\xe2\x80\xa6|\.{2,}|\*{2,})([A-Za-z0-9+/_=-]{8,256})")
 
 
 class _Judge:
-    """Decides how much of a match is scrubbed. Most values come often and are judged once."""
+    """Decides how much of a match is scrubbed. A value that comes often is judged once."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -35,7 +35,7 @@ class _Judge:
         self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
 
     def found(self, text: str, start: int, end: int) -> Found | None:
-        """What of ``text[start:end]`` is scrubbed; None if nothing is."""
+        """The part of ``text[start:end]`` to be scrubbed; None if there is none."""
         short = end - start <= _LONGEST_JUDGED
         length = (self._judged if short else self._judge)(text[start:end])
         return Found(start, start + length, self._rule) if length else None
@@ -43,7 +43,7 @@ class _Judge:
     def _judge(self, value: str) -> int:
         """How many characters of ``value`` are scrubbed.
 
-        No value continues behind ESC, where a key or a sequence begins, or behind NUL.
+        A value ends before ESC, where a key or a control sequence begins, and before NUL.
         """
         over = self._until(value)
         if over is not None:
@@ -76,7 +76,7 @@ class _Anchored:
         return None if match is None else self._found(match, text, loose=loose)
 
     def around(self, text: str, anchors: Sequence[int], *, loose: bool = False) -> Iterator[Found]:
-        """The matches that contain one of the anchors, which are at these (ascending) places.
+        """The matches that contain one of the anchors at these (ascending) places.
 
         The text around anchors that are close together is searched once.
         """
@@ -104,7 +104,7 @@ class _Anchored:
 
 
 class _Everywhere:
-    """A rule without anchors, or one that is searched by RE2 all the same."""
+    """A rule without anchors, or one that RE2 searches in the whole text."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -130,7 +130,7 @@ def _touches(text: str, start: int) -> bool:
 
 
 def _behind_gap(text: str, hit: Found) -> Found | None:
-    """The end of a secret whose middle was left out, right behind its beginning."""
+    """The end of an abbreviated secret, which follows its start and the dots."""
     if text[hit.end : hit.end + 2] not in _GAP_BEGINS or hit.rule.kind != "secret":
         return None
     tail = _TAIL.match(text, hit.end)
@@ -162,8 +162,8 @@ class RuleSet:
     def find(self, text: str, *, loose: bool = False) -> list[Found]:
         """All matches in canonical ``text``, in order. Matches of several rules may overlap.
 
-        With ``loose``, anything may stand before a token of a known prefix. That is for decoded
-        text, where nobody chose what stands before it.
+        With ``loose``, any character may precede a token of a known prefix. That is for decoded
+        text, where the character before a token is accidental.
         """
         found: list[Found] = []
         ends: dict[str, int] = {}

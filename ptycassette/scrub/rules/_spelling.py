@@ -1,14 +1,13 @@
-"""Whether letters stand as they do in names, or as a generator gives them.
+"""Whether letters are ordered as in names, or at random.
 
-A name is made of words and of what people shorten them to: of the letters that may follow two
-others, few do. So each letter of a text says how much likelier it is by chance than in a name
-behind the two before it, and the text is the sum of that. What counts is the highest sum on the
-way, from the eighth letter on. So no beginning of what is taken for a name looks generated: a
-name that a row cuts stays one.
+A name is made of words and abbreviations: only few letters are likely to follow two given ones.
+Each letter of a text is scored by how much likelier it is at random than in a name, given the two
+before it. The score of the text is the highest running sum from the eighth letter on. So the start
+of a name never looks generated, and a name that is cut at the end of a row is still a name.
 
 The table is ``spelling.txt``: for each place one byte, compressed with zlib, in base64. It was
 computed by ``python -m benchmarks.scrub_names --print`` from the identifiers in the standard
-library of Python 3.11; the same program says how well it tells.
+library of Python 3.11; the same program measures how well it works.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _PARTS_TELL = 6.0
 def places(text: str) -> Iterator[tuple[str, str]]:
     """For each character of ``text`` the cases, and the letters, of it and the two before it.
 
-    A case is U or L, and "^" where a word begins; of what is no ASCII letter both are empty.
+    A case is U or L, and "^" where a word begins. Both are empty for other than ASCII letters.
     """
     cases = letters = _BEGINS
     for char in text:
@@ -55,18 +54,18 @@ def places(text: str) -> Iterator[tuple[str, str]]:
 
 
 def place(letters: str) -> int:
-    """Where the table has three letters."""
+    """The index of three letters in the table."""
     return _ROWS[letters[:2]] + _COLUMNS[letters[2]]
 
 
 class Spelling:
-    """How names are spelt.
+    """A model of how names are spelt.
 
     Args:
         table: for each ``place`` the number of a level.
         levels: by how many bits a letter there is likelier by chance than in a name.
         cases: the same for the cases of a letter and the two before it.
-        most: the bits up to which a text is a name: of one case, and of both.
+        most: the highest score of a name, in bits: in one case, and in mixed case.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class Spelling:
         self.most = most
 
     def bits(self, text: str) -> tuple[float, float]:
-        """The highest sums on the way: where it is of one case so far, and where of both."""
+        """The highest running sums: of the part in one case, and of the part in mixed case."""
         spelt = cased = 0.0
         highest = [float("-inf")] * 2
         count = lower = inner_upper = 0
@@ -102,7 +101,7 @@ class Spelling:
         return highest[0], highest[1]
 
     def by_chance(self, text: str) -> bool:
-        """Whether ``text``, of letters and what joins words, looks generated."""
+        """Whether ``text``, of letters and separators, looks generated."""
         return any(bits > most for bits, most in zip(self.bits(text), self.most, strict=True))
 
 
@@ -132,13 +131,13 @@ NAMES = Spelling(
 
 @lru_cache(maxsize=4096)
 def spelt_by_chance(text: str) -> bool:
-    """Whether ``text``, of letters and what joins words, is spelt as no name is."""
+    """Whether ``text``, of letters and separators, is not spelt like a name."""
     return NAMES.by_chance(text)
 
 
 def seems_by_chance(text: str) -> bool:
     """Whether eight letters or more of ``text`` are likelier by chance than in a name.
 
-    For what stands where the rest of a token is awaited; three of a hundred words do so too.
+    For text in the place where the rest of a token is expected. About 3 % of words pass, too.
     """
     return max(NAMES.bits(text)) > 0

@@ -1,6 +1,6 @@
-"""Whether a text is a secret value, or code, a type, a place, or a word that stands for one.
+"""Whether a text is a secret value, or code, a type, a path or a placeholder.
 
-For rules that go by what surrounds a value, for these know nothing of its shape.
+For rules that recognise a value by the text around it, and know nothing of its shape.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _NO_VOWELS = dict.fromkeys(map(ord, "aeiouAEIOU"))
 def looks_like_a_value(text: str) -> bool:
     """Whether what follows ``password=`` is a value rather than code, a type or a placeholder.
 
-    Of letters alone, and what joins words, only what is spelt as no name is.
+    A text of letters and separators alone counts only if it is not spelt like a name.
     """
     if len(text) < 6 or is_placeholder(text) or not set(text) - set("x*.0-_ "):
         return False
@@ -128,13 +128,13 @@ def looks_like_a_value(text: str) -> bool:
 
 
 def _calls(text: str) -> bool:
-    """Whether it is the name of a function with its arguments; a remark may follow a value, too."""
+    """Whether it is a function call. A remark in parentheses after a value is not one."""
     name, bracket, _ = text.partition("(")
     return bracket != "" and not looks_generated(name)
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether ``text`` says what is to be put there. A value may begin with such a word, too."""
+    """Whether ``text`` is a placeholder. A value may begin with such a word, too."""
     if not _WORDS.match(text.rstrip(_AFTER)):
         return False
     begins = _SOMEBODYS.match(text)
@@ -152,7 +152,7 @@ def looks_generated(text: str) -> bool:
 
 
 def generated_or_signed(text: str) -> bool:
-    """Whether what stands in the cell behind a name is its value, and no type or remark."""
+    """Whether the table cell after a name holds its value, not a type or a remark."""
     if not looks_like_a_value(text) or not is_random(text):
         return False
     runs = len(_DIGITS_INSIDE.findall(text))
@@ -167,14 +167,14 @@ def _place(text: str) -> bool:
 
 
 def _turns(text: str) -> bool:
-    """Whether capitals stand as in no name: there, each begins a word or the name has few."""
+    """Whether capitals are placed as in no name. In a name each begins a word, or there are few."""
     if len(text) < _SHORTEST_RANDOM:
         return False
     return sum(a.isupper() != b.isupper() for a, b in pairwise(text)) >= _TURNS * len(text)
 
 
 def of_letters(text: str) -> bool:
-    """Whether letters alone are a value."""
+    """Whether a text of letters alone is a secret value."""
     return len(text) >= _GENERATED and (_turns(text) or spelt_by_chance(text))
 
 

@@ -1,4 +1,4 @@
-"""Lists of words, read from ``words.toml``, and what they say about names of people and hosts."""
+"""Lists of words, read from ``words.toml``, to judge names of people and hosts."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ _SHORT_NAME = 4
 
 
 def is_ordinary(name: str) -> bool:
-    """Whether a name is, or may well be, a word that texts use without meaning anybody."""
+    """Whether a name is probably an ordinary word, and does not identify anybody."""
     return name.isalpha() and (len(name) <= _SHORT_NAME or name.lower() in _NAMES_THAT_ARE_WORDS)

@@ -1,4 +1,4 @@
-"""What of a text must go: what rules find, what is known, and what is learnt of both."""
+"""The parts of a text to be removed: found by rules, known before, or learnt from both."""
 
 from ptycassette.scrub.search._known import SHORTEST, Hit, KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner

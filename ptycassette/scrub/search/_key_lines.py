@@ -1,4 +1,4 @@
-"""Lines of a private key that stand apart from its first or its last line.
+"""Lines of a private key that are shown without its BEGIN or END line.
 
 A rule finds what stands between BEGIN and END, or before END. A key that is typed out amid other
 repaints, or that scrolls by, gives texts that show neither. Its lines are found by what is beside
@@ -37,7 +37,7 @@ class KeyLines:
     """Finds such lines in one text after the other.
 
     Args:
-        rules: where none of these is on private keys, nothing is found.
+        rules: the rules in use. If none is about private keys, nothing is found.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -46,16 +46,16 @@ class KeyLines:
         self._left: dict[Hashable, int] = {}
 
     def took(self, rule: Rule, value: str) -> None:
-        """Know what a rule took: of a key a line, or several."""
+        """Remember what a rule found: one or several lines of a key."""
         for line in value.split() if rule.name == _NAME and rule.learn else ():
             if len(line) >= _SHORTEST_KNOWN and len(self._known) < _MOST_KNOWN:
                 self._known.add(line)
 
     def find(self, text: str, source: Hashable) -> Iterator[Found]:
-        """Such lines in canonical ``text``: full ones, and what is left of longer words.
+        """Lines of a key in canonical ``text``: full ones, and the rest of longer words.
 
-        ``source`` says which texts come one after the other: a key that begins in one of them
-        may continue in the next. None belongs to no such texts.
+        Texts with the same ``source`` follow each other: a key that begins in one of them
+        may continue in the next. A text whose source is None follows no other.
         """
         left = self._left.pop(source, 0)
         if self._rule is None or not (left or self._known or _KEY in text):
@@ -83,7 +83,7 @@ class KeyLines:
 
 
 def _blocks(text: str) -> Iterator[tuple[list[_Piece], _Piece | None, _Piece | None]]:
-    """Words that stand one below the other, and the BEGIN or END lines right beside them."""
+    """Groups of words below each other, and the BEGIN or END lines next to them."""
     above: _Piece | None = None
     block: list[_Piece] = []
     last = 0
@@ -102,12 +102,12 @@ def _blocks(text: str) -> Iterator[tuple[list[_Piece], _Piece | None, _Piece | N
 
 
 def _of_a_key(mark: _Piece) -> bool:
-    """Whether a BEGIN or END line is one of a private key, or may be as the text ends in it."""
+    """Whether a BEGIN or END line is that of a private key, or the text ends before it says so."""
     return _KEY in mark["what"] or (
         mark.end() == len(mark.string) and not mark.group().endswith("-")
     )
 
 
 def _is_line(text: str) -> bool:
-    """Whether a word looks like a full line of a key, or several: not like a digest or a path."""
+    """Whether a word looks like one or several full lines of a key, not like a digest or a path."""
     return len(text) >= _LINE and text.lower() != text != text.upper() and is_random(text)

@@ -67,7 +67,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Lesson(NamedTuple):
-    """What is new: values, what is looked for in squeezed text, and words (canonical)."""
+    """What was learnt: values, strings to find in squeezed text, and words (canonical)."""
 
     values: list[KnownValue]
     pieces: list[str]
@@ -82,7 +82,7 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
-        changes: how often it was told something new.
+        changes: how often something new was added.
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
@@ -109,7 +109,7 @@ class KnownValues:
     def add(self, value: KnownValue) -> bool:
         """Remember a value; False when it is known already or too short to be told apart.
 
-        One that is known already is new when only now it is said that pieces of it identify it.
+        A known value counts as new when its ``pieces`` are switched on only now.
         """
         text = canonical(value.text)
         before = self._values.get(text)
@@ -124,7 +124,7 @@ class KnownValues:
         return True
 
     def learn(self, values: Iterable[KnownValue]) -> Lesson:
-        """Add values; says what of it is new."""
+        """Add values; returns what is new."""
         self._index()
         added = [value for value in values if self.add(value)]
         words = len(self._words)
@@ -132,9 +132,9 @@ class KnownValues:
         return Lesson(added, pieces, list(self._words)[words:])
 
     def _index(self) -> list[str]:
-        """Be ready to find what was added since; the pieces that are new.
+        """Index the values that were added since the last call; returns the new pieces.
 
-        Who only asks what is known need not be ready.
+        A caller that only lists the values does not need the index.
         """
         pieces: list[str] = []
         for value, text, squeezed in self._waiting:
@@ -163,7 +163,7 @@ class KnownValues:
     def in_squeezed(self, text: str) -> list[Hit]:
         """Values and pieces in squeezed text, as long as they match, none overlapping.
 
-        What several values cover without a seam (a piece of one goes on in the next) is one hit.
+        A stretch that several values cover without a gap is one hit.
         """
         if self._waiting:
             self._index()
@@ -190,7 +190,7 @@ class KnownValues:
         return hits
 
     def in_plain(self, text: str) -> list[Hit]:
-        """Short values and words, in text with its blanks, where nothing alphanumeric touches."""
+        """Short values and words in unsqueezed text, where no letter or digit touches them."""
         if self._waiting:
             self._index()
         hits = []
@@ -205,7 +205,7 @@ class KnownValues:
 
 
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """The pieces by which a value is found, and where they begin in it."""
+    """The pieces by which a value is found, with their offsets in it."""
     size = WINDOW if len(squeezed) >= _LONG else max(_SHORTEST_PIECE, (len(squeezed) + 1) // 2)
     first = max(0, value.public + _SECRET_IN_WINDOW - size)
     found = [(squeezed[at : at + size], at) for at in range(first, len(squeezed) - size + 1)]
@@ -224,7 +224,7 @@ def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
 
 
 def _long_parts(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
-    """A value of words, by which shorter parts would hit ordinary text; whole when learnt."""
+    """The long parts of a value that is made of words; the whole value when it was learnt."""
     size = -(-len(squeezed) * 3 // 5)
     if value.learnt or value.pieces is not None or size < _SHORTEST_PART:
         # Of an address so much that the rest may have been cut off behind it, of any host.
@@ -266,7 +266,7 @@ _NAME_CONTEXT = 32
 
 
 def _is_named(text: str, start: int, end: int) -> bool:
-    """Whether the word at ``start`` is meant as the name of a user or a host."""
+    """Whether the word at ``start`` is used as the name of a user or a host."""
     if text[end : end + 1] == "@" or _BEFORE_NAME.search(
         text, max(0, start - _NAME_CONTEXT), start
     ):
@@ -278,10 +278,10 @@ def _is_named(text: str, start: int, end: int) -> bool:
 
 
 def _is_mask(text: str) -> bool:
-    """Whether ``text`` is what a scrub leaves behind, which is nothing to learn."""
+    """Whether ``text`` is a mask, which must not be learnt."""
     return not set(text) - set("x*.0-_:/@")
 
 
 def _follows(text: str, at: int) -> bool:
-    """Whether a letter or digit stands at ``at``."""
+    """Whether a letter or digit is at ``at``."""
     return text[at : at + 1].isalnum()

@@ -1,8 +1,8 @@
-"""Which matches of rules are to be scrubbed, and which of these are looked for everywhere.
+"""Decides which matches are scrubbed, and which of them are searched for everywhere.
 
-What a rule takes counts unless it is preserved or was scrubbed before. What counts is learnt, so
-that it goes where no rule would tell, too, unless other texts may use it without meaning this
-value: words do.
+A match counts unless it is preserved or is a mask already. A match that counts is learnt: it is
+removed also where no rule would find it. Words are not learnt, because other texts may use them
+with another meaning.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
 
 
 class Learner:
-    """Judges what rules take, and learns from it.
+    """Judges the matches of rules, and learns from them.
 
     Args:
-        preserved: values that stay, on purpose.
+        preserved: values that are not scrubbed, on purpose.
     """
 
     def __init__(self, *, preserved: Iterable[str] = ()) -> None:
@@ -52,9 +52,9 @@ class Learner:
         self._judged: dict[tuple[str, str], bool] = {}
 
     def takes(self, rule: Rule, value: str) -> bool:
-        """Whether a match (canonical) is to be scrubbed; it is learnt, then.
+        """Whether a match (canonical) is to be scrubbed. If so, it is learnt.
 
-        Most come many times, and are judged once.
+        A value that matches many times is judged once.
         """
         judged = self._judged.get((rule.pattern, value))
         if judged is None:
@@ -67,12 +67,12 @@ class Learner:
         return judged
 
     def news(self) -> list[KnownValue]:
-        """What was learnt since this was asked last."""
+        """What was learnt since the last call."""
         new, self._new = self._new, []
         return new
 
     def _counts(self, rule: Rule, value: str) -> bool:
-        """Whether a match is to be scrubbed: neither preserved nor scrubbed before."""
+        """Whether a match is to be scrubbed: it is neither preserved nor a mask."""
         if value in self._preserved or _PLACEHOLDER.match(value):
             return False
         filled = _FILLED.fullmatch(value, rule.public)
@@ -93,7 +93,7 @@ class Learner:
         )
 
     def _learn(self, rule: Rule, value: str) -> None:
-        """Look for a match from now on; of a key for each line of it."""
+        """Search for a match from now on. A key is searched for line by line."""
         lines = value.split() if _of_lines(rule) else [value]
         for line in lines:
             if _of_lines(rule):
@@ -118,26 +118,26 @@ class Learner:
 
 
 def _generated(word: str) -> bool:
-    """Whether a word beside what was masked may be the rest of it."""
+    """Whether a word next to a mask may be the rest of the secret."""
     return is_random(word) or (word.isalpha() and spelt_by_chance(word))
 
 
 def _begins_with_x(masked: re.Match[str], value: str) -> bool:
-    """Whether a value only happens to begin as masks do: with few such letters, generated ones."""
+    """Whether a value begins with ``x`` and is no mask: few of them, then random text."""
     rest = value[masked.end() :]
     few = len(masked.group()) < _SHORTEST_MASK and len(rest) >= _GENERATED
     return few and is_random(rest) and "xxx" not in rest.lower()
 
 
 def _of_lines(rule: Rule) -> bool:
-    """Whether what a rule finds are the lines of a key file."""
+    """Whether a rule finds the lines of a key file."""
     return "PRIVATE" in rule.name.upper()
 
 
 def _shaped(rule: Rule, value: str) -> bool | None:
     """Whether pieces of a match identify it: yes for a token of a known shape, else it depends.
 
-    Never those of an address: they are words.
+    Pieces of an address never do: they are words.
     """
     if "@" in value and rule.kind == "identity":
         return False

@@ -1,8 +1,8 @@
-"""What was searched so far, for values that are learnt late.
+"""The texts that were searched so far, for values that are learnt late.
 
-A rule may tell only at the end of a session what a piece at its beginning was. Whether a value
-was anywhere before it was known is asked of the squeezed texts; only then everything is read
-once more. Of a long session the texts are too many to be kept: then the answer is yes.
+A rule may match only at the end of a session what was shown in pieces at its start. So the
+squeezed texts are kept, to see whether a value occurred before it was known. Only then is the
+session read once more. A long session has too many texts to keep: then the answer is yes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST_KEPT = 8 << 20
 
 
 class Past:
-    """Texts that were searched for all that was known at the time."""
+    """The texts searched so far, each for the values known at that time."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -32,7 +32,7 @@ class Past:
                 self._texts.clear()
 
     def may_hold(self, lesson: Lesson, *, but_last: int = 0) -> bool:
-        """Whether anything of a lesson was in a text.
+        """Whether a part of ``lesson`` occurs in a text that was searched.
 
         The last ``but_last`` texts are left out: they were searched again.
         """

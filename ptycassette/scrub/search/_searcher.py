@@ -1,4 +1,4 @@
-"""One text, everything in it that must go: rules, known values, both also in decoded text."""
+"""Finds everything to be removed from one text: by rules and known values, decoded text too."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FormAt = Callable[[int], str]
 class Match(msgspec.Struct, frozen=True):
     """Stretches of a text to be masked in ``form``, because of ``rule``.
 
-    ``value`` is what a rule took, decoded; "" of what was known.
+    ``value`` is the decoded match of a rule; "" for a known value.
     """
 
     stretches: tuple[tuple[int, int], ...]
@@ -46,7 +46,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class _Text(NamedTuple):
-    """One text to search: how often it was decoded, and the ways back to what it came from."""
+    """A text to search: how often it was decoded, and how to map it back to its source."""
 
     text: str
     form_at: _FormAt
@@ -63,8 +63,8 @@ class Searcher:
         learner: judges what rules find.
 
     Attributes:
-        past: the texts that were searched, for who must know whether a value that was learnt
-            late was in one of them.
+        past: the texts that were searched, to see whether one of them holds a value that
+            was learnt late.
     """
 
     def __init__(
@@ -82,17 +82,17 @@ class Searcher:
         self._key_lines = KeyLines(rules.rules)
 
     def another(self) -> Searcher:
-        """One that knows and learns the same, for texts of which this one saw none."""
+        """A searcher with the same knowledge, for other texts."""
         return Searcher(rules=self.rules, known=self.known, learner=self._learner)
 
     def adopt(self) -> Lesson | None:
-        """Make what was learnt known; what of it is new, None for nothing."""
+        """Add the learnt values to the known ones; returns what is new, None for nothing."""
         lesson = self.known.learn(self._learner.news())
         return lesson if lesson.values else None
 
     @contextmanager
     def knowing_only(self, values: Iterable[KnownValue]) -> Iterator[None]:
-        """Search for these values, where all others were searched for already."""
+        """A searcher for these values alone, for texts that were searched for all others."""
         known, self.known = self.known, KnownValues(values)
         past, self.past = self.past, None
         try:
@@ -103,10 +103,10 @@ class Searcher:
     def search(
         self, text: str, *, by_rules: bool = True, source: Hashable = None
     ) -> Iterator[Match]:
-        """Everything in canonical ``text`` that must go.
+        """Everything in canonical ``text`` that must be removed.
 
-        What rules find in it, decoded too, comes first, and what is known then. ``source``
-        says which texts show what goes on from one to the next.
+        First come the matches of rules, also in decoded text, then known values. Texts with
+        the same ``source`` continue each other.
         """
         texts = []
         for one in chain(self._texts(text, _plainly, _same, 0), self._columns(text)):
@@ -128,7 +128,7 @@ class Searcher:
     def _texts(
         self, text: str, form_at: _FormAt, to_source: _ToSource, depth: int
     ) -> Iterator[_Text]:
-        """A text, and what it says when it is decoded."""
+        """A text, and the texts decoded from it."""
         yield _Text(text, form_at, to_source, depth)
         if depth < _DEPTH:
             for decoded in self._decoder.views(text):
@@ -137,7 +137,7 @@ class Searcher:
     def _decoded(
         self, decoded: Decoded, form_at: _FormAt, to_source: _ToSource, depth: int
     ) -> Iterator[_Text]:
-        """What a part of a text at ``depth`` says when it is decoded, and what that says."""
+        """The texts decoded from a text at ``depth``, and those decoded from them."""
         return self._texts(
             decoded.text,
             _form_chained(form_at, decoded) if depth else decoded.form_at,
@@ -152,7 +152,7 @@ class Searcher:
             yield from self._texts(columns.text, _plainly, _through(columns), _DEPTH)
 
     def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
-        """What rules find in a text, of what counts."""
+        """The matches of rules in a text that are to be scrubbed."""
         text, form_at, to_source, depth = one
         # Of decoded texts those go on in each other that were base64, not what holds such, too.
         plainly = depth == 0 or (text != "" and form_at(0).startswith(BASE64))
@@ -169,7 +169,7 @@ class Searcher:
             yield Match(stretches, shape, found.rule.name, found.rule.placeholder, value)
 
     def _known(self, one: _Text, *, by_rules: bool) -> Iterator[Match]:
-        """What is known of a text, and everything in what known values make readable in it."""
+        """Known values in a text, and everything in the encoded stretches that they lead to."""
         text, form_at, to_source, depth = one
         squeezed = squeeze(text)
         if self.past is not None:
@@ -184,7 +184,7 @@ class Searcher:
                 yield from self._known(inner, by_rules=by_rules)
 
     def _known_in(self, one: _Text, squeezed: str) -> Iterator[Match]:
-        """What is known of a text."""
+        """Known values in a text."""
         text, form_at, to_source, *_ = one
         for hit in self.known.in_plain(text):
             stretches = to_source(hit.start, hit.end)
@@ -211,14 +211,14 @@ def _same(start: int, end: int) -> tuple[tuple[int, int], ...]:
 
 
 def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
-    """From characters of a decoded text to those of the text it was decoded from."""
+    """Map characters of a decoded text to those of the text it was decoded from."""
     return lambda start, end: tuple(
         stretch for part in inner(start, end) for stretch in outer(*part)
     )
 
 
 def _through(view: View) -> _ToSource:
-    """From characters of a view to those of the text of which it shows pieces."""
+    """Map characters of a view to those of the text whose pieces it shows."""
     return lambda start, end: tuple((at, at + length) for _, length, at in view.pieces(start, end))
 
 
@@ -230,8 +230,7 @@ def _plainly(start: int) -> str:
 def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
     """The form of a text decoded from a decoded text: the one nearest to the bytes.
 
-    Escapes are few where they are in base64, and what else is there stays base64. What was only
-    put together from parts is no form.
+    In base64 with a few escapes, the other characters stay base64. Joining parts is not a form.
     """
 
     def form_at(start: int) -> str:
@@ -244,7 +243,7 @@ def _form_chained(outer: _FormAt, inner: Decoded) -> _FormAt:
 
 
 def _alike(parts: list[tuple[int, int]], form_at: _FormAt) -> Iterator[list[tuple[int, int]]]:
-    """Stretches that are masked in one form go together, the others on their own."""
+    """Group the stretches that are masked in the same form."""
     if form_at(parts[0][0]) == TEXT:
         yield parts
         return

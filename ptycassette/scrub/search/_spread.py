@@ -1,6 +1,6 @@
-"""Where values that were found in squeezed text stand in the text itself.
+"""Maps values found in squeezed text back to the original text.
 
-There they stand in stretches, with blanks, borders and ends of lines in between.
+There a value is in stretches, with blanks, borders and line ends in between.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _BY_CHANCE = 2
 
 
 def spread(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    """For each of ``spans`` (ascending) of the squeezed form of ``text`` its stretches of it.
+    """The stretches of ``text`` for each of ``spans`` (ascending) of its squeezed form.
 
-    A phrase of several words is one stretch. The character right behind ESC belongs to a
-    sequence: it is in none. Nor is a letter or two of a word on the line before or behind.
+    A phrase of several words is one stretch. Left out are the character right after ESC, which
+    belongs to a sequence, and one or two letters of a word on the line before or after.
     """
     for parts in _stretches(text, spans):
         if len(parts) > 1 and _by_chance(text, parts[-1], parts[-2][1], parts[-1][0], parts[-1][1]):
@@ -39,7 +39,7 @@ def spread(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
 
 
 def _by_chance(text: str, part: _Span, end: int, start: int, beyond: int) -> bool:
-    """Whether ``part`` belongs to a word that is there anyway.
+    """Whether ``part`` belongs to an unrelated word.
 
     ``text[end:start]`` is between it and the rest of the value, ``beyond`` its other side.
     """
@@ -52,7 +52,7 @@ def _by_chance(text: str, part: _Span, end: int, start: int, beyond: int) -> boo
 
 
 def _stretches(text: str, spans: Sequence[_Span]) -> list[list[_Span]]:
-    """The same, each run of characters that are not squeezed away by itself."""
+    """As ``spread``, but each run of characters that are kept by ``squeeze`` is a stretch."""
     result: list[list[_Span]] = [[] for _ in spans]
     first = squeezed_at = text_at = 0
     for line in text.split("\n") if spans else ():
@@ -71,7 +71,7 @@ def _in_line(
 ) -> int:
     """Add the stretches of one line; returns the first span that does not end in it.
 
-    ``at`` says where the line begins in the squeezed form and in the text.
+    ``at`` is the start of the line in the squeezed form and in the text.
     """
     squeezed_at, text_at = at
     base = text_at

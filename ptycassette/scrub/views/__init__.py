@@ -1,4 +1,4 @@
-"""What a session shows, as texts to search: each leads back to the bytes that it came from."""
+"""Views: the texts of a session to be searched. Each maps back to the bytes that it came from."""
 
 from ptycassette.scrub.views._channels import BLOCK, InputChannel, OutputText
 from ptycassette.scrub.views._joins import JoinedLines, joined_lines

@@ -24,11 +24,11 @@ _BREAKS = "\n\x1b\r "
 class OutputText:
     """Output as bytes in the order of time: the print stream and the string sequences.
 
-    It is read in blocks that end where those of the screen do: what it gives away is known there.
+    It is read in the same blocks as the screen, so that values found here are known there.
 
     Args:
         block: how many bytes.
-        wanted: whether what stands between two offsets is to be read; None for everything.
+        wanted: whether the bytes between two offsets are to be read; None for all.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class OutputText:
         self._base = 0
 
     def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; views whenever a block is full."""
+        """Take bytes; returns views whenever a block is full."""
         while self._base + self._length + len(data) >= self._next:
             take = self._next - self._base - self._length
             self._next += self._block
@@ -59,7 +59,7 @@ class OutputText:
             self._length += len(data)
 
     def rest(self) -> Iterator[View]:
-        """What is left at the end."""
+        """The remaining views, at the end."""
         yield from printed_views(b"".join(self._parts).decode("latin-1"), base=self._base)
 
 
@@ -73,7 +73,7 @@ def _last_break(raw: str) -> int:
 
 
 def _whole(raw: str) -> int:
-    """Where the last word ends that the block has whole; the next block has the others."""
+    """The end of the last word that is whole in this block. The next block has the others."""
     floor = len(raw) - OVERLAP // 2
     found = max(raw.rfind(char, floor) for char in _BREAKS)
     return found if found >= 0 else len(raw)
@@ -88,7 +88,7 @@ class InputChannel:
         self._base = 0
 
     def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; views whenever a block is full."""
+        """Take bytes; returns views whenever a block is full."""
         self._parts.append(data)
         self._length += len(data)
         while self._length >= BLOCK:
@@ -100,7 +100,7 @@ class InputChannel:
             self._length = len(rest)
 
     def rest(self) -> Iterator[View]:
-        """What is left at the end."""
+        """The remaining views, at the end."""
         yield from _input_views(b"".join(self._parts).decode("latin-1"), self._base)
 
 

@@ -1,11 +1,10 @@
-"""What goes on over the end of a line: programs break words at the margin, as terminals do.
+"""Joined lines: words that a program or the terminal broke at the margin.
 
 A terminal marks the rows that it wrapped; boxes, lists and paragraphs that a program wrapped
-leave no mark. A line may go on in the next one when the first word of that one would not have
-fitted behind it: the margin is where the widest of the lines around ends. Lines are put together
-so, searched as one, and only what is found across a join is judged: whether what stands on both
-sides of it reads as the halves of one word. Joining too often costs a word beside a secret,
-joining too seldom a secret.
+leave no mark. A line may continue in the next one when the first word of that one would not have
+fitted after it. The margin is the end of the widest of the lines around. Such lines are joined and
+searched as one. A match that crosses a join is then judged: do the two sides read as the halves of
+one word? Joining too often masks a word beside a secret; joining too seldom misses a secret.
 """
 
 from __future__ import annotations
@@ -60,13 +59,13 @@ _LEAST_FULL = 6
 
 
 class JoinedLines(View):
-    """Lines of another view, those in one piece that may be one.
+    """The lines of another view, joined where one may continue the one before.
 
     Args:
         parent: the view.
         text: the lines.
         runs: (where it begins here, where it begins there, its length), ascending.
-        joins: where two lines meet here, ascending.
+        joins: the positions in ``text`` at which two lines were joined, ascending.
     """
 
     def __init__(
@@ -92,10 +91,10 @@ class JoinedLines(View):
                     yield at - shift, count, offset
 
     def clipped(self, start: int, end: int, *, shaped: bool) -> int:
-        """How far what was found from ``start`` to ``end`` goes over joins that are ones.
+        """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
 
-        0 where it goes over none: it is in one line, then, where others find it. ``shaped`` says
-        that it begins as no word does.
+        0 if it crosses no real join: then it lies in one line, where the other views find it.
+        ``shaped`` says that the match begins like a token, not like a word.
         """
         reached = 0
         for number in range(bisect_right(self._joins, start), bisect_left(self._joins, end)):
@@ -129,7 +128,7 @@ class JoinedLines(View):
 
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:
-    """The lines of a view that may go on in the next one; None when none does."""
+    """The lines of a view, joined where they may continue in the next one; None when none does."""
     lines = view.text.split("\n")
     joins = [
         number
@@ -152,7 +151,7 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
 
 
 def _may_go_on(line: str, below: str) -> bool:
-    """Whether the first word of the line below may be the end of one; quick, as all are asked."""
+    """Whether the line below may begin with the end of a word. Fast: it runs for each line."""
     first = _FIRST.match(below)
     if first is not None and not _SAYS.search(first[1]) and first[1] in line:
         first = _FIRST.match(below, first.end())  # a sign before both lines
@@ -169,7 +168,7 @@ def _may_go_on(line: str, below: str) -> bool:
 
 
 class _Builder:
-    """Puts lines together."""
+    """Joins lines."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -178,7 +177,7 @@ class _Builder:
         self._length = 0
 
     def add(self, text: str, offset: int, *, joined: bool) -> None:
-        """Append a line; ``joined`` to the one before."""
+        """Append a line, ``joined`` to the one before or not."""
         if joined:
             self._joins.append(self._length)
         self._runs.append((self._length, offset, len(text)))
@@ -186,21 +185,21 @@ class _Builder:
         self._length += len(text)
 
     def part(self) -> None:
-        """What comes next has nothing to do with it."""
+        """Separate the next line from those so far."""
         self._text.append(_APART)
         self._length += len(_APART)
 
     def view(self, parent: View) -> JoinedLines | None:
-        """All of it."""
+        """The view of everything that was added."""
         if not self._joins:
             return None
         return JoinedLines(parent, "".join(self._text), self._runs, self._joins)
 
 
 def _shown(line: str, *beside: str) -> tuple[int, int]:
-    """Where the text of a line begins and ends, without what a line beside it has too.
+    """The start and end of the text of a line, without what the neighbouring line has as well.
 
-    Borders, indentation, the sign of a comment, a list or a diff, numbers of lines.
+    Left out are borders, indentation, line numbers and the signs of comments, lists and diffs.
     """
     start = len(line) - len(line.lstrip(_EDGES))
     end = len(line.rstrip(_EDGES))
@@ -216,17 +215,17 @@ def _shown(line: str, *beside: str) -> tuple[int, int]:
 
 
 def _width(line: str) -> int:
-    """How many columns a line takes, about: wide characters count as one."""
+    """The number of columns of a line, roughly: wide characters count as one."""
     if line.isascii():
         return len(line.rstrip())
     return len(line.encode("latin-1").decode("utf-8", "replace").rstrip())
 
 
 def _goes_on(lines: Sequence[str], number: int, cols: int) -> bool:
-    """Whether a line may go on in the one below.
+    """Whether a line may continue in the one below.
 
-    The first word there stands below the line, or would not have fitted behind it, or the line
-    ends with a hyphen, where programs break words.
+    It may if the first word there would not have fitted after it or is below its text, or if the
+    line ends with a hyphen, where programs break words.
     """
     line, below = lines[number], lines[number + 1]
     end = _width(line)
@@ -246,10 +245,10 @@ def _goes_on(lines: Sequence[str], number: int, cols: int) -> bool:
 
 
 def _stands_alone(last: str, word: str) -> bool:
-    """Whether a word that begins a row names its own value, so that nothing before it is missed.
+    """Whether a word at the start of a row is complete without the row above.
 
-    Not where the word at the end of the row above says that a cookie or a query goes on. Mail
-    addresses below each other stand alone, too.
+    It is not if the row above ends in the middle of a cookie or a query. Mail addresses below
+    each other are complete.
     """
     if "@" in word and "@" in last and _ADDRESS.fullmatch(last) and _ADDRESS.fullmatch(word):
         return True
@@ -257,9 +256,9 @@ def _stands_alone(last: str, word: str) -> bool:
 
 
 def _is_a_digest_beside(last: str, word: str) -> bool:
-    """Whether a word that begins a row is a digest, and what stands above it no part of one.
+    """Whether a word at the start of a row is a whole digest, unrelated to the row above.
 
-    Of tokens of letters and digits one in thousands ends with so many that digests have, too.
+    Only one in thousands of random tokens ends with so many hexadecimal digits.
     """
     above = last[-_ENOUGH:]
     mixed = above[-1:].isalnum() and not above.islower() and _NO_HEX.search(above) is not None

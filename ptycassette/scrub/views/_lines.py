@@ -1,8 +1,8 @@
-"""Rows of the screen taken apart: panes between bars, and the text in each.
+"""Rows of the screen split into panes between bars, and the text in each pane.
 
-The one law of reading a screen: split at bars, join at margins. A bar is a vertical line that
-stands in the same column of the row above or below; what is between two of them is read as a
-screen of its own. What goes on over the end of a line ``_joins`` says.
+A screen is split at bars and joined at margins. A bar is a vertical line that is also in the same
+column of the row above or below. The area between two bars is read as a screen of its own.
+``_joins`` decides which lines continue in the next one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     end: int
 
     def text(self) -> str:
-        """What they say, canonical."""
+        """The text of the cells, canonical."""
         cells = self.line.cells[self.start : self.end]
         return canonical(cells if isinstance(cells, str) else "".join(cells))
 
@@ -98,7 +98,7 @@ def _is_narrow(text: str) -> bool:
 
 
 def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
-    """The texts of these lines, each a list of pieces that stand below each other.
+    """The texts of these lines, each a list of pieces below each other.
 
     A line that is blank between its bars ends a text, and so does another layout of bars.
     """
@@ -153,12 +153,12 @@ def _bars_of(text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _shown(text: str) -> tuple[int, int]:
-    """Where what is no padding begins and ends."""
+    """The start and end of the text without padding."""
     return len(text) - len(text.lstrip(EDGE)), len(text.rstrip(EDGE))
 
 
 def _stripped(line: Line, start: int, end: int) -> Piece | None:
-    """What is between two bars without what pads it; None for nothing."""
+    """The text between two bars without its padding; None if there is none."""
     cells = line.cells
     if isinstance(cells, str):
         left, right = _shown(cells[start:end])

@@ -1,4 +1,4 @@
-"""Messages that come in pieces: lines of JSON, or server-sent events, one a delta.
+"""Messages that arrive in pieces: lines of JSON or server-sent events, each with one delta.
 
 The strings at one place of consecutive JSON objects are searched as one text, as those
 of service events are. Only whole objects that stand in whole lines are read, with what a
@@ -34,7 +34,7 @@ _TRAFFIC_OVERLAP = 1 << 16
 
 
 class Messages:
-    """Output as the messages that its JSON objects say together."""
+    """The messages that consecutive JSON objects in the output form together."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -44,7 +44,7 @@ class Messages:
         self._joined = Joined(several=True)
 
     def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; views that became long enough to be searched."""
+        """Take bytes; returns the views that are long enough to be searched."""
         while self._length + len(data) >= BLOCK:
             take = BLOCK - self._length
             self._parts.append(data[:take])
@@ -55,12 +55,12 @@ class Messages:
             self._length += len(data)
 
     def rest(self) -> Iterator[View]:
-        """What is left at the end."""
+        """The remaining views, at the end."""
         yield from self._block(last=True)
         yield from self._joined.rest()
 
     def _block(self, *, last: bool) -> Iterator[View]:
-        """Read the whole lines that are there, and hold the rest."""
+        """Read the complete lines, and keep the rest."""
         text = self._held + b"".join(self._parts).decode("latin-1")
         self._parts, self._length = [], 0
         whole = len(text)
@@ -93,7 +93,7 @@ class TrafficChannel:
         self._messages = Messages()
 
     def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; views whenever a block is full."""
+        """Take bytes; returns views whenever a block is full."""
         self._held += data
         while len(self._held) >= _TRAFFIC_BLOCK:
             yield View(self._held[:_TRAFFIC_BLOCK].decode("latin-1"), base=self._base)
@@ -102,13 +102,13 @@ class TrafficChannel:
         yield from self._messages.feed(data)
 
     def rest(self) -> Iterator[View]:
-        """What is left at the end."""
+        """The remaining views, at the end."""
         yield View(self._held.decode("latin-1"), base=self._base)
         yield from self._messages.rest()
 
 
 def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:
-    """The strings of each object in ``text``: their places, and where they stand."""
+    """The strings of each object in ``text``: their key paths and their positions."""
     at = line_end = broken = 0
     while opens := _OPENS.search(text, at):
         try:
@@ -129,7 +129,7 @@ def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:
 
 
 def _strings(value: Any, text: str, start: int, end: int) -> list[tuple[str, int, int]]:
-    """(place, start, end) of the strings of ``value``, which stands in ``text``."""
+    """(place, start, end) of the strings of ``value``, which was parsed from ``text``."""
     found = list(_STRING.finditer(text, start, end))
     places = [place for place, _ in strings_of(value)]
     if len(places) != len(found):  # a key that is there twice: its strings go by the key alone

@@ -1,12 +1,11 @@
-"""The print stream: what a program wrote, in the order of time, without what only steers.
+"""The print stream: the text that a program wrote, in order of time, without control functions.
 
-Colours and other attributes vanish, so that a coloured secret is in one piece, and so does
-whatever else leaves the cursor where it is: erasing, modes, strings. Whatever moves the cursor
-or starts a line ends a word. Erased and overwritten text is still there. Strings (OSC, DCS,
-APC: titles, links, clipboards) are searched on their own, as they stand.
+Colours and other attributes are dropped, so that a coloured secret is in one piece. So are other
+functions that do not move the cursor: erasing, modes, strings. A function that moves the cursor or
+starts a line ends a word. Erased and overwritten text is still in the stream. The contents of
+strings (OSC, DCS, APC: titles, links, clipboards) are searched separately.
 
-A character that is struck over another one (BS, as in man pages: bold and underlined text) is
-moreover read as one with it.
+Overstruck characters (BS, as in man pages: bold and underlined text) are also read as one.
 """
 
 from __future__ import annotations
@@ -70,20 +69,20 @@ class _Runs:
         self._length = 0
 
     def add(self, text: str, offset: int) -> None:
-        """Append ``text``, which begins at ``offset`` (-1: it came from nowhere)."""
+        """Append ``text``, which begins at ``offset`` (-1: it has no bytes in the channel)."""
         self._parts.append(text)
         self._starts.append(self._length)
         self._offsets.append(offset)
         self._length += len(text)
 
     def view(self) -> PiecewiseView:
-        """All of it."""
+        """The view of everything that was added."""
         text = "".join(self._parts)
         return PiecewiseView(text, starts=self._starts, offsets=self._offsets)
 
 
 class PrintedView(View):
-    """The print stream of a block. Where its characters came from is worked out when asked for.
+    """The print stream of a block. The origins of its characters are computed on demand.
 
     Args:
         raw: canonical text of the block.
@@ -121,7 +120,7 @@ def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
 
 
 def _struck(raw: str, base: int) -> Iterator[View]:
-    """The print stream with struck characters as one: without the first ones, and the second."""
+    """The print stream twice: without the upper and without the lower overstruck characters."""
     struck = list(_STRUCK.finditer(raw)) if "\x08" in raw else ()
     if struck:
         seconds = [(match.start(), match.start("second")) for match in struck]
@@ -134,7 +133,7 @@ def _struck(raw: str, base: int) -> Iterator[View]:
 
 
 def _kept(raw: str, cuts: Sequence[_Span]) -> Iterator[_Span]:
-    """What stands between the stretches that are left out."""
+    """The stretches between those that are left out."""
     at = 0
     for start, end in cuts:
         yield at, start

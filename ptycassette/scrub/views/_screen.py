@@ -1,8 +1,8 @@
-"""The screen as views: what rows showed that the print stream does not say, each text once.
+"""The screen as views: texts that are on the screen but not in the print stream.
 
-The output is painted by a terminal that knows which bytes painted each cell; its unread rows
-are read before anything on them is lost, with the rows around that they may go on in. Equal
-texts are searched once, and again only when something was found in them.
+The output is painted by a terminal that knows which bytes painted each cell. Its unread rows are
+read before anything on them is lost, together with the rows that they may continue in. Equal texts
+are searched once, and again only if something was found in them.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _Key = tuple[tuple[str, bool, bool], ...]
 
 
 class ScreenView(View):
-    """Texts of the screen, one behind the other; each may have been there several times.
+    """Texts of the screen, one after the other. Each may have been shown several times.
 
     Args:
         text: all of them.
         starts: where in it each piece begins.
-        pieces: for each of these the cells that showed it, as often as they did.
+        pieces: for each piece the cells that showed it, once for each time.
         texts: where in it each text begins.
     """
 
@@ -57,7 +57,7 @@ class ScreenView(View):
         self.hit: set[int] = set()
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """See ``View.pieces``; a stretch comes once for each time that it was there."""
+        """See ``View.pieces``; a stretch comes once for each time that it was shown."""
         self.hit.update(
             range(bisect_right(self._texts, start) - 1, bisect_right(self._texts, end - 1))
         )
@@ -74,7 +74,7 @@ class ScreenView(View):
 def _runs(
     sources: Sequence[int], first: int, last: int, base: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Runs of bytes that stand one behind the other."""
+    """Group consecutive bytes into runs."""
     at = first
     while at < last:
         stop = at + 1
@@ -86,9 +86,9 @@ def _runs(
 
 
 class Seen:
-    """Texts of the screen that were searched, and in which nothing was found.
+    """Texts of the screen in which nothing was found.
 
-    Shared by all who read a session: what one found clean another need not search.
+    Shared by all readers of a session: a text that one found clean need not be searched again.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Seen:
         self._length = 0
 
     def add(self, texts: Iterable[_Key], pages: Iterable[tuple[object, ...]], length: int) -> None:
-        """Remember some, of so many characters; of very many all are forgotten first."""
+        """Remember texts of so many characters. If they are too many, older ones are dropped."""
         self._length += length
         if self._length > _MOST_SEEN:
             self.forget()
@@ -105,7 +105,7 @@ class Seen:
         self.pages.update(pages)
 
     def forget(self) -> None:
-        """More is known than before: everything is searched again."""
+        """Forget all texts, because more values are known now."""
         self.texts.clear()
         self.pages.clear()
         self._length = 0
@@ -116,12 +116,12 @@ class ScreenReader:
 
     Args:
         size: of the terminal at the start.
-        seen: what need not be searched.
-        traced: whether what is found leads back to its bytes; else ``blind`` says that it does not.
+        seen: the texts that need not be searched.
+        traced: whether a match maps back to its bytes; if not, ``blind`` is set by a match.
 
     Attributes:
         emulator: the default emulator, right after what was fed.
-        blind: whether something was found, and nobody knows which bytes it came from.
+        blind: whether something was found that cannot be mapped back to its bytes.
     """
 
     def __init__(self, size: Size, seen: Seen | None = None, *, traced: bool = True) -> None:
@@ -136,7 +136,7 @@ class ScreenReader:
 
     @property
     def full(self) -> bool:
-        """Whether enough was read to be searched."""
+        """Whether enough text was collected to be searched."""
         return self._length >= _FULL_BATCH
 
     def feed(self, data: bytes) -> None:
@@ -148,7 +148,7 @@ class ScreenReader:
         self.emulator.resize(size)
 
     def rest(self) -> None:
-        """Read what is on the screens at the end."""
+        """Read both screen buffers, at the end."""
         self.emulator.paint()
         terminal = self._terminal
         terminal.read_all()
@@ -158,7 +158,7 @@ class ScreenReader:
             terminal.buf = shown
 
     def take(self) -> Iterator[ScreenView]:
-        """What was read since the last call, as one view; the texts without a hit are seen then."""
+        """The texts read since the last call, as one view; those without a match are seen then."""
         batch = self._batch
         if not batch:
             return
@@ -171,7 +171,7 @@ class ScreenReader:
         self.seen.add(clean, () if view.hit else pages, len(view.text))
 
     def _read(self, rows: Sequence[Row], numbers: Sequence[int], cols: int) -> None:
-        """Keep unread rows of the screen, with those around that they may go on in."""
+        """Collect unread rows of the screen, with the rows that they may continue in."""
         at = 0
         reached = 0
         while at < len(numbers):
@@ -205,7 +205,7 @@ class ScreenReader:
 
 
 def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
-    """One view of texts, each given as often as it was there."""
+    """One view of texts, each given once for each time that it was shown."""
     parts: list[str] = []
     starts: list[int] = []
     shown: list[Sequence[Piece]] = []
@@ -230,7 +230,7 @@ def view_of(texts: Iterable[Sequence[_Text]]) -> ScreenView:
 
 
 def _above(rows: Sequence[Row], first: int, cols: int) -> int:
-    """The first row that row ``first`` may go on from."""
+    """The first of the rows above that row ``first`` may continue."""
     at = first
     while at > 0 and first - at < _OF_ONE:
         text = rows[at - 1].text(cols)
@@ -241,7 +241,7 @@ def _above(rows: Sequence[Row], first: int, cols: int) -> int:
 
 
 def _below(rows: Sequence[Row], last: int, cols: int) -> int:
-    """One behind the last row that row ``last`` may go on in."""
+    """One after the last row that row ``last`` may continue in."""
     at = last + 1
     while at < len(rows) and at - last <= _OF_ONE:
         before = rows[at - 1].text(cols)

@@ -1,4 +1,4 @@
-"""JSON values: every string in them, keys included, and strings that only together say something.
+"""JSON values: every string in them, keys included, and strings that form one text together.
 
 A stream of deltas (``{"delta": {"text": "sk-"}}``, ``{"delta": {"text": "ant-"}}``) carries one
 message in many events. The strings at one place of consecutive payloads are therefore also
@@ -38,15 +38,15 @@ def strings_of(value: Any, *, place: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, dict):
-        told = "".join(
+        label = "".join(
             f"[{value[key]}]" for key in _TELLS_APART if isinstance(value.get(key), (str, int))
         )
         if isinstance(value.get("id"), (str, int)):
-            told += f"[id={value['id']}]"
+            label += f"[id={value['id']}]"
         for key, item in value.items():
             if isinstance(key, str):
                 yield "", key
-            yield from strings_of(item, place=f"{place}{told}.{key}"[-_LONGEST_PLACE:])
+            yield from strings_of(item, place=f"{place}{label}.{key}"[-_LONGEST_PLACE:])
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from strings_of(item, place=f"{place}[]"[-_LONGEST_PLACE:])
@@ -67,7 +67,7 @@ def rewrite(value: Any, change: Callable[[str], str]) -> Any:
 
 
 class _String(NamedTuple):
-    """One string, or a stretch of it: where it stands, what it says, of which value it is."""
+    """One string or a part of it: its offset, its text, and the value that it belongs to."""
 
     offset: int
     text: str
@@ -81,7 +81,7 @@ class Joined:
     unless whoever puts strings has others.
 
     Args:
-        several: hand out only what several values say together, each such text once.
+        several: return only texts that are spread over several values, each once.
     """
 
     def __init__(self, *, several: bool = False) -> None:
@@ -101,11 +101,11 @@ class Joined:
             self.offset += len(text)
 
     def begin(self) -> None:
-        """What is put from now on belongs to another value."""
+        """Begin another value: strings that are put from now on belong to it."""
         self._number += 1
 
     def put(self, place: str, text: str, offset: int) -> Iterator[PiecewiseView]:
-        """Take one string, which stands at ``offset``."""
+        """Take one string, which is at ``offset``."""
         if not (text and place) or (self._several and place.endswith(_SAYS_NOTHING)):
             return
         if len(self._runs) >= _MOST_PLACES:  # those that got nothing for the longest time go
@@ -121,7 +121,7 @@ class Joined:
                 self._lengths[name] = sum(len(part.text) for part in run)
 
     def rest(self) -> Iterator[PiecewiseView]:
-        """Everything that is left, and forget it."""
+        """Return the remaining views, and drop them."""
         yield from self._forget([*self._runs])
 
     def _forget(self, names: list[str]) -> Iterator[PiecewiseView]:

@@ -17,7 +17,7 @@ _LONGEST_KEY = 64
 
 
 class SentView(View):
-    """Bytes as they were sent. Those of cursor keys stay, though a value may seem to hold them."""
+    """Bytes as they were sent. Those of cursor keys are never masked."""
 
     def __init__(self, text: str, *, base: int) -> None:
         super().__init__(text, base=base)

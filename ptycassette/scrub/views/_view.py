@@ -26,7 +26,7 @@ class View:
     """A root view in which character ``i`` is byte ``base + i`` of the channel.
 
     Attributes:
-        found: whether whoever searched it found anything.
+        found: whether a search found anything in it.
     """
 
     def __init__(self, text: str, *, base: int = 0) -> None:
@@ -35,13 +35,13 @@ class View:
         self.found = False
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
-        """What to write so that characters ``start`` to ``end`` are gone."""
+        """The patches that mask characters ``start`` to ``end``."""
         # What makes a character wider stands behind it, and has no cell of its own.
         beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
         yield from self._written(start, end, mask(self.text[start:beyond], form))
 
     def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
-        """``masked``, to be written where characters ``start`` to ``end`` came from."""
+        """The patches that write ``masked`` to the bytes of characters ``start`` to ``end``."""
         for at, length, offset in self.pieces(start, end):
             yield offset, masked[at - start : at - start + length].encode("latin-1")
 

@@ -78,10 +78,10 @@ class Lock:
                 os.close(fd)
                 return False
         except BlockingIOError as exc:
-            told = os.pread(fd, 4096, 0)
+            content = os.pread(fd, 4096, 0)
             os.close(fd)
             raise LockedError(
-                f"{self._name} is being recorded by {_describe(told)}",
+                f"{self._name} is being recorded by {_describe(content)}",
                 hint="wait until it ends, or end it",
             ) from exc
         except OSError as exc:
@@ -116,9 +116,9 @@ def _same_file(fd: int, path: Path) -> bool:
     return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
 
 
-def _describe(told: bytes) -> str:
+def _describe(content: bytes) -> str:
     try:
-        holder = msgspec.json.decode(told, type=Holder)
+        holder = msgspec.json.decode(content, type=Holder)
     except msgspec.MsgspecError:
         return "another process"  # it has the lock, and has not written yet
     since = f", since {holder.since}" if holder.since else ""

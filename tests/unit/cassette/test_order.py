@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ptycassette.cassette.chunks import (
-    ChunkLedger,
+    ChunkCoverage,
     check_frame_range,
     check_output_range,
     chunk_fault,
@@ -126,61 +126,61 @@ def _chunk(offset: int, length: int) -> OutputRecord:
     return OutputRecord(seq=1, t_ms=2, offset=offset, length=length)
 
 
-def _ledger(size: int, *, pinned: bool = False) -> ChunkLedger:
+def _coverage(size: int, *, pinned: bool = False) -> ChunkCoverage:
     limits = Limits(max_chunk_bytes=100, max_uncovered_bytes=3)
-    return ChunkLedger(size, pinned=pinned, place="output.jsonl", limits=limits)
+    return ChunkCoverage(size, pinned=pinned, place="output.jsonl", limits=limits)
 
 
 @pytest.mark.parametrize("pinned", [False, True])
 def test_chunks_that_follow_on_each_other_are_right(*, pinned: bool) -> None:
     """Empty ones too."""
-    ledger = _ledger(5, pinned=pinned)
-    ledger.take([_chunk(0, 2)])
-    ledger.take([_chunk(2, 0), _chunk(2, 3)])
+    coverage = _coverage(5, pinned=pinned)
+    coverage.take([_chunk(0, 2)])
+    coverage.take([_chunk(2, 0), _chunk(2, 3)])
 
-    ledger.finish()
+    coverage.finish()
 
 
 def test_a_chunk_must_lie_within_the_file() -> None:
     """To the byte."""
-    ledger = _ledger(5)
-    ledger.take([_chunk(0, 5)])
+    coverage = _coverage(5)
+    coverage.take([_chunk(0, 5)])
 
     with pytest.raises(ChunkError, match=r"bytes 5 to 6 of an output\.raw that has 5"):
-        ledger.take([_chunk(5, 1)])
+        coverage.take([_chunk(5, 1)])
 
 
 def test_a_chunk_must_not_go_back() -> None:
     """That bounds the work of checking by the size of the file."""
-    ledger = _ledger(5)
-    ledger.take([_chunk(0, 3)])
+    coverage = _coverage(5)
+    coverage.take([_chunk(0, 3)])
 
     with pytest.raises(ChunkError, match="starts at 2, and the one before ends at 3"):
-        ledger.take([_chunk(2, 3)])
+        coverage.take([_chunk(2, 3)])
 
 
 def test_gaps_are_tolerated_only_where_nothing_is_pinned() -> None:
     """The reference format does not forbid them."""
-    _ledger(5).take([_chunk(1, 2)])
+    _coverage(5).take([_chunk(1, 2)])
 
     with pytest.raises(ChunkError, match="starts at 1"):
-        _ledger(5, pinned=True).take([_chunk(1, 2)])
+        _coverage(5, pinned=True).take([_chunk(1, 2)])
 
 
 def test_bytes_behind_the_last_chunk_are_tolerated_up_to_a_limit() -> None:
     """And not at all where the cassette is pinned."""
-    _ledger(3).finish()
+    _coverage(3).finish()
 
     with pytest.raises(ChunkError, match="the last 4 bytes"):
-        _ledger(4).finish()
+        _coverage(4).finish()
     with pytest.raises(ChunkError, match="the last 1 bytes"):
-        _ledger(1, pinned=True).finish()
+        _coverage(1, pinned=True).finish()
 
 
 def test_a_chunk_that_is_too_large_is_refused() -> None:
     """It would have to be held in memory."""
     with pytest.raises(LimitError, match="a chunk of 101 bytes"):
-        _ledger(1000).take([_chunk(0, 101)])
+        _coverage(1000).take([_chunk(0, 101)])
     with pytest.raises(LimitError, match="a chunk of 101 bytes"):
         check_output_range(_chunk(0, 101), 1000, "x", limits=Limits(max_chunk_bytes=100))
 

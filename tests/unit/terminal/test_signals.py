@@ -9,7 +9,7 @@ from ptycassette.terminal import PyteEmulator, Signal
 from ptycassette.terminal.signals import MAX_SIGNALS
 
 
-def told(data: bytes) -> list[Signal]:
+def signals_of(data: bytes) -> list[Signal]:
     """The signals that ``data`` gives."""
     emulator = PyteEmulator(Size(4, 20))
     emulator.feed(data)
@@ -45,7 +45,7 @@ def told(data: bytes) -> list[Signal]:
 )
 def test_a_sequence_tells_a_signal(data: bytes, name: str, fields: dict[str, str]) -> None:
     """The first signal has the name and the data."""
-    signal = told(data)[0]
+    signal = signals_of(data)[0]
 
     assert (signal.name, signal.data) == (name, fields)
 
@@ -65,7 +65,7 @@ def test_a_sequence_tells_a_signal(data: bytes, name: str, fields: dict[str, str
 )
 def test_what_tells_nothing_is_silent(data: bytes) -> None:
     """Unknown strings and modes that do not change give no signal."""
-    assert told(data) == []
+    assert signals_of(data) == []
 
 
 def test_signals_are_taken_once() -> None:
@@ -90,7 +90,7 @@ def test_unread_signals_are_bounded_and_the_newest_are_kept() -> None:
 
 def test_long_values_are_cut() -> None:
     """A megabyte of title is not kept."""
-    assert len(told(b"\x1b]7;" + b"x" * 100_000 + b"\x07")[0]["uri"]) == 4096
+    assert len(signals_of(b"\x1b]7;" + b"x" * 100_000 + b"\x07")[0]["uri"]) == 4096
 
 
 def test_a_synchronised_update_is_visible_while_it_is_open() -> None:

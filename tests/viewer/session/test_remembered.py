@@ -62,7 +62,7 @@ def facts(session: Session) -> dict[str, Any]:
         "lines": [session.summaries.get(s) for s in seqs],
         "told": [
             (seq, lines.line(n))
-            for lines in (session.told.telling, session.told.routine)
+            for lines in (session.signals.notable, session.signals.routine)
             for n, seq in enumerate(lines.seqs)
         ],
         "states": (len(session.checkpoints), session.checkpoints.bytes),

@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from ptycassette_viewer.panels.panel import Panel, event_line
-from ptycassette_viewer.panels.rows import AllRows, KindRows, Rows, ToldRows
+from ptycassette_viewer.panels.rows import AllRows, KindRows, Rows, SignalRows
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import Session
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 __all__ = ["EventsPanel", "ExchangesPanel", "InputsPanel"]
 
-_TOLD = "terminal signals"
+_NOTABLE = "terminal signals"
 _ROUTINE = "modes, updates and queries"
 
 
@@ -33,7 +33,7 @@ class EventsPanel(Panel):
 
     def __init__(self, session: Session, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._told = session.told
+        self._signals = session.signals
         self._filters: tuple[tuple[str, Rows], ...] = (
             ("all", AllRows(session)),
             ("output", KindRows(session, "output")),
@@ -43,8 +43,8 @@ class EventsPanel(Panel):
             ("resizes", KindRows(session, "resize")),
             ("signals", KindRows(session, "signal")),
             ("answers", KindRows(session, "answer")),
-            (_TOLD, ToldRows(session, session.told.telling)),
-            (_ROUTINE, ToldRows(session, session.told.routine)),
+            (_NOTABLE, SignalRows(session, session.signals.notable)),
+            (_ROUTINE, SignalRows(session, session.signals.routine)),
         )
         self._filter = 0
         self.follow = True
@@ -68,7 +68,7 @@ class EventsPanel(Panel):
     def _say(self) -> None:
         name = self._filters[self._filter][0]
         parts = [f"{name} (a)", f"{'following' if self.follow else 'not following'} (w)"]
-        if name in {_TOLD, _ROUTINE} and self._told.dropped:
+        if name in {_NOTABLE, _ROUTINE} and self._signals.dropped:
             parts.append("not all of them: there are too many")
         self.query_one(".panel-title", Static).update(", ".join(parts))
 

@@ -15,7 +15,7 @@ from ptycassette import visible_bytes
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import Kind, Session
 
-__all__ = ["Panel", "bytes_of", "event_line", "told_line"]
+__all__ = ["Panel", "bytes_of", "event_line", "signal_line"]
 
 _PREVIEW_BYTES = 96
 
@@ -75,7 +75,7 @@ def event_line(session: Session, seq: int) -> Text:
     return text
 
 
-def told_line(session: Session, seq: int, line: str) -> Text:
+def signal_line(session: Session, seq: int, line: str) -> Text:
     """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
     return _start(session, seq, "terminal-signal", "bold cyan").append(line)
 

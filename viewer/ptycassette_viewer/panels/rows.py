@@ -7,10 +7,10 @@ from typing import Protocol
 
 from rich.text import Text
 
-from ptycassette_viewer.panels.panel import event_line, told_line
-from ptycassette_viewer.session import Kind, Session, ToldLines
+from ptycassette_viewer.panels.panel import event_line, signal_line
+from ptycassette_viewer.session import Kind, Session, SignalLines
 
-__all__ = ["AllRows", "KindRows", "Rows", "ToldRows"]
+__all__ = ["AllRows", "KindRows", "Rows", "SignalRows"]
 
 
 class Rows(Protocol):
@@ -57,29 +57,29 @@ class KindRows:
         return bisect_right(self._seqs, seq) - 1
 
 
-class ToldRows:
+class SignalRows:
     """What the terminal was told; several rows may belong to one output."""
 
-    def __init__(self, session: Session, told: ToldLines) -> None:
+    def __init__(self, session: Session, signals: SignalLines) -> None:
         self._session = session
-        self._told = told
+        self._signals = signals
 
     def count(self) -> int:
         """How many there are now."""
-        return len(self._told)
+        return len(self._signals)
 
     def seq(self, number: int) -> int:
         """The output that completed it."""
-        return self._told.seqs[number]
+        return self._signals.seqs[number]
 
     def line(self, number: int) -> Text:
         """When, and what."""
-        return told_line(self._session, self.seq(number), self._told.line(number))
+        return signal_line(self._session, self.seq(number), self._signals.line(number))
 
     def place(self, seq: int) -> int:
         """The first row of ``seq``, or the last in front of it."""
-        first = bisect_left(self._told.seqs, seq)
-        if first < len(self._told) and self._told.seqs[first] == seq:
+        first = bisect_left(self._signals.seqs, seq)
+        if first < len(self._signals) and self._signals.seqs[first] == seq:
             return first
         return first - 1
 
@@ -92,22 +92,22 @@ class AllRows:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._told = ToldRows(session, session.told.telling)
-        self._seqs = session.told.telling.seqs
+        self._signals = SignalRows(session, session.signals.notable)
+        self._seqs = session.signals.notable.seqs
 
     def count(self) -> int:
         """How many there are now."""
-        return self._session.index.count + self._told.count()
+        return self._session.index.count + self._signals.count()
 
     def _signals_before(self, number: int) -> int:
         return bisect_left(
-            range(self._told.count()), number, key=lambda place: self._seqs[place] + place
+            range(self._signals.count()), number, key=lambda place: self._seqs[place] + place
         )
 
     def _signal(self, number: int) -> int | None:
         """The signal in row ``number``, None when there is an event."""
         before = self._signals_before(number)
-        there = before < self._told.count() and self._seqs[before] + before == number
+        there = before < self._signals.count() and self._seqs[before] + before == number
         return before if there else None
 
     def seq(self, number: int) -> int:
@@ -121,7 +121,7 @@ class AllRows:
         """The event or the signal in a line."""
         signal = self._signal(number)
         if signal is not None:
-            return self._told.line(signal)
+            return self._signals.line(signal)
         return event_line(self._session, self.seq(number))
 
     def place(self, seq: int) -> int:

@@ -92,14 +92,14 @@ class Finding(PlayheadScreen):
         source = self.session.source
         search = Search(pattern, source.size, stop)
         portion: list[Hit] = []
-        told = time.monotonic()
+        reported_s = time.monotonic()
         try:
             for hit in search.steps(source.again(stop)):
                 if hit is not None:
                     portion.append(hit)
-                if time.monotonic() - told >= _REPORT_S or (hit and source.live):
+                if time.monotonic() - reported_s >= _REPORT_S or (hit and source.live):
                     self.post_message(self.Found(number, portion, search, done=False))
-                    portion, told = [], time.monotonic()
+                    portion, reported_s = [], time.monotonic()
         except (CassetteError, OSError, ValueError):
             self.log("the search ended early")  # whoever indexes says why
         self.post_message(self.Found(number, portion, search, done=True))

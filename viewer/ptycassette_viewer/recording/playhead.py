@@ -102,11 +102,11 @@ class PlayheadScreen(TextualScreen[None]):
         self._panel_shown_at = 0.0
         self._follow_live = source.live
         self._said: str | None = None
-        self._problem_told = False
+        self._problem_shown = False
         self._background_shown = False
         self.panels = self._make_panels()
         self.stage = ScreenView(id="stage")
-        self.timeline = Timeline(session.index, session.told.telling, id="timeline")
+        self.timeline = Timeline(session.index, session.signals.notable, id="timeline")
         self._top, self._status = Line(id="top"), Line(id="status")
 
     def _deliver(self, shown: Shown) -> None:
@@ -283,8 +283,8 @@ class PlayheadScreen(TextualScreen[None]):
             self.timeline.refresh()
             self.show_panel(self.playback.seq)
         problem = self.session.problem
-        if problem is not None and not self._problem_told:
-            self._problem_told = True
+        if problem is not None and not self._problem_shown:
+            self._problem_shown = True
             self.app.push_screen(
                 ErrorDialog(problem, title="Something is wrong with this recording")
             )

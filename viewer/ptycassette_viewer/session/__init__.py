@@ -5,8 +5,8 @@ from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
 from ptycassette_viewer.session.session import Progress, Session
+from ptycassette_viewer.session.signals import ROUTINE, SignalLines, Signals, signal_text
 from ptycassette_viewer.session.source import CassetteSource, Source
-from ptycassette_viewer.session.told import ROUTINE, Told, ToldLines, signal_text
 
 __all__ = [
     "KINDS",
@@ -19,8 +19,8 @@ __all__ = [
     "Kind",
     "Progress",
     "Session",
+    "SignalLines",
+    "Signals",
     "Source",
-    "Told",
-    "ToldLines",
     "signal_text",
 ]

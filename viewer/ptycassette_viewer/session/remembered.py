@@ -11,8 +11,8 @@ import msgspec
 from ptycassette_viewer.session.checkpoints import Checkpoints, CheckpointsState
 from ptycassette_viewer.session.exchange_cuts import CutsState, ExchangeCuts
 from ptycassette_viewer.session.index import EventIndex, IndexState
+from ptycassette_viewer.session.signals import Signals, SignalsState
 from ptycassette_viewer.session.summaries import Summaries
-from ptycassette_viewer.session.told import Told, ToldState
 
 __all__ = ["Known", "recall", "remembered"]
 
@@ -24,7 +24,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     exchanges: ExchangeCuts
     checkpoints: Checkpoints
     summaries: Summaries
-    told: Told
+    signals: Signals
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
     exchanges: CutsState
     checkpoints: CheckpointsState
     summaries: dict[int, str]
-    told: ToldState
+    signals: SignalsState
 
 
 def remembered(known: Known) -> bytes:
@@ -43,7 +43,7 @@ def remembered(known: Known) -> bytes:
             exchanges=known.exchanges.state(),
             checkpoints=known.checkpoints.state(),
             summaries=known.summaries.state(),
-            told=known.told.state(),
+            signals=known.signals.state(),
         )
     )
 
@@ -55,12 +55,12 @@ def recall(data: bytes, known: Known) -> bool:
         index = EventIndex.of(state.index)
         exchanges = ExchangeCuts.of(state.exchanges)
         checkpoints = Checkpoints.of(state.checkpoints)
-        told = Told.of(state.told)
+        signals = Signals.of(state.signals)
     except (msgspec.MsgspecError, ValueError):
         return False
     known.exchanges.become(exchanges)
     known.checkpoints.become(checkpoints)
     known.summaries.become(state.summaries)
     known.index.become(index)
-    known.told.become(told)  # behind the index: its events must be known
+    known.signals.become(signals)  # behind the index: its events must be known
     return True

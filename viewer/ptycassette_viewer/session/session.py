@@ -28,9 +28,9 @@ from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import SLICE_BYTES, Head
 from ptycassette_viewer.session.index import BYTES_PER_EVENT, EventIndex
 from ptycassette_viewer.session.remembered import Known, recall, remembered
+from ptycassette_viewer.session.signals import Signals
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
-from ptycassette_viewer.session.told import Told
 
 __all__ = ["DEFAULT_MEMORY", "Progress", "Session"]
 
@@ -87,7 +87,7 @@ class Session:
         self.exchanges = ExchangeCuts()
         self.checkpoints = Checkpoints(max_bytes=share * 3 // 16)
         self.summaries = Summaries(share // 8)
-        self.told = Told(share // 16)
+        self.signals = Signals(share // 16)
         self._cache = cache
         self._key = _key(source, share) if cache is not None else None
         self._recalled = False
@@ -174,7 +174,7 @@ class Session:
             exchanges=self.exchanges,
             checkpoints=self.checkpoints,
             summaries=self.summaries,
-            told=self.told,
+            signals=self.signals,
         )
 
     def _recall(self) -> bool:
@@ -227,7 +227,7 @@ class Session:
 
     def _play(self) -> None:
         nothing_kept = Checkpoints(max_bytes=0)
-        head = Head(self.source, self.index, nothing_kept, listener=self.told.add)
+        head = Head(self.source, self.index, nothing_kept, listener=self.signals.add)
         spent = 0.0
         while not self._closing.is_set():
             if head.seq >= self.index.count:

@@ -20,7 +20,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ptycassette_viewer.session import EventIndex, Kind, ToldLines
+from ptycassette_viewer.session import EventIndex, Kind, SignalLines
 
 __all__ = ["EXTRA_MARKS", "MARKS", "Timeline"]
 
@@ -67,13 +67,13 @@ class Timeline(Widget):
     def __init__(
         self,
         index: EventIndex,
-        told: ToldLines,
+        signals: SignalLines,
         *,
         id: str | None = None,  # noqa: A002 - as all widgets name it
     ) -> None:
         super().__init__(id=id)
         self._index = index
-        self._told = told
+        self._signals = signals
         self._duration_us = 0
         self._dragging = False
         self._extra_us: dict[str, tuple[int, ...]] = {}
@@ -135,7 +135,7 @@ class Timeline(Widget):
         )
 
     def _lines(self, width: int) -> list[str]:
-        key = (width, self._index.count, len(self._told), self._duration_us)
+        key = (width, self._index.count, len(self._signals), self._duration_us)
         if self._cache[0] != key:
             self._cache = (key, [self._density(width), self._marks(width)])
         return self._cache[1]
@@ -172,7 +172,7 @@ class Timeline(Widget):
 
     def _between(self, kind: Kind | Literal["terminal-signal"], first: int, last: int) -> int:
         if kind == "terminal-signal":
-            return self._told.between(first, last)
+            return self._signals.between(first, last)
         return self._index.between(kind, first, last)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:

@@ -58,11 +58,11 @@ class Replies:
             if self._left(index) and not misfits(reply.when, ask):
                 self._used[index] += 1
                 return self._name(index), reply
-        told = [
+        mismatches = [
             f"{self._name(index)} {self._why_not(index, reply, ask)}"
             for index, reply in enumerate(self._replies)
         ]
-        reasons = "; ".join(told) or "the script has none"
+        reasons = "; ".join(mismatches) or "the script has none"
         raise WireError(
             f"no reply for this request (api {ask.api}, model {ask.model}, "
             f"prompt {ask.prompt[:_RESULT_PREVIEW]!r}, {len(ask.results)} tool results): {reasons}"

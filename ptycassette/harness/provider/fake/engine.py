@@ -128,8 +128,8 @@ class FakeProvider:
             body = sent.json
             if _message_type(body) == "response.processed":
                 # Codex tells what it has taken in; nobody answers that.
-                told = {**entry, "operation": "responses.processed", "status": 200}
-                return Exchange(status=200, headers={}, steps=(), entry=told)
+                log_entry = {**entry, "operation": "responses.processed", "status": 200}
+                return Exchange(status=200, headers={}, steps=(), entry=log_entry)
             return self._generate_responses(body, entry, websocket=True)
         except WireError as wrong:
             self._problem(entry, wrong.message)
@@ -184,11 +184,11 @@ class FakeProvider:
         if limits is None:
             raise WireError("the script has no limits.codex to tell", status=404)
         if operation.name == "usage":
-            told = chatgpt.usage(limits, int(self._clock.wall().timestamp()))
+            body = chatgpt.usage(limits, int(self._clock.wall().timestamp()))
         else:
             account_id = request.headers.get("chatgpt-account-id", "fake-account")
-            told = chatgpt.account(account_id, limits.plan_type or "plus")
-        return plans.plain(200, msgspec.json.encode(told), entry, self._script.headers)
+            body = chatgpt.account(account_id, limits.plan_type or "plus")
+        return plans.plain(200, msgspec.json.encode(body), entry, self._script.headers)
 
     @property
     def _lenient(self) -> bool:
@@ -237,8 +237,8 @@ class FakeProvider:
             stamp = self._stamp()
             self._history.keep(stamp.id("resp"), ask, None)
             steps = tuple(Step(0, piece.data) for piece in events.warmed(ask, stamp, framing))
-            told = {**entry, "status": 200, "operation": "responses.warm"}
-            return Exchange(status=200, headers=plans.SSE, steps=steps, entry=told)
+            log_entry = {**entry, "status": 200, "operation": "responses.warm"}
+            return Exchange(status=200, headers=plans.SSE, steps=steps, entry=log_entry)
         exchange, stamp, answer = self._generate(ask, entry, framing=framing, websocket=websocket)
         self._history.keep(stamp.id("resp"), ask, answer)
         return exchange
@@ -267,12 +267,14 @@ class FakeProvider:
             first = codex_event(self._limits(reply), stamp.created_s) if websocket else None
             if first is not None:
                 steps = (Step(0, events.text_message(first)), *steps)
-            told = {**(plans.SSE if ask.sse else plans.JSON), **headers}
+            reply_headers = {**(plans.SSE if ask.sse else plans.JSON), **headers}
         else:
             steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)
-            told = {**plans.JSON, **headers}
-        told_entry = {**entry, "status": 200}
-        exchange = Exchange(status=200, headers=told, steps=steps, ending=ending, entry=told_entry)
+            reply_headers = {**plans.JSON, **headers}
+        log_entry = {**entry, "status": 200}
+        exchange = Exchange(
+            status=200, headers=reply_headers, steps=steps, ending=ending, entry=log_entry
+        )
         return exchange, stamp, answer
 
     def _limits(self, reply: Reply) -> Limits:

@@ -21,17 +21,19 @@ SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-
 def plain(status: int, body: bytes, entry: dict[str, Any], headers: dict[str, str]) -> Exchange:
     """An answer in one piece; JSON unless ``headers`` say otherwise."""
     steps = (Step(0, body),) if body else ()
-    told = {**JSON, **headers}
-    return Exchange(status=status, headers=told, steps=steps, entry={**entry, "status": status})
+    reply_headers = {**JSON, **headers}
+    return Exchange(
+        status=status, headers=reply_headers, steps=steps, entry={**entry, "status": status}
+    )
 
 
 def fixed(route: Route, entry: dict[str, Any]) -> Exchange:
     """A scripted route."""
-    told = {**entry, "operation": "route"}
+    log_entry = {**entry, "operation": "route"}
     if route.json is not msgspec.UNSET:
-        return plain(route.status, msgspec.json.encode(route.json), told, route.headers)
+        return plain(route.status, msgspec.json.encode(route.json), log_entry, route.headers)
     headers = {"content-type": "text/plain; charset=utf-8", **route.headers}
-    return plain(route.status, (route.text or "").encode(), told, headers)
+    return plain(route.status, (route.text or "").encode(), log_entry, headers)
 
 
 def refusal(

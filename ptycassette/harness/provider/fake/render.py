@@ -100,8 +100,8 @@ def _stream_error(
         case "anthropic":
             return anthropic.stream_error(failure.status, failure.message, failure.kind)
         case "responses":
-            told = openai_chat.error(failure.status, failure.message, failure.kind)["error"]
-            return responses_events.stream_error(ask, stamp, framing, told)
+            problem = openai_chat.error(failure.status, failure.message, failure.kind)["error"]
+            return responses_events.stream_error(ask, stamp, framing, problem)
         case "chat":
             return openai_chat.stream_error(failure.status, failure.message, failure.kind)
         case "gemini":

@@ -123,8 +123,8 @@ def _turn(message: Any, where: str) -> Turn:
             case "tool_use":
                 calls.append(ToolUse(word(block, "id", place), word(block, "name", place)))
             case "tool_result":
-                told = text_of(block.get("content"), f"{place}.content", types=_TEXTS)
-                results.append(ToolResult(word(block, "tool_use_id", place), told))
+                output = text_of(block.get("content"), f"{place}.content", types=_TEXTS)
+                results.append(ToolResult(word(block, "tool_use_id", place), output))
             case kind if kind not in _SILENT:
                 texts.append(text_of([block], place, types=_TEXTS))
     return Turn(speaker, "\n".join(texts), tuple(calls), tuple(results))
@@ -149,7 +149,7 @@ def stream(answer: Answer, ask: Ask, stamp: Stamp) -> Iterator[Piece]:
         yield _event("content_block_start", {"index": index, "content_block": block})
         if index == 0:
             yield _event("ping", {})
-        for delta in _deltas(part, answer.chunk_chars):
+        for delta in _delta_events(part, answer.chunk_chars):
             yield _event("content_block_delta", {"index": index, "delta": delta}, paced=True)
         yield _event("content_block_stop", {"index": index})
     delta = {"stop_reason": _STOPS[answer.stop], "stop_sequence": None}
@@ -185,7 +185,7 @@ def _block(part: Text | Thought | Call, *, full: bool) -> dict[str, Any]:
             return {"type": "tool_use", "id": part.call_id, "name": part.name, "input": arguments}
 
 
-def _deltas(part: Text | Thought | Call, size: int) -> Iterator[dict[str, Any]]:
+def _delta_events(part: Text | Thought | Call, size: int) -> Iterator[dict[str, Any]]:
     """The deltas of one block."""
     match part:
         case Text(text=text):
@@ -217,8 +217,10 @@ def _event(name: str, data: dict[str, Any], *, paced: bool = False) -> Piece:
 
 def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     """An error object, as the API words it."""
-    told = kind or _KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    return {"type": "error", "error": {"type": told, "message": message}}
+    error_type = kind or _KINDS.get(
+        status, "api_error" if status >= 500 else "invalid_request_error"
+    )
+    return {"type": "error", "error": {"type": error_type, "message": message}}
 
 
 def stream_error(status: int, message: str, kind: str = "") -> Piece:

@@ -92,8 +92,8 @@ def parse(
     turns: list[Turn] = []
     if request.systemInstruction is not None:
         system = request.systemInstruction
-        told = system if isinstance(system, str) else _turn(system, "systemInstruction").text
-        turns.append(Turn("system", told))
+        instruction = system if isinstance(system, str) else _turn(system, "systemInstruction").text
+        turns.append(Turn("system", instruction))
     turns += [_turn(item, f"contents[{n}]") for n, item in enumerate(request.contents)]
     tools = tuple(_tools(request.tools))
     ask = Ask(api="gemini", model=model, stream=stream, turns=tuple(turns), tools=tools, sse=sse)
@@ -227,8 +227,10 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def error(status: int, message: str, kind: str = "") -> dict[str, Any]:
     """An error object (google.rpc.Status)."""
-    told = kind or _KINDS.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
-    return {"error": {"code": status, "message": message, "status": told}}
+    error_status = kind or _KINDS.get(
+        status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION"
+    )
+    return {"error": {"code": status, "message": message, "status": error_status}}
 
 
 def stream_error(status: int, message: str, kind: str = "") -> Piece:

@@ -257,8 +257,8 @@ def error(status: int, message: str, kind: str = "", code: str | None = None) ->
     usual, usual_code = KINDS.get(
         status, ("server_error" if status >= 500 else KINDS[400][0], None)
     )
-    told = {"message": message, "type": kind or usual, "param": None, "code": code or usual_code}
-    return {"error": told}
+    body = {"message": message, "type": kind or usual, "param": None, "code": code or usual_code}
+    return {"error": body}
 
 
 def stream_error(status: int, message: str, kind: str = "") -> Piece:

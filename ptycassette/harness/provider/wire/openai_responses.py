@@ -193,6 +193,6 @@ def _turns(item: Any, where: str) -> list[Turn]:
         use = ToolUse(word(item, "call_id", where), word(item, "name", where))
         return [Turn("assistant", calls=(use,))]
     if kind in _OUTPUTS:
-        told = text_of(item.get("output"), f"{where}.output", types=_TEXTS)
-        return [Turn("tool", results=(ToolResult(word(item, "call_id", where), told),))]
+        output = text_of(item.get("output"), f"{where}.output", types=_TEXTS)
+        return [Turn("tool", results=(ToolResult(word(item, "call_id", where), output),))]
     raise WireError(f"{where}.type: unknown item type {kind!r}")

@@ -88,11 +88,11 @@ def warmed(ask: Ask, stamp: Stamp, framing: Framing) -> Iterator[Piece]:
     yield framing({"type": "response.completed", "response": head})
 
 
-def stream_error(ask: Ask, stamp: Stamp, framing: Framing, told: dict[str, Any]) -> Piece:
+def stream_error(ask: Ask, stamp: Stamp, framing: Framing, problem: dict[str, Any]) -> Piece:
     """An error in the middle of a stream: the response has failed."""
     failed = {
         **_head(ask, stamp, "failed"),
-        "error": {"code": told["code"] or told["type"], "message": told["message"]},
+        "error": {"code": problem["code"] or problem["type"], "message": problem["message"]},
     }
     return framing({"type": "response.failed", "response": failed})
 
@@ -101,8 +101,8 @@ def websocket_error(
     status: int, message: str, kind: str, headers: dict[str, str]
 ) -> dict[str, Any]:
     """An error in place of an answer, over a WebSocket."""
-    told = openai_chat.error(status, message, kind)["error"]
-    return {"type": "error", "status": status, "error": told, "headers": headers}
+    problem = openai_chat.error(status, message, kind)["error"]
+    return {"type": "error", "status": status, "error": problem, "headers": headers}
 
 
 def _head(ask: Ask, stamp: Stamp, status: str) -> dict[str, Any]:

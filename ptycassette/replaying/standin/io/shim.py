@@ -104,12 +104,12 @@ def _record(
     exit_status = None
     try:
         status = run_recorder(place, program, args, signals=signals, keep_journal=True)
-        told = StandinReport(
+        result = StandinReport(
             result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
         )
         try:
             if (place / "manifest.json").exists():
-                exit_status, recorded = _told(place)
+                exit_status, recorded = _end_of(place)
                 try:
                     refuse_silence(place)
                 except RefusedError:
@@ -120,14 +120,14 @@ def _record(
                 drop_journal(recorded)
             else:
                 error = _keep_diagnostic(place, wanted)
-                told = msgspec.structs.replace(told, result="failed", error=error)
+                result = msgspec.structs.replace(result, result="failed", error=error)
         except CassetteError as failed:
-            told = msgspec.structs.replace(told, result="failed", error=str(failed))
+            result = msgspec.structs.replace(result, result="failed", error=str(failed))
             _complain(program, str(failed))
     finally:
         if own:
             own.drop()
-    write_report(report, told)
+    write_report(report, result)
     return status if exit_status is None else exit_status
 
 
@@ -152,7 +152,7 @@ def _rerecord(
         status = run_recorder(new, program, args, signals=signals)
         if not (new / "manifest.json").exists():
             return status
-        exit_status, _ = _told(new)
+        exit_status, _ = _end_of(new)
         found = drift(_side(old), _side(new))
     notes = tuple(drift_lines(found))
     write_report(
@@ -170,7 +170,7 @@ def _end(ended: int | ExitStatus) -> int:
     return ended if isinstance(ended, int) else end_process(ended)
 
 
-def _told(path: Path) -> tuple[ExitStatus | None, str]:
+def _end_of(path: Path) -> tuple[ExitStatus | None, str]:
     """How the program ended, which the driver is to see as it was, and the recording's id."""
     with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
         return cassette.final.exit, cassette.manifest.id
@@ -185,11 +185,11 @@ def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str])
     """Say on stderr, and to the report, what is wrong."""
     text = str(failed)
     _complain(program, text)
-    told = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
+    result = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
     with suppress(CassetteError):  # perhaps what failed is the report, or the rules of scrubbing
-        write_report(report, told)
+        write_report(report, result)
         argv = concealed_words((program, *args))
-        write_report(report, msgspec.structs.replace(told, argv=argv))
+        write_report(report, msgspec.structs.replace(result, argv=argv))
     return failed.exit_status if failed.exit_status in {126, 127} else FAILED
 
 

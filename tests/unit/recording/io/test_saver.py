@@ -84,7 +84,7 @@ def test_a_saver_makes_the_same_bytes(
     ours = Finaliser().publish(META, JournalSource(journal.path), tmp_path / "ours")
     saver = make()
     saver.begin(begin(journal, tmp_path / "theirs"))
-    saver.grown(journal.size)
+    saver.journal_grew(journal.size)
     published = saver.finish(None)
 
     assert published is not None
@@ -108,8 +108,8 @@ def test_a_secret_that_was_left_comes_back_as_its_exception() -> None:
     """With what it says, so that the recorder does not save what must not be saved."""
 
     def refuse(control: socket.socket) -> None:
-        told = Failed(error="SecretLeftError", message="left", where="w", hint="h", stage="")
-        send(control, told)
+        failed = Failed(error="SecretLeftError", message="left", where="w", hint="h", stage="")
+        send(control, failed)
 
     saver = forked(refuse)
     with pytest.raises(SecretLeftError, match="left") as caught:
@@ -214,7 +214,7 @@ class _PublishesAndDies:
         """Remember."""
         self.at = begin
 
-    def grown(self, size: int) -> None:
+    def journal_grew(self, size: int) -> None:
         """Nothing."""
 
     def finish(self, tell: Tell | None) -> Published | None:

@@ -1,10 +1,10 @@
-"""What libghostty-vt does not tell: signals, and answers as a profile says.
+"""Signals and profile-dependent answers, which libghostty-vt does not provide.
 
 The bytes are read a second time, by the default emulator's own functions with painting
-switched off, and only for whoever asks: a backend that renders a recording is never asked,
-and keeps its speed. So signals and answers are those of the default emulator, word for
-word. The one thing that only the renderer knows is where its cursor is; its cursor
-position reports are taken over, in order.
+switched off, and only if signals or answers are asked for. A backend that only renders
+frames is not slowed down. So signals and answers are exactly those of the default
+emulator, except for the cursor position, which only the renderer knows: its cursor
+position reports are used, in order.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections import deque
 from typing import Final
 
 from ptycassette.model import Size
-from ptycassette.terminal.hearing import Listener
 from ptycassette.terminal.parser import Parser
 from ptycassette.terminal.profiles import Profile
+from ptycassette.terminal.signal_reader import SignalTerminal
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["HELD_BYTES", "Listening", "held_back", "without_private_reports"]
+__all__ = ["HELD_BYTES", "GhosttySignals", "held_back", "without_private_reports"]
 
 HELD_BYTES: Final = 8 << 20
-"""Output kept for whoever may ask. A backend that took so much unasked is not listened to."""
+"""Output kept in case signals are asked for. After so much without a call, none is kept."""
 
 _MAX_REPORTS: Final = 4096
 _REPORT: Final = re.compile(rb"\x1b\[\d+;\d+R")
@@ -39,15 +39,15 @@ def without_private_reports(data: bytes) -> bytes:
 
 
 def held_back(data: bytes) -> int:
-    """How many bytes at the end may become a DECXCPR and must wait for what follows."""
+    """The number of bytes at the end that may be the start of a DECXCPR, and must wait."""
     return next((n for n in range(len(_PRIVATE) - 1, 0, -1) if data.endswith(_PRIVATE[:n])), 0)
 
 
-class _Answering(Listener):
-    """Answers everything but where the cursor is."""
+class _Answering(SignalTerminal):
+    """Answers every query but the cursor position."""
 
     def report_device_status(self, mode: int = 0, *, private: bool = False) -> None:
-        """DSR; leaves a mark where the cursor's position belongs."""
+        """DSR: leaves a mark in place of the cursor position."""
         if mode != 6:
             super().report_device_status(mode, private=private)
             return
@@ -56,12 +56,12 @@ class _Answering(Listener):
             self.replies.append(_MARKS[private])
 
 
-class Listening:
-    """Reads what a backend is fed, when somebody asks.
+class GhosttySignals:
+    """Signals and answers of a ghostty backend, found by reading its output a second time.
 
     Args:
-        size: the screen's.
-        profile: which questions are answered, and how.
+        size: of the screen.
+        profile: which queries are answered, and how.
     """
 
     def __init__(self, size: Size, profile: Profile) -> None:
@@ -75,7 +75,7 @@ class Listening:
         self._reports: deque[bytes] = deque(maxlen=_MAX_REPORTS)
 
     def fed(self, data: bytes) -> None:
-        """Take note of output."""
+        """Take output."""
         if self._deaf:
             return
         self._unread.append(data)
@@ -88,11 +88,11 @@ class Listening:
                 self._unread.clear()
 
     def resized(self, size: Size) -> None:
-        """Take note of another size."""
+        """Take a new size."""
         self._unread.append(size)
 
     def reported(self, reply: bytes) -> None:
-        """Take note of what libghostty-vt would send back: cursor positions alone count."""
+        """Take an answer of libghostty-vt; only its cursor position reports are used."""
         self._reports.extend(_REPORT.findall(reply))
 
     def answers(self) -> bytes:

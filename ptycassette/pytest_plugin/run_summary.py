@@ -18,10 +18,10 @@ from ptycassette.model.visible import printable
 from ptycassette.pytest_plugin.settings import config_value
 from ptycassette.pytest_plugin.state import TestState
 
-__all__ = ["Ledger"]
+__all__ = ["RunSummary"]
 
 
-class Ledger:
+class RunSummary:
     """What one process learns.
 
     Attributes:

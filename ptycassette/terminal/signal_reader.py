@@ -1,8 +1,8 @@
-"""What a stretch of output tells the terminal, without rendering it.
+"""Reads signals out of a program's output, without rendering it.
 
-``SignalReader`` reads the same grammar with the same functions as the default
-emulator and paints nothing: it is what a recording's signals are derived with at read
-time. ``TurnReader`` looks for turn marks alone, at the speed of a search.
+``SignalReader`` uses the parser and the functions of the default emulator, but paints
+nothing. Signals are not stored in a recording; it derives them when they are asked for.
+``TurnReader`` only looks for marks of turns, at the speed of a search.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from ptycassette.terminal.signals import MAX_SIGNALS, Signal
 from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import width_mode
 
-__all__ = ["Listener", "SignalReader", "TurnReader"]
+__all__ = ["SignalReader", "SignalTerminal", "TurnReader"]
 
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
 _MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")
-"""How an OSC or a reset begins. Between them nothing tells of turns."""
+"""The first bytes of an OSC or a reset. No other sequence marks a turn."""
 
 
-class Listener(Terminal):
-    """A terminal that hears everything and shows nothing."""
+class SignalTerminal(Terminal):
+    """A terminal that collects signals and answers, and paints nothing."""
 
     def __init__(self, columns: int = 2, lines: int = 1) -> None:
         super().__init__(columns, lines, width_mode=width_mode("cluster"), scrollback=0)
 
     def draw(self, data: str) -> None:
-        """Text tells nothing."""
+        """Ignore text: it gives no signals."""
 
     def repeat(self, count: int | None = None) -> None:
-        """Nor does text that is repeated."""
+        """REP: ignore repeated text as well."""
 
 
 class SignalReader:
-    """Takes output, in any pieces, and gives the signals that it completes.
+    """Takes output in pieces of any size, and returns the signals that each completes.
 
-    They are those of ``PyteEmulator.signals`` for the same bytes, none dropped.
+    They are those of ``PyteEmulator.signals`` for the same bytes, but none is dropped.
     """
 
     def __init__(self) -> None:
-        self._terminal = Listener()
+        self._terminal = SignalTerminal()
         self._parser = Parser(self._terminal)
 
     @property
@@ -51,20 +51,20 @@ class SignalReader:
         return self._parser.in_sequence or self._parser.pending > 0
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
-        """What ``data`` tells."""
-        told: tuple[Signal, ...] = ()
+        """The signals that ``data`` completes."""
+        signals: tuple[Signal, ...] = ()
         for start in range(0, len(data), _SLICE):
             self._parser.feed(data[start : start + _SLICE])
-            told += self._terminal.signals.take()
+            signals += self._terminal.signals.take()
             self._terminal.replies.clear()
-        return told
+        return signals
 
 
 class TurnReader:
-    """Finds in output what tells of turns: looks at OSC strings and resets alone.
+    """Finds the marks of turns in output. It reads OSC strings and resets alone.
 
-    A sequence whose introducer is torn apart by a control character (ESC, NUL, ``]``), which
-    no program sends, is not found.
+    A sequence with a control character inside its introducer (ESC, NUL, ``]``) is not found;
+    no program sends that.
     """
 
     def __init__(self) -> None:
@@ -73,21 +73,21 @@ class TurnReader:
 
     def feed(self, data: bytes) -> tuple[Signal, ...]:
         """The signals ``turn``, ``prompt`` and ``reset`` in ``data``, and perhaps others."""
-        told: tuple[Signal, ...] = ()
+        signals: tuple[Signal, ...] = ()
         while data:
             if not self._within:
                 start = _first_mark(data)
                 if start is None:
                     break
                 data = data[start:]
-            told += self._reader.feed(data[:_STEP])
+            signals += self._reader.feed(data[:_STEP])
             self._within = self._reader.open
             data = data[_STEP:]
-        return told
+        return signals
 
 
 def _first_mark(data: bytes) -> int | None:
-    """Where the first thing begins that may tell of turns."""
+    """The start of the first sequence that may mark a turn."""
     places = [place for mark in _MARKS if (place := data.find(mark)) >= 0]
     if data.endswith((b"\x1b", b"\xc2")):
         places.append(len(data) - 1)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, visible
 from ptycassette.model import JournalEvent, Noted, Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.panels.rows import AllRows, ToldRows
-from ptycassette_viewer.session import ROUTINE, CassetteSource, Session, Told, signal_text
+from ptycassette_viewer.panels.rows import AllRows, SignalRows
+from ptycassette_viewer.session import ROUTINE, CassetteSource, Session, Signals, signal_text
 
 PIECES = st.sampled_from(
     [
@@ -45,9 +45,9 @@ def line_of(signal: TerminalSignal) -> tuple[int, str]:
     return signal.seq, visible(signal_text(signal.name, signal.data), limit=120)
 
 
-def told_by(session: Session) -> dict[str, list[tuple[int, str]]]:
+def signals_by(session: Session) -> dict[str, list[tuple[int, str]]]:
     """What the viewer knows."""
-    both = {"telling": session.told.telling, "routine": session.told.routine}
+    both = {"notable": session.signals.notable, "routine": session.signals.routine}
     return {
         name: [(seq, lines.line(number)) for number, seq in enumerate(lines.seqs)]
         for name, lines in both.items()
@@ -79,27 +79,27 @@ def signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) ->
     session = Session(CassetteSource(open_cassette(path, check="manifest")))
     session.run()
     truth = list(terminal_signals(session.source.events()))
-    telling = [line_of(signal) for signal in truth if signal.name not in ROUTINE]
+    notable = [line_of(signal) for signal in truth if signal.name not in ROUTINE]
     rows = AllRows(session)
     listed = [(rows.seq(n), rows.line(n).plain) for n in range(rows.count())]
     session.close()
 
-    assert told_by(session) == {
-        "telling": telling,
+    assert signals_by(session) == {
+        "notable": notable,
         "routine": [line_of(signal) for signal in truth if signal.name in ROUTINE],
     }
     assert [seq for seq, _ in listed] == sorted(
-        [*range(1, session.index.count + 1), *(s for s, _ in telling)]
+        [*range(1, session.index.count + 1), *(s for s, _ in notable)]
     )
     assert [line.split(maxsplit=3)[3] for _, line in listed if "terminal-signal" in line] == [
-        line for _, line in telling
+        line for _, line in notable
     ]
 
 
 def test_recorded_signals_are_found(agents: Path, session_of: Callable[[Path], Any]) -> None:
     """Of a real session: its title and its turns."""
     session = session_of(agents / "codex-tui")
-    lines = [line for _, line in told_by(session)["telling"]]
+    lines = [line for _, line in signals_by(session)["notable"]]
 
     assert "title  text=work" in lines
     assert "turn  state=working  app=codex" in lines
@@ -110,21 +110,21 @@ def test_rows_find_their_events(
 ) -> None:
     """The place of an event is its own row, and the first signal of it, or the last before it."""
     session = session_of(make(Output(0, b"\x07\x07"), Noted(1, {}), Output(2, b"\x07")))
-    rows, told = AllRows(session), ToldRows(session, session.told.telling)
+    rows, signals = AllRows(session), SignalRows(session, session.signals.notable)
 
     assert [rows.place(seq) for seq in (1, 2, 3, 4)] == [0, 3, 4, 6]
-    assert [told.place(seq) for seq in (0, 1, 2, 3, 4)] == [-1, 0, 1, 2, 2]
+    assert [signals.place(seq) for seq in (0, 1, 2, 3, 4)] == [-1, 0, 1, 2, 2]
 
 
 def test_what_is_kept_is_bounded() -> None:
     """Lines that are said again cost next to nothing; behind the budget they are counted."""
-    told = Told(1_000)
+    signals = Signals(1_000)
     for number in range(100):
-        told.add(number, "title", {"text": f"{number}" * 50})
-    titles = len(told.telling)
+        signals.add(number, "title", {"text": f"{number}" * 50})
+    titles = len(signals.notable)
     for number in range(100, 110):
-        told.add(number, "bell", {})
+        signals.add(number, "bell", {})
 
     assert 1 < titles < 5
-    assert len(told.telling) > titles + 5
-    assert len(told.telling) + told.dropped == 110
+    assert len(signals.notable) > titles + 5
+    assert len(signals.notable) + signals.dropped == 110

@@ -15,7 +15,7 @@ import msgspec
 
 from ptycassette import visible
 
-__all__ = ["ROUTINE", "Told", "ToldLines", "ToldState", "signal_text"]
+__all__ = ["ROUTINE", "SignalLines", "Signals", "SignalsState", "signal_text"]
 
 ROUTINE = frozenset({"icon", "mode", "query", "synchronized"})
 """Names of signals that say nothing to people. An icon's name comes with the title."""
@@ -30,16 +30,16 @@ def signal_text(name: str, data: Mapping[str, str]) -> str:
     return name + "".join(f"  {key}={value}" for key, value in data.items())
 
 
-class ToldState(msgspec.Struct, frozen=True, array_like=True):
+class SignalsState(msgspec.Struct, frozen=True, array_like=True):
     """Lines, each once; for both kinds, the events and the numbers of the lines."""
 
     lines: list[str]
-    telling: tuple[bytes, bytes]
+    notable: tuple[bytes, bytes]
     routine: tuple[bytes, bytes]
     dropped: int
 
 
-class ToldLines:
+class SignalLines:
     """Lines in order. One thread adds; any number read a prefix at the same time."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class ToldLines:
         self._lines = [lines[place] for place in places]
         return self
 
-    def become(self, other: ToldLines) -> None:
+    def become(self, other: SignalLines) -> None:
         """Take over what others know; these know nothing yet."""
         self._lines.extend(other._lines)
         self.seqs.extend(other.seqs)
@@ -88,20 +88,20 @@ class ToldLines:
         return max(0, bisect_right(self.seqs, last) - bisect_left(self.seqs, first))
 
 
-class Told:
+class Signals:
     """The signals of one recording.
 
     Args:
         max_bytes: how much memory they may take; behind that, none is kept.
 
     Attributes:
-        telling: those that say something to people.
+        notable: those that say something to people.
         routine: the others.
         dropped: how many were not kept.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self.telling, self.routine = ToldLines(), ToldLines()
+        self.notable, self.routine = SignalLines(), SignalLines()
         self.dropped = 0
         self._left = max_bytes
         self._known: dict[object, str] = {}
@@ -119,29 +119,29 @@ class Told:
             return
         self._left -= cost
         self._known.setdefault(key, line)
-        (self.routine if name in ROUTINE else self.telling).add(seq, line)
+        (self.routine if name in ROUTINE else self.notable).add(seq, line)
 
-    def state(self) -> ToldState:
+    def state(self) -> SignalsState:
         """All of it."""
         numbers: dict[str, int] = {}
-        telling, routine = (lines.numbered(numbers) for lines in (self.telling, self.routine))
-        return ToldState(list(numbers), telling, routine, self.dropped)
+        notable, routine = (lines.numbered(numbers) for lines in (self.notable, self.routine))
+        return SignalsState(list(numbers), notable, routine, self.dropped)
 
     @classmethod
-    def of(cls, state: ToldState) -> Self:
+    def of(cls, state: SignalsState) -> Self:
         """That of a state.
 
         Raises:
             ValueError: it is none.
         """
         self = cls(0)
-        self.telling = ToldLines.of(state.telling, state.lines)
-        self.routine = ToldLines.of(state.routine, state.lines)
+        self.notable = SignalLines.of(state.notable, state.lines)
+        self.routine = SignalLines.of(state.routine, state.lines)
         self.dropped = state.dropped
         return self
 
-    def become(self, other: Told) -> None:
+    def become(self, other: Signals) -> None:
         """Take over what another knows; this one knows nothing yet."""
         self.dropped = other.dropped
-        self.telling.become(other.telling)
+        self.notable.become(other.notable)
         self.routine.become(other.routine)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator
-from ptycassette.terminal.hearing import SignalReader, TurnReader
+from ptycassette.terminal.signal_reader import SignalReader, TurnReader
 from ptycassette.terminal.signals import MAX_SIGNALS
 
 TELLING = [
@@ -49,11 +49,11 @@ def test_signals_are_those_of_the_emulator(pieces: list[bytes], cut: int) -> Non
     data = b"".join(pieces)
     emulator, reader = PyteEmulator(Size(4, 20)), SignalReader()
     emulator.feed(data)
-    told = [
+    signals = [
         signal for at in range(0, len(data), cut) for signal in reader.feed(data[at : at + cut])
     ]
 
-    assert told == list(emulator.signals())
+    assert signals == list(emulator.signals())
     assert reader.open == bool(emulator.pending)
 
 
@@ -62,9 +62,11 @@ def test_turns_are_found_without_reading_everything(pieces: list[bytes], cut: in
     """Turn marks, prompt marks and resets are all there, in order."""
     data = b"".join(pieces)
     everything, turns = SignalReader(), TurnReader()
-    told = [signal for at in range(0, len(data), cut) for signal in turns.feed(data[at : at + cut])]
+    signals = [
+        signal for at in range(0, len(data), cut) for signal in turns.feed(data[at : at + cut])
+    ]
 
-    assert [signal for signal in told if signal.name in TURNS] == [
+    assert [signal for signal in signals if signal.name in TURNS] == [
         signal for signal in everything.feed(data) if signal.name in TURNS
     ]
 
