@@ -94,14 +94,14 @@ def command(
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
     """
-    chosen = _told_by(out) if kind is None else export_named(kind)
+    chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
     _refuse_others(chosen)
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         _write(out, chosen.recording(source, **taken), overwrite=overwrite)
 
 
-def _told_by(out: str) -> ExportFormat:
+def _format_of(out: str) -> ExportFormat:
     try:
         return export_of_file(out, of="recording")
     except UsageError as wrong:
