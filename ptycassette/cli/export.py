@@ -118,20 +118,11 @@ def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:
 
 def _screens(source: Cassette) -> Iterator[tuple[int, Screen]]:
     """The stored frames as screens: ``(t_us, screen)``."""
-    from ptycassette.model import Screen
+    from ptycassette.model import moment_us
+    from ptycassette.replaying.stored import screen_of
 
     for frame in source.frames():
-        yield (
-            frame.t_ms * 1000 if frame.t_us is None else frame.t_us,
-            Screen(
-                size=frame.size,
-                rows=frame.text,
-                styles=frame.styles or (),
-                cursor=frame.cursor,
-                title=frame.title,
-                alt_screen=frame.alt_screen,
-            ),
-        )
+        yield moment_us(frame), screen_of(frame)
 
 
 def _svg(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.model import InputRecord
+from ptycassette.model import InputRecord, moment_us
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
@@ -115,7 +115,7 @@ class _Cutter:
         if (
             self._last is not None
             and self._reader.waits
-            and _moment(record) - _moment(self._last) > 50_000
+            and moment_us(record) - moment_us(self._last) > 50_000
         ):
             # A human's Escape, then the next key: no sequence takes that long.
             self._add(self._reader.flush(), self._last)
@@ -174,8 +174,8 @@ class _Cutter:
                     number=self._cut,
                     seq=self._first.seq,
                     last_seq=self._steps[-1].seq,
-                    t_us=_moment(self._first),
-                    last_t_us=_moment(self._last),
+                    t_us=moment_us(self._first),
+                    last_t_us=moment_us(self._last),
                     steps=tuple(self._steps),
                     raw=b"".join(step.key.raw for step in self._steps),
                     text=self._line.text,
@@ -184,7 +184,3 @@ class _Cutter:
                 )
             )
         self._steps, self._line, self._first, self._characters = [], Line(), None, 0
-
-
-def _moment(record: InputRecord) -> int:
-    return record.t_ms * 1000 if record.t_us is None else record.t_us
