@@ -1,4 +1,4 @@
-"""The emulator, frame policies, screen diffs, query answers, normalisers.
+"""The emulator, frame policies, query answers, a screen as text and ANSI.
 
 Start here:
 
@@ -20,23 +20,17 @@ Start here:
     queries as a ``Profile`` says.
 ``frame_policy(name)``
     which moments of a session become frames.
-``diff``, ``render_text``, ``render_ansi``, ``render_html``, ``screen_hash``, ``screen_cells``
-    what to do with one screen, or two.
-``normaliser(...)``
-    rewrites what is volatile, for comparison only.
+``render_text``, ``render_ansi``
+    one screen, to be shown anywhere.
 """
 
 from ptycassette.terminal.backends import answering, available_backends, backend
-from ptycassette.terminal.cells import ScreenCell, screen_cells
-from ptycassette.terminal.diff import CellChange, ScreenDiff, diff
-from ptycassette.terminal.digest import screen_hash
 from ptycassette.terminal.emulator import PyteEmulator, default_emulator
 from ptycassette.terminal.hearing import SignalReader
 from ptycassette.terminal.lazy import LazyEmulator
-from ptycassette.terminal.normalise import Normaliser, Rule, normaliser
 from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
 from ptycassette.terminal.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
-from ptycassette.terminal.render import render_ansi, render_html, render_text
+from ptycassette.terminal.render import render_ansi, render_text
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.state import load_emulator, save_emulator
 
@@ -45,30 +39,20 @@ __all__ = [
     "POLICY_NAMES",
     "PROFILES",
     "XTERM",
-    "CellChange",
     "FramePolicy",
     "LazyEmulator",
-    "Normaliser",
     "Profile",
     "PyteEmulator",
-    "Rule",
-    "ScreenCell",
-    "ScreenDiff",
     "Signal",
     "SignalReader",
     "answering",
     "available_backends",
     "backend",
     "default_emulator",
-    "diff",
     "frame_policy",
     "load_emulator",
-    "normaliser",
     "profile_of",
     "render_ansi",
-    "render_html",
     "render_text",
     "save_emulator",
-    "screen_cells",
-    "screen_hash",
 ]
