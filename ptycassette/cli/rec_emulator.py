@@ -51,7 +51,7 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
 
 def _profile(name: str) -> Profile:
     from ptycassette.errors import UsageError
-    from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+    from ptycassette.model.toml_text import MAX_TOML_BYTES
     from ptycassette.system.files.plain_file import read_plain
     from ptycassette.terminal import PROFILES, profile_of
 

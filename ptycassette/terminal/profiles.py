@@ -25,7 +25,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model.toml_bounds import check_dotted_keys
+from ptycassette.model.toml_text import parse_toml
 
 __all__ = ["DUMB", "PROFILES", "XTERM", "Profile", "profile_of"]
 
@@ -129,11 +129,9 @@ def profile_of(text: str | bytes) -> Profile:
         ValueError: it is no TOML, or no profile; says what is wrong.
     """
     try:
-        check_dotted_keys(text if isinstance(text, str) else text.decode())
-        written = msgspec.toml.decode(text, type=_Written)
-    except RecursionError as error:
-        raise ValueError("it nests too deep") from error
-    except msgspec.MsgspecError as error:
+        raw = parse_toml(text if isinstance(text, str) else text.decode())
+        written = msgspec.convert(raw, _Written)
+    except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
     base = PROFILES.get(written.extends)
     if base is None:
