@@ -6,7 +6,7 @@ Start here:
     renders output: ``feed``, ``resize``, ``snapshot``, ``pending``, ``answers``, and beyond
     the port ``signals`` (what the program told its terminal), ``scrollback``,
     ``synchronized``, ``cells``. ``PyteEmulator`` takes the width mode, the length of
-    the scrollback and the ``Profile`` that says which queries are answered.
+    the scrollback and the ``QueryProfile`` that says which queries are answered.
 ``LazyEmulator(size, on_read, traced=...)``
     the same screens, painted when somebody looks; hands over rows that say what the print
     stream does not, before anything on them is lost; where it is traced, cells know which
@@ -17,7 +17,7 @@ Start here:
     what output tells the terminal, without rendering it.
 ``backend(name)``, ``available_backends()``
     other emulators behind the same port; ``answering(factory, profile)`` those that answer
-    queries as a ``Profile`` says.
+    queries as a ``QueryProfile`` says.
 ``frame_policy(name)``
     which moments of a session become frames.
 ``render_text``, ``render_ansi``
@@ -29,7 +29,13 @@ from ptycassette.terminal.emulator import PyteEmulator, default_emulator
 from ptycassette.terminal.hearing import SignalReader
 from ptycassette.terminal.lazy import LazyEmulator
 from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
-from ptycassette.terminal.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
+from ptycassette.terminal.query_profiles import (
+    DUMB,
+    PROFILES,
+    XTERM,
+    QueryProfile,
+    query_profile_of,
+)
 from ptycassette.terminal.render import render_ansi, render_text
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.state import load_emulator, save_emulator
@@ -41,8 +47,8 @@ __all__ = [
     "XTERM",
     "FramePolicy",
     "LazyEmulator",
-    "Profile",
     "PyteEmulator",
+    "QueryProfile",
     "Signal",
     "SignalReader",
     "answering",
@@ -51,7 +57,7 @@ __all__ = [
     "default_emulator",
     "frame_policy",
     "load_emulator",
-    "profile_of",
+    "query_profile_of",
     "render_ansi",
     "render_text",
     "save_emulator",

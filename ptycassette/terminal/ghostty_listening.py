@@ -16,7 +16,7 @@ from typing import Final
 from ptycassette.model import Size
 from ptycassette.terminal.hearing import Listener
 from ptycassette.terminal.parser import Parser
-from ptycassette.terminal.profiles import Profile
+from ptycassette.terminal.query_profiles import QueryProfile
 from ptycassette.terminal.signals import Signal
 
 __all__ = ["HELD_BYTES", "Listening", "held_back", "without_private_reports"]
@@ -64,7 +64,7 @@ class Listening:
         profile: which questions are answered, and how.
     """
 
-    def __init__(self, size: Size, profile: Profile) -> None:
+    def __init__(self, size: Size, profile: QueryProfile) -> None:
         self._terminal = _Answering(size.cols, size.rows)
         self._terminal.profile = profile
         self._parser = Parser(self._terminal)

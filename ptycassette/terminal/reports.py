@@ -1,6 +1,6 @@
 """Answers to queries: what a terminal sends back when a program asks.
 
-Which questions are answered, and how, is said by a ``Profile``. Answers are
+Which questions are answered, and how, is said by a ``QueryProfile``. Answers are
 collected in ``replies`` and handed out at once by ``Emulator.answers``: an answer
 that comes late is typed into the prompt of whoever asked.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from ptycassette.terminal.core import Core
-from ptycassette.terminal.profiles import XTERM, Profile
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 
 __all__ = ["MAX_REPLIES", "Reports"]
@@ -33,7 +33,7 @@ _CUBE: Final = (0, 95, 135, 175, 215, 255)
 class Reports(Core):
     """The part of the terminal that answers."""
 
-    profile: Profile = XTERM
+    profile: QueryProfile = XTERM
 
     def _answer(self, query: str, text: str | None, **fields: object) -> None:
         """Answer when the profile says so; tell of the question in any case."""

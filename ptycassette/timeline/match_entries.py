@@ -18,10 +18,18 @@ from ptycassette.model import InputRecord, moment_us
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
-__all__ = ["MOST_KEYS", "MOST_STEPS", "Entry", "Step", "iter_entries", "read_entries", "shown_keys"]
+__all__ = [
+    "MOST_KEYS",
+    "MOST_STEPS",
+    "Entry",
+    "KeyStep",
+    "iter_entries",
+    "read_entries",
+    "shown_keys",
+]
 
 
-class Step(msgspec.Struct, frozen=True):
+class KeyStep(msgspec.Struct, frozen=True):
     """One recorded key, the record that completes it, and the line after it."""
 
     key: Key
@@ -51,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int
     t_us: int
     last_t_us: int
-    steps: tuple[Step, ...]
+    steps: tuple[KeyStep, ...]
     raw: bytes
     text: str
     action: str
@@ -96,7 +104,7 @@ class _Cutter:
         self._entries: list[Entry] = []
         self._cut = 0
         self._reader = KeyReader()
-        self._steps: list[Step] = []
+        self._steps: list[KeyStep] = []
         self._line = Line()
         self._first: InputRecord | None = None
         self._last: InputRecord | None = None
@@ -149,7 +157,7 @@ class _Cutter:
             self._first = self._first or record
             self._last = record
             edits = self._line.apply(key)
-            self._steps.append(Step(key, record.seq, self._line.text))
+            self._steps.append(KeyStep(key, record.seq, self._line.text))
             self._characters += len(self._steps[-1].line)
             full = len(self._steps) >= MOST_STEPS or self._characters >= _MOST_CHARACTERS
             if not edits or full:

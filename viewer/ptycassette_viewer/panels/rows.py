@@ -8,7 +8,7 @@ from typing import Protocol
 from rich.text import Text
 
 from ptycassette_viewer.panels.panel import event_line, told_line
-from ptycassette_viewer.session import Kind, Session, ToldLines
+from ptycassette_viewer.session import Kind, ToldLines, ViewSession
 
 __all__ = ["AllRows", "KindRows", "Rows", "ToldRows"]
 
@@ -36,7 +36,7 @@ class Rows(Protocol):
 class KindRows:
     """The events of one kind."""
 
-    def __init__(self, session: Session, kind: Kind) -> None:
+    def __init__(self, session: ViewSession, kind: Kind) -> None:
         self._session = session
         self._seqs = session.index.of_kind(kind)
 
@@ -60,7 +60,7 @@ class KindRows:
 class ToldRows:
     """What the terminal was told; several rows may belong to one output."""
 
-    def __init__(self, session: Session, told: ToldLines) -> None:
+    def __init__(self, session: ViewSession, told: ToldLines) -> None:
         self._session = session
         self._told = told
 
@@ -90,7 +90,7 @@ class AllRows:
     Signal ``n`` stands in row ``seqs[n] + n``: behind so many events and signals.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ViewSession) -> None:
         self._session = session
         self._told = ToldRows(session, session.told.telling)
         self._seqs = session.told.telling.seqs

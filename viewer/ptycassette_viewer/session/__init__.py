@@ -4,7 +4,7 @@ from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
-from ptycassette_viewer.session.session import Progress, Session
+from ptycassette_viewer.session.session import Progress, ViewSession
 from ptycassette_viewer.session.source import CassetteSource, Source
 from ptycassette_viewer.session.told import ROUTINE, Told, ToldLines, signal_text
 
@@ -18,9 +18,9 @@ __all__ = [
     "Head",
     "Kind",
     "Progress",
-    "Session",
     "Source",
     "Told",
     "ToldLines",
+    "ViewSession",
     "signal_text",
 ]
