@@ -24,7 +24,7 @@ from ptycassette.cli.saving_line import SavingLine
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.input_script import Step
+    from ptycassette.recording.input_script import ScriptStep
     from ptycassette.recording.io.lifeline import Lifeline
     from ptycassette.recording.io.options import RecordPlan
     from ptycassette.recording.io.rec_session import Ended
@@ -230,7 +230,11 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
 
 def _run(
-    recorder: Recorder, steps: tuple[Step, ...] | None, *, interactive: bool, given: dict[str, Any]
+    recorder: Recorder,
+    steps: tuple[ScriptStep, ...] | None,
+    *,
+    interactive: bool,
+    given: dict[str, Any],
 ) -> int:
     from ptycassette.errors import RunFailedError
     from ptycassette.recording.io.rec_session import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ptycassette.export.colors import DARK, Theme, css_color
+from ptycassette.export.colors import DARK, Theme, css_color, css_lines
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.model.visible import visible
 from ptycassette.replaying.cells import cells_of_row
@@ -77,15 +77,6 @@ def _css(style: Style, theme: Theme) -> str:
         parts.append("font-style:italic")
     if style.hidden:
         parts.append("visibility:hidden")
-    lines = [
-        name
-        for name, on in (
-            ("underline", style.underline),
-            ("line-through", style.strike),
-            ("overline", style.overline),
-        )
-        if on
-    ]
-    if lines:
-        parts.append(f"text-decoration:{' '.join(lines)}")
+    if lines := css_lines(style):
+        parts.append(f"text-decoration:{lines}")
     return ";".join(parts)

@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.export.colors import DARK, LIGHT, Theme, css_color
+from ptycassette.export.colors import DARK, LIGHT, Theme, css_color, css_lines
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.replaying.stored import screen_of
@@ -242,17 +242,8 @@ def _attributes(style: Style, theme: Theme) -> str:
         found.append(' font-weight="bold"')
     if style.italic:
         found.append(' font-style="italic"')
-    lines = [
-        name
-        for name, on in (
-            ("underline", style.underline),
-            ("line-through", style.strike),
-            ("overline", style.overline),
-        )
-        if on
-    ]
-    if lines:
-        found.append(f' text-decoration="{" ".join(lines)}"')
+    if lines := css_lines(style):
+        found.append(f' text-decoration="{lines}"')
     if style.hidden:
         found.append(' opacity="0"')
     elif style.dim:

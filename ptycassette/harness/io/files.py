@@ -17,7 +17,7 @@ import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.profiles.io import own_folder
 from ptycassette.recording.io.binary_probe import ask_version
 from ptycassette.system.files.plain_file import read_plain

@@ -29,6 +29,13 @@ import msgspec
 from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.relay_limits import (
+    BATCH_BYTES,
+    HELD_MS,
+    KEY_BYTES,
+    READ_BYTES,
+    SMALL_BYTES,
+)
 from ptycassette.recording.io.side_channel import SideChannel
 from ptycassette.recording.io.typed_input import TypedInput
 from ptycassette.recording.io.user_screen import UserScreen
@@ -40,15 +47,7 @@ from ptycassette.system.pty.terminal import SignalPipe, UserTerminal, suspend
 
 __all__ = ["PassThrough", "Streams"]
 
-# Small enough that the program, we and the terminal work at the same time, large enough that
-# a burst costs few calls; measured (docs/recording.md).
-_BATCH_BYTES = 16 << 10
-_READ_BYTES = 32 << 10
-# A read this small has emptied the PTY; asking again would only delay an echo.
-_SMALL_BYTES = 512
-_INPUT_BYTES = 4 << 10
 _HUNG_UP_MS = 20
-_HELD_MS = 10
 _CAUGHT = (
     signal.SIGWINCH,
     signal.SIGTERM,
@@ -123,7 +122,7 @@ class PassThrough:
         self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
         self._follows_size = streams.terminal is not None and not streams.fixed_size
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
-        self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
+        self._view = memoryview(bytearray(BATCH_BYTES + READ_BYTES))
         self._poll = new_poll()
         self._screen = UserScreen(streams.out_fd, self._poll, on_lost=self._lose_terminal)
         self._input = TypedInput(
@@ -218,7 +217,7 @@ class PassThrough:
     def _wait(self) -> list[tuple[int, int]]:
         """What is ready, as soon as something is, and the moment at which it was."""
         if self._journal.holding:
-            ready = self._poll.poll(_HELD_MS)
+            ready = self._poll.poll(HELD_MS)
             if not ready:
                 self._journal.flush()
         else:
@@ -271,14 +270,14 @@ class PassThrough:
         reads: list[tuple[int, int]] = []
         at = 0
         try:
-            while at < _BATCH_BYTES:
+            while at < BATCH_BYTES:
                 count = os.readv(master, (view[at:],))
                 if count == 0:
                     self._hang_up()
                     break
                 reads.append((self._moment_us(), count))
                 at += count
-                if count < _SMALL_BYTES:
+                if count < SMALL_BYTES:
                     break
         except BlockingIOError:
             pass
@@ -320,7 +319,7 @@ class PassThrough:
 
     def _take_input(self) -> None:
         try:
-            data = os.read(self._in_fd, _INPUT_BYTES)
+            data = os.read(self._in_fd, KEY_BYTES)
         except BlockingIOError:
             return
         except OSError:

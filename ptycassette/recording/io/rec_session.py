@@ -15,7 +15,7 @@ import msgspec
 from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
 from ptycassette.model import ExitStatus, Manifest
 from ptycassette.model.visible import visible
-from ptycassette.recording.input_script import Step
+from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io.record import Recording, recording_with
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saving_signals import SavingSignals
@@ -131,7 +131,7 @@ def _own_description(fd: int) -> int:
 
 def record_headless(
     recorder: Recorder,
-    steps: Sequence[Step] | None,
+    steps: Sequence[ScriptStep] | None,
     *,
     in_fd: int | None = None,
     passes_signals: bool = False,
@@ -230,7 +230,7 @@ def _wait_for_end(session: Recording) -> None:
             return
 
 
-def perform(session: Recording, step: Step) -> None:
+def perform(session: Recording, step: ScriptStep) -> None:
     """One step of an input script.
 
     Raises:
@@ -244,7 +244,7 @@ def perform(session: Recording, step: Step) -> None:
         raise
 
 
-def _perform(session: Recording, step: Step) -> None:
+def _perform(session: Recording, step: ScriptStep) -> None:
     match step.kind:
         case "type":
             session.type(step.text)
@@ -268,7 +268,7 @@ def _perform(session: Recording, step: Step) -> None:
             _wait(session, step)
 
 
-def _with_secret(step: Step) -> Step:
+def _with_secret(step: ScriptStep) -> ScriptStep:
     """A step that names where its secret is, with the secret; any other as it is."""
     try:
         match step.kind:
@@ -291,7 +291,7 @@ def _with_secret(step: Step) -> Step:
     return msgspec.structs.replace(step, kind="secret", text=text)
 
 
-def _wait(session: Recording, step: Step) -> None:
+def _wait(session: Recording, step: ScriptStep) -> None:
     match step.kind:
         case "wait-text":
             session.wait_for_text(step.text, timeout_s=step.timeout_s)

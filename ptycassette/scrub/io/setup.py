@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import credential_values, file_lines
