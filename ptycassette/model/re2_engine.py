@@ -44,9 +44,9 @@ def compile_re2(
         source = pattern.encode("latin-1") if latin1 else pattern
         return re2.compile(source, options)  # type: ignore[no-untyped-call]
     except UnicodeEncodeError as exc:
-        told = "a character beyond U+00FF" if latin1 else "a lone surrogate"
-        raise PatternError(f"not a regular expression: {told} ({NOT_KNOWN})") from exc
+        reason = "a character beyond U+00FF" if latin1 else "a lone surrogate"
+        raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc
     except re2.error as exc:
         why = exc.args[0]
-        told = why.decode("utf-8", "replace") if isinstance(why, bytes) else why
-        raise PatternError(f"not a regular expression: {told} ({NOT_KNOWN})") from exc
+        reason = why.decode("utf-8", "replace") if isinstance(why, bytes) else why
+        raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc

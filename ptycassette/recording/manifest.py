@@ -112,11 +112,11 @@ def manifest_texts(manifest: Manifest) -> dict[str, Any]:
 
 
 def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
-    told = msgspec.to_builtins(with_probed(meta.harness, learnt.quota, learnt.discovery))
+    harness = msgspec.to_builtins(with_probed(meta.harness, learnt.quota, learnt.discovery))
     if learnt.end is not None and learnt.end.binary_version is not None:
-        told["binary_version"] = learnt.end.binary_version
-    shaped = {name: told.pop(name) for name in _SHAPED if name in told}
-    scrubbed = scrubber.value(told, channel="harness")
+        harness["binary_version"] = learnt.end.binary_version
+    shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
+    scrubbed = scrubber.value(harness, channel="harness")
     return msgspec.convert({**scrubbed, **shaped}, Harness)
 
 
