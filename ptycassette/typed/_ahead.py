@@ -8,6 +8,7 @@ take such lines in their order. A line that was typed at a prompt has been taken
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from ptycassette.typed._fields import AtCursor, row_asks
 
@@ -25,7 +26,7 @@ class TypedAhead:
 
     def __init__(self) -> None:
         self._lines: list[tuple[bytes, int]] = []
-        self._seen: set[str] = set()
+        self._prompts: Counter[str] = Counter()
         self._looks_left = 0
 
     @property
@@ -33,29 +34,53 @@ class TypedAhead:
         """Whether a prompt that appears now may take a line."""
         return bool(self._lines) and self._looks_left > 0
 
-    def add(self, line: bytes, number: int) -> None:
-        """A line was typed where no prompt stood; its event has this number."""
+    def add(self, line: bytes, number: int, at: AtCursor | None) -> None:
+        """Remember a line that was typed where no prompt stood.
+
+        Args:
+            line: its keys, without Enter.
+            number: of the event in which typing it began.
+            at: the screen before it; its prompts have been answered. None when it is not known.
+        """
         if len(self._lines) < _MOST_LINES:
             self._lines.append((line, number))
             self._looks_left = _OUTPUTS_LOOKED_AT
+        if at is not None:
+            self._prompts = Counter(_prompts(at))
 
     def forget(self) -> None:
         """Somebody answers prompts: what was typed before has been read."""
         self._lines.clear()
 
-    def taken(self, at: AtCursor) -> tuple[bytes, int] | None:
-        """The line that a new prompt takes, and its number, where that asks for a secret."""
+    def taken(self, at: AtCursor) -> list[tuple[bytes, int]]:
+        """The lines that new prompts take that ask for a secret, with their numbers."""
         self._looks_left -= 1
-        for row in (*at.rows[: at.row], at.before):
-            label = _LABEL.match(row)
-            if label is not None and self._is_new(label.group()) and row_asks(label.group()):
-                return self._lines.pop(0)
-        if at.before.rstrip().endswith(_PROMPT_ENDS) and self._is_new(at.before):
-            self._lines.pop(0)
-        return None
+        before, self._prompts = self._prompts, Counter(_prompts(at))
+        taken = []
+        for prompt in _prompts(at):
+            if before[prompt] > 0:
+                before[prompt] -= 1
+            elif self._lines:
+                line = self._lines.pop(0)
+                taken += [line] if row_asks(prompt) else []
+        return taken
 
-    def _is_new(self, prompt: str) -> bool:
-        if prompt in self._seen:
-            return False
-        self._seen.add(prompt)
-        return True
+
+def _prompts(at: AtCursor) -> list[str]:
+    """The prompts on a screen down to the cursor, from the top.
+
+    A row above may hold the answer, too, where its prompt asks for a secret; any other text with a
+    colon is no prompt.
+    """
+    found = []
+    for row in at.rows[: at.row]:
+        label = _LABEL.match(row)
+        if label is not None and (label.group() == row.rstrip() or row_asks(label.group())):
+            found.append(label.group())
+    last = at.before.rstrip()
+    label = _LABEL.match(last)
+    if label is not None and row_asks(label.group()):
+        found.append(label.group())
+    elif last.endswith(_PROMPT_ENDS):
+        found.append(last)
+    return found

@@ -95,6 +95,11 @@ class Field:
         return "" if self._at is None else self._at.prompt
 
     @property
+    def before(self) -> AtCursor | None:
+        """The screen before the first key; None when it is not known."""
+        return self._at
+
+    @property
     def unprompted(self) -> bool:
         """Whether nothing stood left of the cursor, or is known to have stood there."""
         return self._at is None or not self._at.before.strip()

@@ -118,9 +118,8 @@ class TypedSecrets:
         if self._looks_left > 0:
             self._looks_left -= 1
             yield from self._judge(at)
-        taken = self._ahead.taken(at) if self._ahead.waiting else None
-        if taken is not None:
-            yield from self._learn(taken[0], "asked", taken[1])
+        for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
+            yield from self._learn(line, "asked", number)
 
     @property
     def watching(self) -> bool:
@@ -204,7 +203,7 @@ class TypedSecrets:
         field.ended = True
         field.add(b"", self._number)
         if field.how is None and field.unprompted and key in _ENTER:
-            self._ahead.add(bytes(field.keys), field.events[0])
+            self._ahead.add(bytes(field.keys), field.events[0], field.before)
         yield from self._keep(field)
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:

@@ -369,6 +369,11 @@ def test_what_is_not_shown_is_not_always_secret(
         (*keys(f"{SECRET}\n"), shown(f"{SECRET}\nWelcome.\n"), shown("Enter your PIN: ")),
         (typed(f"{SECRET}\n"), shown(f"{SECRET}\nv1: ready\nAPI token: \ngot {SECRET}\n$ ")),
         (typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown(f"Token: got {SECRET}\n")),
+        (typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: \nPassword: \nok\n")),
+        (
+            *(shown("Password: "), typed("?\r", unseen=True), shown("\n"), typed(f"{SECRET}\r")),
+            *(shown(f"{SECRET}\n"), shown("Password: ")),
+        ),
     ],
 )
 def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEvent, ...]) -> None:
@@ -381,6 +386,13 @@ def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEve
     [
         (shown("$ "), typed("sudo ls\r"), shown("sudo ls\n[sudo] password for alice: ")),
         (typed("first line\n"), shown("first line\nName: "), shown("\nPassword: ")),
+        (
+            shown("secret? "),
+            typed("?\r", unseen=True),
+            shown("\n"),
+            typed("open\r"),
+            shown("open\n"),
+        ),
         (typed("say hi\n"), shown("say hi\nsay hi\nYour password has expired\n")),
         (
             *(typed("my notes\n"), shown("my notes\n$ "), typed("su\r")),
