@@ -20,6 +20,7 @@ from ptycassette.cli.rec_plan import (
     steps_of,
 )
 from ptycassette.cli.saving_line import SavingLine
+from ptycassette.terminal.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
@@ -164,8 +165,8 @@ class RecCommand(click.Command):
 )
 @click.option(
     "--frame-policy",
-    type=click.Choice(["settled", "tick", "chunk", "final"]),
-    default="settled",
+    type=click.Choice(POLICY_NAMES),
+    default=POLICY_NAMES[0],
     show_default=True,
     help="When screens are kept as frames.",
 )

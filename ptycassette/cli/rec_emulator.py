@@ -22,8 +22,8 @@ def emulator_options(command: Decorated) -> Decorated:
     emulator = click.option(
         "--emulator",
         metavar="NAME",
-        help="Makes the frames and is named in the manifest: pyte (default), ghostty, or what"
-        " another package offers.",
+        help="Makes the frames and is named in the manifest: pyte (default), ghostty, stock-pyte,"
+        " or what another package offers.",
     )
     answers = click.option(
         "--answers",
