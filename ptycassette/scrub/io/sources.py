@@ -29,8 +29,12 @@ MAX_FILE_BYTES = 1 << 20
 CREDENTIAL_FILES = (
     ".claude/.credentials.json",
     ".claude.json",
+    ".claude/settings.json",
     ".codex/auth.json",
+    ".codex/config.toml",
+    ".gemini/.env",
     ".gemini/oauth_creds.json",
+    ".gemini/settings.json",
     ".gemini/google_accounts.json",
     ".local/share/opencode/auth.json",
     ".config/opencode/opencode.json",
@@ -40,10 +44,14 @@ CREDENTIAL_FILES = (
     ".config/glab-cli/config.yml",
     ".aider.conf.yml",
     ".cursor/cli-config.json",
+    ".cursor/mcp.json",
     ".config/cursor/auth.json",
     ".qwen/oauth_creds.json",
+    ".qwen/settings.json",
     ".grok/user-settings.json",
     ".netrc",
+    ".pgpass",
+    ".my.cnf",
     ".npmrc",
     ".pypirc",
     ".yarnrc.yml",
@@ -55,13 +63,34 @@ CREDENTIAL_FILES = (
     ".config/git/credentials",
     ".kube/config",
     ".cargo/credentials.toml",
+    ".config/rclone/rclone.conf",
     ".config/huggingface/token",
     ".cache/huggingface/token",
 )
-_LOCAL_FILES = (".env", ".env.local", ".aider.conf.yml", ".npmrc")
+_LOCAL_FILES = (
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.test",
+    ".env.production",
+    ".aider.conf.yml",
+    ".npmrc",
+    # Servers of the Model Context Protocol, and what they get in their environment.
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".cursor/mcp.json",
+    ".gemini/.env",
+    ".gemini/settings.json",
+    ".vscode/mcp.json",
+    "opencode.json",
+)
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
+_PGPASS = re.compile(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
@@ -103,6 +132,9 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     """What one file holds."""
     if path.name == ".netrc":
         yield from _netrc(path)
+        return
+    if path.name == ".pgpass":
+        yield from _pgpass(text)
         return
     try:
         document: Any = json.loads(text)
@@ -157,3 +189,11 @@ def _netrc(path: Path) -> Iterator[KnownValue]:
         if len(password or "") < SHORTEST or is_plain_data(password, name="password"):
             continue
         yield KnownValue(password, "credential-file", "<password>")
+
+
+def _pgpass(text: str) -> Iterator[KnownValue]:
+    """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
+    for fields in map(_PGPASS.fullmatch, text.splitlines()):
+        password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
+        if len(password) >= SHORTEST and not is_plain_data(password, name="password"):
+            yield KnownValue(password, "credential-file", "<password>")
