@@ -32,6 +32,8 @@ _TOOL_FILES = (
     ".config/gh/hosts.yml",
     ".config/glab-cli/config.yml",
     ".netrc",
+    ".pgpass",
+    ".my.cnf",
     ".npmrc",
     ".pypirc",
     ".yarnrc.yml",
@@ -43,13 +45,26 @@ _TOOL_FILES = (
     ".config/git/credentials",
     ".kube/config",
     ".cargo/credentials.toml",
+    ".config/rclone/rclone.conf",
     ".config/huggingface/token",
     ".cache/huggingface/token",
 )
-_LOCAL_FILES = (".env", ".env.local", ".npmrc")
+_LOCAL_FILES = (
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.test",
+    ".env.production",
+    ".npmrc",
+    # Servers of the Model Context Protocol, and what they get in their environment.
+    ".mcp.json",
+    ".vscode/mcp.json",
+)
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
+_PGPASS = re.compile(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def credential_values(
@@ -107,6 +122,9 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     if path.name == ".netrc":
         yield from _netrc(path)
         return
+    if path.name == ".pgpass":
+        yield from _pgpass(text)
+        return
     try:
         document: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -160,3 +178,11 @@ def _netrc(path: Path) -> Iterator[KnownValue]:
         if len(password or "") < SHORTEST or is_plain_data(password, name="password"):
             continue
         yield KnownValue(password, "credential-file", "<password>")
+
+
+def _pgpass(text: str) -> Iterator[KnownValue]:
+    """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
+    for fields in map(_PGPASS.fullmatch, text.splitlines()):
+        password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
+        if len(password) >= SHORTEST and not is_plain_data(password, name="password"):
+            yield KnownValue(password, "credential-file", "<password>")
