@@ -12,30 +12,14 @@ from typing import Final
 
 from ptycassette.model import Screen, Style
 from ptycassette.terminal.cells import row_cells
+from ptycassette.terminal.sgr import sgr_of
 from ptycassette.terminal.widths import WidthModeName
 
-__all__ = ["render_ansi", "render_text", "sgr_of"]
+__all__ = ["render_ansi", "render_text"]
 
 _UNSAFE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_UNDERLINES: Final = {
-    "single": "4",
-    "double": "4:2",
-    "curly": "4:3",
-    "dotted": "4:4",
-    "dashed": "4:5",
-}
-_FLAGS: Final = {
-    "bold": "1",
-    "dim": "2",
-    "italic": "3",
-    "blink": "5",
-    "reverse": "7",
-    "hidden": "8",
-    "strike": "9",
-    "overline": "53",
-}
 
 
 def _safe(text: str) -> str:
@@ -45,31 +29,6 @@ def _safe(text: str) -> str:
 def render_text(screen: Screen) -> str:
     """The rows joined by newlines, without empty rows at the end."""
     return "\n".join(_safe(row) for row in screen.rows).rstrip("\n")
-
-
-def sgr_of(style: Style) -> str:
-    """The SGR parameters that select a style, from the default one."""
-    codes = ["0"]
-    codes += [code for name, code in _FLAGS.items() if getattr(style, name)]
-    if style.underline:
-        codes.append(_UNDERLINES[style.underline])
-    for color, basic, code in ((style.fg, (30, 90), 38), (style.bg, (40, 100), 48)):
-        codes.extend(_color_codes(color, basic, code))
-    codes.extend(_color_codes(style.underline_color, None, 58))
-    return ";".join(codes)
-
-
-def _color_codes(color: int | str | None, basic: tuple[int, int] | None, code: int) -> list[str]:
-    if color is None:
-        return []
-    if isinstance(color, str):
-        red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
-        return [
-            f"{code}:2::{red}:{green}:{blue}" if code == 58 else f"{code};2;{red};{green};{blue}"
-        ]
-    if basic is not None and color < 16:
-        return [str(basic[color // 8] + color % 8)]
-    return [f"{code}:5:{color}" if code == 58 else f"{code};5;{color}"]
 
 
 def render_ansi(screen: Screen, *, width: WidthModeName = "cluster") -> str:

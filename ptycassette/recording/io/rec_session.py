@@ -91,7 +91,8 @@ def _relayed(
     secret_key: bytes,
 ) -> tuple[PassThrough, ExitStatus]:
     """Run the program in the user's terminal, to its end."""
-    from ptycassette.recording.io.interactive import PassThrough, Streams
+    from ptycassette.recording.io.interactive import PassThrough
+    from ptycassette.recording.io.user_signals import Streams
 
     plan = recorder.plan
     terminal = UserTerminal()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
-from ptycassette.terminal.render import sgr_of
+from ptycassette.terminal.sgr import sgr_of
 
 RICH = (
     "plain \x1b[1;3;31mbold\x1b[0m\r\n\x1b[38;5;200;48;2;1;2;3m漢字\x1b[0m \x1b[4:3;58;5;9mu\x1b[0m"
@@ -54,3 +54,13 @@ def test_rows_without_styles_are_plain() -> None:
 
     assert render_ansi(bare) == "ab"
     assert StyleRun(0, 1, Style()) not in bare.styles
+
+
+def test_what_is_no_colour_is_left_out() -> None:
+    """The frame of a stranger may name anything; its text is shown all the same."""
+    odd = Style(fg="red", bg=-1, underline="wavy", underline_color=256, bold=True)
+    screen = Screen(
+        size=Size(1, 4), rows=("ab",), styles=((StyleRun(0, 1, odd),),), cursor=Cursor(0, 0)
+    )
+
+    assert render_ansi(screen) == "\x1b[0;1ma\x1b[0mb"
