@@ -1,6 +1,6 @@
-"""Items of a journal as events of a cassette, one for one, before anything is rendered.
+"""Converts items of a journal to events of a cassette, one by one, without rendering.
 
-What was typed unseen is hidden; nothing else is scrubbed.
+Input that was typed without echo is masked; nothing else is scrubbed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = ["event_of"]
 def event_of(  # noqa: PLR0911 - one per kind
     item: JournalEvent, seq: int, offset: int
 ) -> Event | None:
-    """One item of a journal as the event that a reader would give; None for what is none (a probe).
+    """One item of a journal as the event that a reader returns; None for a probe, which is no event.
 
     Args:
         item: the item.
         seq: its number in the cassette.
-        offset: where its output begins in ``output.raw``.
+        offset: the start of its output in ``output.raw``.
     """
     t_us = item.t_us
     at: dict[str, Any] = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
