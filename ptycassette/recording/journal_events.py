@@ -28,7 +28,7 @@ __all__ = ["event_of"]
 def event_of(  # noqa: PLR0911 - one per kind
     item: JournalEvent, seq: int, offset: int
 ) -> Event | None:
-    """One item of a journal as the event that a reader returns; None for a probe, which is no event.
+    """One item of a journal as the event that a reader returns; None for a probe.
 
     Args:
         item: the item.

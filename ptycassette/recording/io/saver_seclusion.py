@@ -17,7 +17,7 @@ _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal
 
 
 def seclude(kept_fd: int) -> None:
-    """Start a new session, and close all descriptors but ``kept_fd``."""
+    """Detach this process; of its open descriptors only ``kept_fd`` stays."""
     with suppress(OSError):  # it leads a session already
         os.setsid()
     signal.set_wakeup_fd(-1)

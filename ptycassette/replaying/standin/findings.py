@@ -1,4 +1,4 @@
-"""The divergences of one run of the stand-in, as they are found: how each kind is worded."""
+"""Collects the divergences of one run of the stand-in, and words each kind."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WHERE_ANOTHER_WILL_DO = (
 
 
 class Findings:
-    """Collects divergences; nothing is ever taken off the list.
+    """Collects divergences; none is ever removed.
 
     Args:
         entries: all recorded entries, to name the nearest.
         screen: ``screen(seq)`` gives the rows shown after event ``seq``.
-        conceal: a text as a recording of it would hold it: what the driver sent may be secret.
+        conceal: scrubs a text as a recording would, because the driver's input may be secret.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Findings:
         )
 
     def _sent(self, text: str, raw: bytes) -> Said:
-        """What the driver sent, without what is secret in it."""
+        """The driver's input without its secrets."""
         shown = text if self._conceal is None else self._conceal(text)
         return Said(shown, raw if shown == text else b"")
 

@@ -1,4 +1,4 @@
-"""What the parts of one run of the stand-in share: the driver's side, the findings, the end."""
+"""The shared state of one run of the stand-in: the driver's side, the findings, the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RunState:
     Attributes:
         finished: how it ended, once it has.
         last_us: when (on the caller's clock) the last event was played.
-        notes: what is no divergence and worth knowing all the same.
+        notes: remarks that are not divergences.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ _BY_NAME = {option.name: option for option in OPTIONS}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a stand-in is told. ``argv`` is what it was started as, for reports."""
+    """The settings of a stand-in. ``argv`` is its own command line, for reports."""
 
     cassette: str
     argv: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How secrets are compared: as the option says, else the environment.
 
         Raises:
-            UsageError: either says what it cannot.
+            UsageError: the value of either is unknown.
         """
         try:
             return secrets_named(self.secrets) if self.secrets else resolve_secrets(os.environ)
@@ -88,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How input is compared.
 
         Raises:
-            UsageError: an unknown strategy or order, or a number that is none.
+            UsageError: an unknown strategy or order, or an invalid number.
         """
         strategy, per_entry = "prompt", {}
         try:
