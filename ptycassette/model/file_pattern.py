@@ -58,7 +58,7 @@ _REFUSED_ESCAPES = frozenset("CEQX123456789")
 
 
 class PatternError(ValueError):
-    """A pattern that is no regular expression, or that RE2 does not know."""
+    """A pattern that is not a regular expression, or that RE2 does not support."""
 
 
 class TooManyPatternsError(PatternError):

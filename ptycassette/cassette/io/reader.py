@@ -122,7 +122,7 @@ def open_cassette(
 
 
 class Cassette:
-    """An open cassette. Made by ``open_cassette``, which says who closes it.
+    """An open cassette. See ``open_cassette`` on who closes it.
 
     Attributes:
         path: its directory.
@@ -175,7 +175,7 @@ class Cassette:
         return self._records(FRAME_CODEC)
 
     def frame_at(self, t_us: int) -> FrameRecord | None:
-        """The last stored frame at or before a moment; quick whatever the size.
+        """The last stored frame at or before a given time; fast for any size.
 
         Args:
             t_us: microseconds since the start.
@@ -238,7 +238,7 @@ class Cassette:
         """A pinned file that this version does not interpret, in blocks of at most 1 MiB.
 
         Raises:
-            MissingFileError: the cassette holds no such file.
+            MissingFileError: the cassette has no such file.
         """
         file = self._files.get(name)
         if file is None:
@@ -251,7 +251,7 @@ class Cassette:
         """Go over every byte.
 
         Args:
-            progress: told the bytes of output done and their number, now and then.
+            progress: called now and then with the bytes of output done and their total.
 
         Raises:
             InvalidCassetteError: the first rule that is broken.

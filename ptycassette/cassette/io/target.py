@@ -1,4 +1,4 @@
-"""May a cassette be published here? What stands at the target decides.
+"""Whether a cassette may be published at a target. It depends on what is there.
 
 ===========================================  ==========================
 there is                                     with ``overwrite``
@@ -46,7 +46,7 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
     Raises:
         ExistsError: something is there, and it may not be replaced.
         NewerCassetteError: a cassette of a newer version is there.
-        StorageError: the disk refuses to say.
+        StorageError: the disk refuses the question.
     """
     for _ in range(_LOOKS):
         found = _status(target)
@@ -106,7 +106,7 @@ def _check_replaceable(directory: DirectoryHandle, target: Path, *, overwrite: b
 
 
 def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target: Path) -> None:
-    """Refuse to replace what is no cassette, or a newer one, or holds more than a cassette."""
+    """Refuse to replace other directories, newer cassettes, and cassettes with foreign files."""
     if MANIFEST not in entries:
         raise _exists(target, "the directory there is no cassette: it has no manifest.json")
     with directory.open(MANIFEST) as file:

@@ -178,7 +178,7 @@ class _ScrubbedLines:
             self._lines.append((os.lseek(self._fd, 0, os.SEEK_CUR) - len(line), len(line)))
 
     def _take_back(self, written: int) -> None:
-        """Remove the beginning of a line, unless somebody else has written behind it."""
+        """Remove an incomplete line, unless another process has written after it."""
         if not self._seekable or not written:
             return
         end = os.lseek(self._fd, 0, os.SEEK_CUR)

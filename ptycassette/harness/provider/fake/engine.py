@@ -63,7 +63,7 @@ class FakeProvider:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The names of replies that nobody asked for, or not often enough."""
+        """The names of replies that were not requested, or not often enough."""
         return self._replies.unused()
 
     def http(self, request: HttpRequest) -> Exchange:
@@ -315,7 +315,7 @@ def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
 def _in_one_piece(
     reply: Reply, answer: Answer, ask: Ask, stamp: Stamp, pace: Pace
 ) -> tuple[tuple[Step, ...], Ending]:
-    """An answer to somebody who wants no stream; broken off, half of it arrives."""
+    """An answer without streaming. If it is broken off, half of it is sent."""
     body = whole_body(answer, ask, stamp)
     if reply.after_events is not None:
         return (Step(pace.first_ms, body[: len(body) // 2]),), "disconnect"

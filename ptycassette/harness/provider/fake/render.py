@@ -65,7 +65,7 @@ def streamed(
     pace: Pace,
     framing: responses_events.Framing,
 ) -> tuple[tuple[Step, ...], Ending]:
-    """The answer as steps of a stream, broken off where the reply says so."""
+    """The answer as steps of a stream, broken off if the reply asks for it."""
     pieces = list(_pieces(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
