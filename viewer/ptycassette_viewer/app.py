@@ -102,7 +102,7 @@ class ViewerApp(App[int]):
             self.open(self._path, quit_after=True)
 
     def open(self, path: Path, *, quit_after: bool = False) -> None:
-        """Show a cassette; an error is a dialog, behind which the app ends or goes on."""
+        """Show a cassette. An error is shown in a dialog; then the app ends or continues."""
         session = self._session(path, quit_after=quit_after)
         if session is None:
             return
@@ -115,7 +115,7 @@ class ViewerApp(App[int]):
             self.push_screen(ErrorDialog(problem, title="No divergences can be shown"))
 
     def _divergences(self, session: Session) -> tuple[CassetteError | None, tuple[Divergence, ...]]:
-        """What the report tells of this recording, or why it tells nothing."""
+        """The divergences of this recording in the report, or why there are none."""
         source = session.source
         if self._report is None or not isinstance(source, CassetteSource):
             return None, ()

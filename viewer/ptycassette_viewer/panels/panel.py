@@ -1,4 +1,4 @@
-"""What every panel is: something about the moment where the playhead stands.
+"""The base of all panels. A panel shows something about the position of the playhead.
 
 Nothing here reads large files in the thread of the user interface.
 """
@@ -48,7 +48,7 @@ class Panel(Vertical):
             self.seq = seq
 
     def show(self, seq: int) -> None:
-        """The playhead stands behind event ``seq``."""
+        """The playhead is right after event ``seq``."""
 
 
 def bytes_of(session: Session, seq: int, limit: int) -> bytes:
@@ -76,7 +76,7 @@ def event_line(session: Session, seq: int) -> Text:
 
 
 def signal_line(session: Session, seq: int, line: str) -> Text:
-    """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
+    """A signal of output ``seq`` in one line; ``line`` is safe to show."""
     return _start(session, seq, "terminal-signal", "bold cyan").append(line)
 
 

@@ -82,10 +82,10 @@ class Checkpoints:
 
     @classmethod
     def of(cls, state: CheckpointsState) -> Self:
-        """Those of a state.
+        """Restore from a state.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the state is damaged.
         """
         self = cls(max_bytes=0, every_s=state.every_s)
         seqs = array("L")
