@@ -147,7 +147,7 @@ def _fault(record: msgspec.Struct) -> str | None:
     if isinstance(record, ScrubReport) and record.status not in SCRUB_STATUSES:
         return (
             f"the scrub status is {visible(record.status, limit=80)!r}, and none of "
-            f"{', '.join(SCRUB_STATUSES)}: nobody knows whether it was scrubbed"
+            f"{', '.join(SCRUB_STATUSES)}: it is not known whether it was scrubbed"
         )
     return None
 

@@ -33,7 +33,7 @@ FORMATS = {".svg": "svg", ".cast": "asciicast", ".txt": "text"}
     "--format",
     "kind",
     type=click.Choice(["svg", "asciicast", "asciicast-v3", "text"]),
-    help="What to write; told by the ending of OUT (.svg, .cast, .txt) when not given.",
+    help="What to write; by default the ending of OUT decides (.svg, .cast, .txt).",
 )
 @click.option("-t", "--title", help="A title for the picture or the file.")
 @click.option(

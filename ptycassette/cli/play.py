@@ -70,7 +70,7 @@ def command(
     text of the session is written instead.
 
     \b
-    Keys: space        pause, go on
+    Keys: space        pause, continue
           + - > <      faster, slower
           .            next output, then pause
           left right   5 seconds back, forward

@@ -289,7 +289,7 @@ class _Work:
         event = step.event
         self._taken += 1
         if self._ended:
-            raise RunFailedError("the journal goes on after its end", stage="final")
+            raise RunFailedError("the journal continues after its end", stage="final")
         self._t_us = max(self._t_us, event.t_us)
         match event:
             case Finished():
@@ -491,7 +491,7 @@ class _Work:
             raise RunFailedError(final.failure, stage="run")
         if self.offset == 0 and final.exit is None:
             raise RunFailedError(
-                "it holds no output, and nobody saw the program end", stage="output"
+                "it has no output, and the end of the program is not recorded", stage="output"
             )
 
     def _final_record(self, final: Finished) -> FinalRecord:

@@ -272,7 +272,7 @@ class JournalDecoder:
         where = f"record {index}"
         try:
             if (kind == _KIND_META) != (index == 0):
-                raise JournalError("the head stands at the wrong place", where=where)
+                raise JournalError("the head is in the wrong place", where=where)
             if kind == _KIND_META:
                 self.meta = msgspec.msgpack.decode(content, type=SessionMeta)
             elif kind == _KIND_BATCH:

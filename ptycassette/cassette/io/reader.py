@@ -243,7 +243,7 @@ class Cassette:
         file = self._files.get(name)
         if file is None:
             raise MissingFileError(
-                f"{visible(name)} is no file of this cassette", where=str(self.path)
+                f"{visible(name)} is not a file of this cassette", where=str(self.path)
             )
         return file.blocks()
 

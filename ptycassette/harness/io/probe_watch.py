@@ -50,7 +50,7 @@ def refresh(
         clock: for the time in the file.
 
     Returns:
-        The result as it came; None when somebody else is asking for this account.
+        The result; None when another process is asking for this account.
 
     Raises:
         StorageError: the file cannot be written.

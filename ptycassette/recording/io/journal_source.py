@@ -120,6 +120,6 @@ def lock_left_behind(path: Path) -> int:
                 continue
             os.close(fd)
             raise LockedError(
-                "somebody is still recording to it, or recovering it", where=str(path)
+                "another process is recording to it or recovering it", where=str(path)
             ) from exc
         return fd

@@ -241,11 +241,11 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
     """Explain a wait that cannot succeed, because the recording expects input before it."""
     for sent in cassette.inputs():
         if sent.seq == left.first_seq and sent.kind == "signal":
-            exc.add_note(f"the recording goes on when signal {visible(sent.signal or '')} comes")
+            exc.add_note(f"the recording continues when signal {visible(sent.signal or '')} comes")
     for entry in read_entries(cassette.inputs()):
         if entry.seq <= left.first_seq <= entry.last_seq:
             shown = "what was typed unseen" if entry.masked else visible(entry.shown)
-            exc.add_note(f"the recording goes on when input {entry.number} comes: {shown}")
+            exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
 
 
 # -- recording -----------------------------------------------------------------------

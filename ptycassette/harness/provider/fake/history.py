@@ -84,7 +84,7 @@ class History:
                     waiting.setdefault(use.name, deque()).append(use.call_id)
             for result in turn.results:
                 if result.call_id and result.call_id not in called:
-                    raise WireError(f"a tool result for {result.call_id!r}, which nobody called")
+                    raise WireError(f"a tool result for {result.call_id!r}, which no call has")
                 open_calls = waiting.get(result.name, deque())
                 answered.add(result.call_id or _oldest_open(open_calls, answered))
         missing = called.keys() - answered

@@ -35,7 +35,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
     Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
            "recorded pause is waited for"),
-    Option("--lenient", "", "go on after a divergence; it is reported all the same"),
+    Option("--lenient", "", "continue after a divergence; it is reported all the same"),
     Option("--report", "PATH", "where the report goes; a directory gets one per process "
            "(PTYCASSETTE_REPORT)"),
     Option("--input-timeout", "SECONDS", "how long the driver may take to act (60; 0 is for ever)"),
