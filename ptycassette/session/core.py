@@ -1,6 +1,6 @@
 """What a session does, without deciding when: the core under the sync and the async face.
 
-One pump (``session_pump``) calls it, from one thread; it never blocks. Others
+One pump (``pump.py``) calls it, from one thread; it never blocks. Others
 hand in requests, which the pump performs in order, so that the tap sees output,
 input, resizes and signals in the order in which they happened.
 
