@@ -132,7 +132,7 @@ def _init(paths: Sequence[str]) -> int:
 
 
 def _update(paths: Sequence[str]) -> int:
-    """Pin again, and say what does not hold any more."""
+    """Pin again, and print what does not match any more."""
     failed = 0
     for path in find_scenarios(paths):
         scenario = load_scenario(path)

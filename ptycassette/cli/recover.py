@@ -92,7 +92,7 @@ def command(
 def _recover(
     journals: tuple[Path, ...], output: Path | None, *, overwrite: bool, salvage: bool
 ) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
-    """One after the other; one that fails does not keep the others from it."""
+    """Recover journals one after the other; an error in one does not stop the others."""
     from ptycassette.errors import CassetteError
     from ptycassette.recording.io.recovery import recover
 

@@ -238,7 +238,7 @@ class Session(SessionFace):
         return self.terminate(grace_s=0)
 
     def request_end(self) -> None:
-        """Ask the program, and whoever it started, to end; return at once.
+        """Ask the program, and all processes that it started, to end; return at once.
 
         ``wait_exit`` tells when it has. May be called from a signal handler.
         """

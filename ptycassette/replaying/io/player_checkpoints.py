@@ -20,7 +20,7 @@ class Checkpoints(Generic[E]):
 
     Args:
         save: the whole state of an emulator as bytes.
-        load: an emulator that goes on as the saved one would have.
+        load: an emulator that continues as the saved one would have.
         every_bytes: the first distance between two states.
     """
 

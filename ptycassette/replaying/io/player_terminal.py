@@ -160,7 +160,7 @@ class PlayerTerminal:
         return self._reader.feed(data)
 
     def suspend(self) -> None:
-        """Give the terminal back and stop, as ctrl-z does; goes on at SIGCONT."""
+        """Restore the terminal and stop, as ctrl-z does; continue on SIGCONT."""
         self._give_back()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(0, signal.SIGTSTP)  # the whole job, as the key would

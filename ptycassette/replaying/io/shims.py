@@ -47,7 +47,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
     """Write a shim for each of ``programs`` into ``directory``.
 
     Raises:
-        UsageError: a name that is none, or a file in the way that is no shim.
+        UsageError: a name is invalid, or there is a file in the way that is not a shim.
         StorageError: the disk refuses.
     """
     directory.mkdir(parents=True, exist_ok=True)

@@ -47,6 +47,6 @@ class RunState:
         self.finished = self.finished or Finished(None, complete=False, killed_by=killed_by)
 
     def stop_if_strict(self) -> None:
-        """End after a divergence, unless lenient goes on."""
+        """End after a divergence, unless ``lenient``."""
         if not self.options.lenient:
             self.stop()

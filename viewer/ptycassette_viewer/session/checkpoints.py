@@ -65,7 +65,7 @@ class Checkpoints:
             return self._seqs[place - 1] if place else 0
 
     def load(self, seq: int) -> tuple[int, PyteEmulator] | None:
-        """The last state at or before ``seq``, as an emulator that goes on from there."""
+        """The last state at or before ``seq``, as an emulator that continues from there."""
         with self._lock:
             place = bisect_right(self._seqs, seq)
             if not place:
