@@ -19,6 +19,7 @@ NAMES = {
     "startup": "how long commands take to start",
     "standins": "stand-ins: the first byte, runs a second, replays in one process",
     "feed": "how fast emulators take output",
+    "conformance": "in which cases emulators agree with xterm.js, and in which not",
     "saving": "from a program's end to its cassette, as a user waits for it",
 }
 

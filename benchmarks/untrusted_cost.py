@@ -32,7 +32,7 @@ from ptycassette.harness.io.files import load_probe, load_profile
 from ptycassette.harness.io.logs import read_logs
 from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.model import Cursor, FrameRecord, Size
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES as TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES
 from ptycassette.recording.io.recovery import recover
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.standin.io.report_file import read_reports

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette, open_cassette
     from ptycassette.cassette.io.writer import CassetteWriter
     from ptycassette.errors import CassetteError
+    from ptycassette.export.registry import export_of_file, exports_of
     from ptycassette.export.screen_html import screen_html
     from ptycassette.export.svg import still_svg
     from ptycassette.harness.io.scenario_environment import scenario_environment
@@ -106,6 +107,8 @@ _HOMES = {
     "drift_lines": "ptycassette.replaying.drift",
     "embeddings_scorer": "ptycassette.replaying.io.embeddings",
     "exchanges": "ptycassette.timeline",
+    "export_of_file": "ptycassette.export.registry",
+    "exports_of": "ptycassette.export.registry",
     "live_journals": "ptycassette.recording.io.journal_follow",
     "load_emulator": "ptycassette.terminal",
     "open_cassette": "ptycassette.cassette.io.reader",
@@ -168,6 +171,8 @@ __all__ = [
     "drift_lines",
     "embeddings_scorer",
     "exchanges",
+    "export_of_file",
+    "exports_of",
     "live_journals",
     "load_emulator",
     "open_cassette",

@@ -27,6 +27,7 @@ from ptycassette.model import (
     Terminal,
     Timing,
     Typed,
+    moment_us,
 )
 from ptycassette.recording.journal_events import event_of
 from ptycassette.scrub import default_scrubber
@@ -164,7 +165,7 @@ def events_of(*items: JournalEvent | FrameRecord) -> list[Event]:
 def _event_of(seq: int, item: JournalEvent | FrameRecord, offset: int) -> Event:
     """One item as the event that a reader would give."""
     if isinstance(item, FrameRecord):
-        t_us = item.t_ms * 1000 if item.t_us is None else item.t_us
+        t_us = moment_us(item)
         return Event(seq, t_us, "frame", msgspec.structs.replace(item, seq=seq))
     event = event_of(item, seq, offset)
     if event is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ptycassette.model import moment_us
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
@@ -12,14 +13,9 @@ if TYPE_CHECKING:
     from ptycassette.cli.reports import FrameDiff
     from ptycassette.model import FrameRecord
 
-__all__ = ["all_diff_lines", "all_diffs", "diff_lines", "diff_of", "frame_t_us", "seconds_text"]
+__all__ = ["all_diff_lines", "all_diffs", "diff_lines", "diff_of", "seconds_text"]
 
 NO_LIMIT = 10**9
-
-
-def frame_t_us(frame: FrameRecord) -> int:
-    """When the frame was taken."""
-    return frame.t_ms * 1000 if frame.t_us is None else frame.t_us
 
 
 def seconds_text(t_us: int) -> str:
@@ -69,7 +65,7 @@ def all_diff_lines(source: Cassette) -> Iterator[str]:
 def diff_lines(found: FrameDiff, frame: FrameRecord) -> Iterator[str]:
     """One difference for people, rows made visible."""
     since = f"since seq {found.before_seq}" if found.before_seq else "the first"
-    t_us = frame_t_us(frame)
+    t_us = moment_us(frame)
     yield f"@@ frame at seq {found.after_seq}, {seconds_text(t_us)} s, {since}"
     if found.size_before is not None and found.size_before != found.size_after:
         yield f"   size {_pair(found.size_before)} -> {_pair(found.size_after)}"

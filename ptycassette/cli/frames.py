@@ -12,7 +12,6 @@ from ptycassette.cli.frame_diffs import (
     all_diffs,
     diff_lines,
     diff_of,
-    frame_t_us,
     seconds_text,
 )
 from ptycassette.cli.options import (
@@ -24,6 +23,7 @@ from ptycassette.cli.options import (
 )
 from ptycassette.cli.present import json_text, write_lines
 from ptycassette.errors import NotFoundError
+from ptycassette.model import moment_us
 from ptycassette.model.visible import visible
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _chosen(
     count = 0
     for frame in source.frames():
         count += 1
-        late = (at_us is not None and frame_t_us(frame) > at_us) or (
+        late = (at_us is not None and moment_us(frame) > at_us) or (
             seq is not None and frame.seq > seq
         )
         if not late:
@@ -205,7 +205,7 @@ def _frame_line(number: int, frame: FrameRecord) -> FrameLine:
     return FrameLine(
         number=number,
         seq=frame.seq,
-        t_us=frame_t_us(frame),
+        t_us=moment_us(frame),
         size=frame.size,
         cursor=frame.cursor,
         title=frame.title,

@@ -20,11 +20,12 @@ from ptycassette.cli.rec_plan import (
     steps_of,
 )
 from ptycassette.cli.saving_line import SavingLine
+from ptycassette.terminal.policies import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.input_script import Step
+    from ptycassette.recording.input_script import ScriptStep
     from ptycassette.recording.io.lifeline import Lifeline
     from ptycassette.recording.io.options import RecordPlan
     from ptycassette.recording.io.rec_session import Ended
@@ -164,8 +165,8 @@ class RecCommand(click.Command):
 )
 @click.option(
     "--frame-policy",
-    type=click.Choice(["settled", "tick", "chunk", "final"]),
-    default="settled",
+    type=click.Choice(POLICY_NAMES),
+    default=POLICY_NAMES[0],
     show_default=True,
     help="When screens are kept as frames.",
 )
@@ -230,7 +231,11 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
 
 def _run(
-    recorder: Recorder, steps: tuple[Step, ...] | None, *, interactive: bool, given: dict[str, Any]
+    recorder: Recorder,
+    steps: tuple[ScriptStep, ...] | None,
+    *,
+    interactive: bool,
+    given: dict[str, Any],
 ) -> int:
     from ptycassette.errors import RunFailedError
     from ptycassette.recording.io.rec_session import (

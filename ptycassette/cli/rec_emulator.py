@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from ptycassette.model import EmulatorFactory
-    from ptycassette.terminal import Profile
+    from ptycassette.terminal import QueryProfile
 
 __all__ = ["chosen_emulator", "emulator_options"]
 
@@ -22,8 +22,8 @@ def emulator_options(command: Decorated) -> Decorated:
     emulator = click.option(
         "--emulator",
         metavar="NAME",
-        help="Makes the frames and is named in the manifest: pyte (default), ghostty, or what"
-        " another package offers.",
+        help="Makes the frames and is named in the manifest: pyte (default), ghostty, stock-pyte,"
+        " or what another package offers.",
     )
     answers = click.option(
         "--answers",
@@ -49,11 +49,11 @@ def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
     return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
 
 
-def _profile(name: str) -> Profile:
+def _profile(name: str) -> QueryProfile:
     from ptycassette.errors import UsageError
-    from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+    from ptycassette.model.toml_text import MAX_TOML_BYTES
     from ptycassette.system.files.plain_file import read_plain
-    from ptycassette.terminal import PROFILES, profile_of
+    from ptycassette.terminal import PROFILES, query_profile_of
 
     if name in PROFILES:
         return PROFILES[name]
@@ -62,6 +62,6 @@ def _profile(name: str) -> Profile:
             f"no profile named {name!r}", hint=f"there are: {', '.join(PROFILES)}; or name a file"
         )
     try:
-        return profile_of(read_plain(name, max_bytes=MAX_TOML_BYTES))
+        return query_profile_of(read_plain(name, max_bytes=MAX_TOML_BYTES))
     except ValueError as exc:
         raise UsageError(f"no profile of answers: {exc}", where=name) from exc

@@ -16,7 +16,7 @@ from ptycassette.cli.saving_line import SavingLine
 
 if TYPE_CHECKING:
     from ptycassette.harness import Profile
-    from ptycassette.recording.input_script import Step
+    from ptycassette.recording.input_script import ScriptStep
 
 
 __all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
@@ -70,7 +70,7 @@ def secret_key_of(name: str | None) -> bytes:
     return sent
 
 
-def steps_of(script: str | None) -> tuple[Step, ...] | None:
+def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     """The steps of ``--input``; None without it."""
     if script is None:
         return None

@@ -10,9 +10,18 @@ import click
 from ptycassette.cli.options import TIME, allow_unscrubbed_option
 from ptycassette.errors import UsageError
 
-__all__ = ["command", "viewer"]
+__all__ = ["command", "memory_option", "viewer"]
 
 GROUP = "ptycassette.viewers"
+
+memory_option = click.option(
+    "--memory",
+    type=click.IntRange(min=10),
+    default=300,
+    show_default=True,
+    metavar="MB",
+    help="How much memory the viewer may take.",
+)
 
 
 def viewer(name: str) -> Callable[..., Any]:
@@ -40,14 +49,7 @@ def viewer(name: str) -> Callable[..., Any]:
 @click.argument("path", metavar="PATH", type=click.Path())
 @click.argument("other", metavar="[OTHER]", type=click.Path(), required=False)
 @click.option("--start", type=TIME, metavar="TIME", help="Begin here (12.5, 250ms, 1:02).")
-@click.option(
-    "--memory",
-    type=click.IntRange(min=10),
-    default=300,
-    show_default=True,
-    metavar="MB",
-    help="How much memory the viewer may take.",
-)
+@memory_option
 @click.option(
     "--report",
     type=click.Path(),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ptycassette.cli.view import viewer
+from ptycassette.cli.view import memory_option, viewer
 from ptycassette.errors import NotFoundError, UsageError
 
 __all__ = ["command"]
@@ -14,14 +14,7 @@ __all__ = ["command"]
 
 @click.command("watch")
 @click.argument("target", metavar="[TARGET]", required=False, type=click.Path())
-@click.option(
-    "--memory",
-    type=click.IntRange(min=10),
-    default=300,
-    show_default=True,
-    metavar="MB",
-    help="How much memory the viewer may take.",
-)
+@memory_option
 def command(target: str | None, memory: int) -> int:
     """Follow a recording in progress, the newest one or that which will be TARGET.
 

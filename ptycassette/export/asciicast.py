@@ -18,9 +18,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from ptycassette.export.registry import ExportSource
 from ptycassette.model import Event, FinalRecord, InputRecord, Manifest
 
-__all__ = ["AsciicastOptions", "asciicast"]
+__all__ = ["AsciicastOptions", "asciicast", "recording_v2", "recording_v3"]
 
 # JSON leaves them as they are, and on a terminal the file itself would act.
 _ACTIVE = re.compile(
@@ -39,6 +40,32 @@ class AsciicastOptions(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     idle_limit_s: float | None = None
     with_input: bool = False
+
+
+def recording_v2(
+    source: ExportSource,
+    *,
+    title: str | None = None,
+    idle_limit: float | None = None,
+    with_input: bool = False,
+) -> Iterator[bytes]:
+    """A recording as asciicast v2; ``idle_limit`` (seconds) goes into the header."""
+    options = AsciicastOptions(title=title, idle_limit_s=idle_limit, with_input=with_input)
+    return asciicast(source.manifest, source.events(), options=options)
+
+
+def recording_v3(
+    source: ExportSource,
+    *,
+    title: str | None = None,
+    idle_limit: float | None = None,
+    with_input: bool = False,
+) -> Iterator[bytes]:
+    """A recording as asciicast v3; ``idle_limit`` (seconds) goes into the header."""
+    options = AsciicastOptions(
+        version=3, title=title, idle_limit_s=idle_limit, with_input=with_input
+    )
+    return asciicast(source.manifest, source.events(), options=options)
 
 
 def asciicast(

@@ -1,4 +1,4 @@
-"""Terminal colours as ``#rrggbb``: a theme, and xterm's fixed 256-colour cube.
+"""A style in CSS: colours as ``#rrggbb`` (a theme, and xterm's fixed 256-colour cube), and lines.
 
 Source: xterm's 256colres (a 6x6x6 cube from 16, 24 greys from 232). The first
 sixteen are the theme's own.
@@ -10,7 +10,9 @@ import re
 
 import msgspec
 
-__all__ = ["DARK", "LIGHT", "Theme", "css_color"]
+from ptycassette.model import Style
+
+__all__ = ["DARK", "LIGHT", "Theme", "css_color", "css_lines"]
 
 _CUBE = (0, 95, 135, 175, 215, 255)
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
@@ -88,3 +90,13 @@ def css_color(color: int | str | None, theme: Theme, default: str) -> str:
             return color.lower()
         case _:
             return default
+
+
+def css_lines(style: Style) -> str:
+    """The value of ``text-decoration``; empty for none."""
+    lines = (
+        ("underline", style.underline),
+        ("line-through", style.strike),
+        ("overline", style.overline),
+    )
+    return " ".join(name for name, on in lines if on)

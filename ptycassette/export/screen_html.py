@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from html import escape
 
-from ptycassette.export.colors import DARK, Theme, css_color
+from ptycassette.export.colors import DARK, Theme, css_color, css_lines
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.model.visible import visible
 from ptycassette.replaying.cells import cells_of_row
 
-__all__ = ["screen_html"]
+__all__ = ["screen_html", "screen_page"]
 
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
@@ -36,6 +36,11 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
         f"pre{{margin:1em;font:14px/1.3 {_FONT}}}</style>\n"
         f"</head>\n<body>\n<pre>{rows}</pre>\n</body>\n</html>\n"
     )
+
+
+def screen_page(screen: Screen) -> bytes:
+    """``screen`` as a whole HTML document, UTF-8: the content of a file."""
+    return screen_html(screen).encode("utf-8", "replace")
 
 
 def _row(screen: Screen, row: int, theme: Theme) -> str:
@@ -72,15 +77,6 @@ def _css(style: Style, theme: Theme) -> str:
         parts.append("font-style:italic")
     if style.hidden:
         parts.append("visibility:hidden")
-    lines = [
-        name
-        for name, on in (
-            ("underline", style.underline),
-            ("line-through", style.strike),
-            ("overline", style.overline),
-        )
-        if on
-    ]
-    if lines:
-        parts.append(f"text-decoration:{' '.join(lines)}")
+    if lines := css_lines(style):
+        parts.append(f"text-decoration:{lines}")
     return ";".join(parts)

@@ -18,11 +18,14 @@ from xml.sax.saxutils import escape
 
 import msgspec
 
-from ptycassette.export.colors import DARK, Theme, css_color
+from ptycassette.errors import UsageError
+from ptycassette.export.colors import DARK, LIGHT, Theme, css_color, css_lines
+from ptycassette.export.registry import ExportSource
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
+from ptycassette.replaying.stored import screen_of
 from ptycassette.terminal.cells import split_clusters
 
-__all__ = ["SvgOptions", "animated_svg", "still_svg"]
+__all__ = ["SvgOptions", "animated_svg", "recording_svg", "still_svg"]
 
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
 # Bidirectional and other invisible controls: what is seen would not be what is there.
@@ -53,6 +56,44 @@ class SvgOptions(msgspec.Struct, frozen=True, kw_only=True):
     idle_limit_us: int = 2_000_000
     min_frame_us: int = 33_000
     hold_us: int = 2_500_000
+
+
+def recording_svg(
+    source: ExportSource,
+    *,
+    title: str | None = None,
+    idle_limit: float | None = None,
+    theme: str = "dark",
+    still: bool = False,
+) -> Iterator[bytes]:
+    """The stored frames of a recording as one animated picture.
+
+    Args:
+        source: the recording.
+        title: of the picture.
+        idle_limit: no pause longer than this, in seconds; 2 when None.
+        theme: ``dark`` or ``light``.
+        still: the last frame alone.
+
+    Raises:
+        UsageError: there is no frame.
+    """
+    frames = [
+        (frame.t_ms * 1000 if frame.t_us is None else frame.t_us, screen_of(frame))
+        for frame in source.frames()
+    ]
+    if not frames:
+        raise UsageError(
+            "no frames to draw",
+            where=str(source.path),
+            hint="the program showed nothing; ptycassette cat writes the raw output",
+        )
+    options = SvgOptions(
+        theme=LIGHT if theme == "light" else DARK,
+        title=title or "",
+        idle_limit_us=round((2.0 if idle_limit is None else idle_limit) * 1_000_000),
+    )
+    yield animated_svg(frames[-1:] if still else frames, options=options)
 
 
 def still_svg(screen: Screen, *, options: SvgOptions | None = None) -> bytes:
@@ -201,17 +242,8 @@ def _attributes(style: Style, theme: Theme) -> str:
         found.append(' font-weight="bold"')
     if style.italic:
         found.append(' font-style="italic"')
-    lines = [
-        name
-        for name, on in (
-            ("underline", style.underline),
-            ("line-through", style.strike),
-            ("overline", style.overline),
-        )
-        if on
-    ]
-    if lines:
-        found.append(f' text-decoration="{" ".join(lines)}"')
+    if lines := css_lines(style):
+        found.append(f' text-decoration="{lines}"')
     if style.hidden:
         found.append(' opacity="0"')
     elif style.dim:

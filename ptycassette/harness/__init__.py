@@ -4,13 +4,14 @@ from ptycassette.harness.drive import Drive
 from ptycassette.harness.prepare import Place, PreparedRun, prepare
 from ptycassette.harness.probe import Probe
 from ptycassette.harness.probe_run import ProbeResult, ProbeRun
-from ptycassette.harness.step import Step
+from ptycassette.harness.step import DriveStep
 from ptycassette.profiles.predicate import Predicate
 from ptycassette.profiles.profile import Profile
 from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows
 
 __all__ = [
     "Drive",
+    "DriveStep",
     "LogFacts",
     "LogSource",
     "Place",
@@ -20,7 +21,6 @@ __all__ = [
     "ProbeResult",
     "ProbeRun",
     "Profile",
-    "Step",
     "prepare",
     "read_rows",
 ]

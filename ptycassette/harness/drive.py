@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.harness.step import Step
+from ptycassette.harness.step import DriveStep
 from ptycassette.profiles.checked import Checked, read_checked
 from ptycassette.profiles.predicate import Predicate
 from ptycassette.profiles.profile import Stroke
@@ -40,7 +40,7 @@ class Drive(Checked, frozen=True, kw_only=True):
     rows: int | None = None
     cols: int | None = None
     exit_codes: tuple[int, ...] = (0,)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[DriveStep, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what the types cannot express."""
@@ -54,4 +54,4 @@ class Drive(Checked, frozen=True, kw_only=True):
         Raises:
             UsageError: what is wrong, where, and the nearest known name.
         """
-        return read_checked(text, cls, where=where, known=(Step, Stroke, Predicate))
+        return read_checked(text, cls, where=where, known=(DriveStep, Stroke, Predicate))

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.harness.step import Step
+from ptycassette.harness.step import DriveStep
 from ptycassette.model.file_pattern import file_pattern
 from ptycassette.profiles.checked import Checked, check_regex, read_checked
 from ptycassette.profiles.predicate import Predicate
@@ -156,7 +156,7 @@ class Probe(Checked, frozen=True, kw_only=True):
     staleness_behavior: Literal["report", "refuse"] = "report"
     arguments: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
-    steps: tuple[Step, ...]
+    steps: tuple[DriveStep, ...]
     markers: tuple[Marker, ...] = ()
     quota: Quota | None = None
     discovery: Discovery | None = None
@@ -178,7 +178,7 @@ class Probe(Checked, frozen=True, kw_only=True):
         Raises:
             UsageError: what is wrong, where, and the nearest known name.
         """
-        tables = (Step, Marker, Fact, Window, Accounted, Quota, Discovery, Predicate, Stroke)
+        tables = (DriveStep, Marker, Fact, Window, Accounted, Quota, Discovery, Predicate, Stroke)
         return read_checked(text, cls, where=where, known=tables)
 
 

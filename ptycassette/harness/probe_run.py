@@ -14,7 +14,7 @@ import msgspec
 
 from ptycassette.harness.extract import LayoutError, find_discovery, find_quota
 from ptycassette.harness.probe import Probe, ProbeStatus
-from ptycassette.harness.step import Step
+from ptycassette.harness.step import DriveStep
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.screen import Screen
 
@@ -57,7 +57,7 @@ class ProbeRun:
         self._diagnostic: Diagnostic | None = None
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> DriveStep | None:
         """The step to do now; None when the walk is over."""
         if self._status is not None or self._index >= len(self.probe.steps):
             return None

@@ -8,10 +8,10 @@ from ptycassette.profiles.checked import Checked
 from ptycassette.profiles.predicate import Predicate
 from ptycassette.profiles.profile import Stroke
 
-__all__ = ["Step"]
+__all__ = ["DriveStep"]
 
 
-class Step(Checked, frozen=True, kw_only=True):
+class DriveStep(Checked, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it under ``capture``), or do something.
 
     ``late`` is the status of a probe whose wait runs out of time here.

@@ -10,6 +10,7 @@ from ptycassette.model.events import (
     OutputRecord,
     ServiceEventRecord,
     TimedRecord,
+    moment_us,
 )
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.journal import (
@@ -104,4 +105,5 @@ __all__ = [
     "Timing",
     "Typed",
     "Watch",
+    "moment_us",
 ]

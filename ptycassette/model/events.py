@@ -24,6 +24,7 @@ __all__ = [
     "OutputRecord",
     "ServiceEventRecord",
     "TimedRecord",
+    "moment_us",
 ]
 
 # In a class body the field ``bytes`` hides the builtin, and msgspec resolves annotations there.
@@ -124,6 +125,11 @@ class FinalRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 TimedRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord | FinalRecord
+
+
+def moment_us(record: TimedRecord) -> int:
+    """When it was, in microseconds since the start, as exactly as the cassette knows."""
+    return record.t_ms * 1000 if record.t_us is None else record.t_us
 
 
 class Event(msgspec.Struct, frozen=True):

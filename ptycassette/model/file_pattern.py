@@ -23,9 +23,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-import re2
-
 from ptycassette.errors import UsageError
+from ptycassette.model.re2_engine import NOT_KNOWN, PatternError, compile_re2
 
 __all__ = ["FilePattern", "FilePatterns", "PatternError", "TooManyPatternsError", "file_pattern"]
 
@@ -42,7 +41,6 @@ MAX_SIZE_OF_ALL = 200_000
 _MEMORY_BYTES = 1 << 20
 """For the program of one pattern and the states that RE2 remembers; 128 patterns are kept."""
 
-_HINT = "patterns in files have no look-around, back references or atomic groups"
 _BLANK = r"\t-\r\x1c-\x20\x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 _NOT_BLANK = (
     r"\x00-\x08\x0e-\x1b!-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}"
@@ -55,10 +53,6 @@ _OUTSIDE = re.compile(
 )
 _WITHIN = re.compile(rf"{_ESCAPE}|.", re.DOTALL)
 _REFUSED_ESCAPES = frozenset("CEQX123456789")
-
-
-class PatternError(ValueError):
-    """A pattern that is not a regular expression, or that RE2 does not support."""
 
 
 class TooManyPatternsError(PatternError):
@@ -87,17 +81,8 @@ class FilePattern:
         self.pattern = source
         if len(source) > MAX_PATTERN_CHARS:
             raise PatternError(f"a regular expression of more than {MAX_PATTERN_CHARS} characters")
-        options: Any = re2.Options()
-        options.max_mem = _MEMORY_BYTES
-        options.log_errors = False
-        options.case_sensitive = not ignore_case
         translated = ("(?m)" if multiline else "") + _translated(source)
-        try:
-            self._engine: Any = re2.compile(translated, options)  # type: ignore[no-untyped-call]
-        except (re2.error, UnicodeEncodeError) as exc:
-            reason = exc.args[0] if isinstance(exc, re2.error) else "a lone surrogate"
-            why = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
-            raise PatternError(f"not a regular expression: {why} ({_HINT})") from exc
+        self._engine = compile_re2(translated, ignore_case=ignore_case, max_bytes=_MEMORY_BYTES)
         self.size: int = self._engine.programsize
         """Instructions of the compiled program."""
         self.groups = frozenset(self._engine.groupindex)
@@ -196,7 +181,7 @@ def _translated(source: str) -> str:
             within = True
             parts.append(text.replace("]", r"\]"))
         elif token["refused"]:
-            raise PatternError(f"{text} is not supported ({_HINT})")
+            raise PatternError(f"{text} is not supported ({NOT_KNOWN})")
         else:
             parts.append("{0," if token["up_to"] else text)
     return "".join(parts)
@@ -205,7 +190,7 @@ def _translated(source: str) -> str:
 def _escape(text: str, *, within: bool) -> str:
     letter = text[1]
     if letter in _REFUSED_ESCAPES:
-        raise PatternError(f"{text} is not supported ({_HINT})")
+        raise PatternError(f"{text} is not supported ({NOT_KNOWN})")
     if letter in "uU" and len(text) > 2:
         return rf"\x{{{text[2:]}}}"
     if letter == "Z" and not within:

@@ -1,20 +1,55 @@
-"""Reading hand-written TOML: variables in strings, and errors that say where and what to do."""
+"""Reading TOML that somebody wrote: bounded, variables in strings, errors that say what to do.
+
+TOML parsers lack bounds. Python's keeps every prefix of a key, so 40 KB of ``a.a.a...`` take it
+1.5 GB. ``MAX_TOML_BYTES`` is for whoever reads the file.
+"""
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptycassette.errors import UsageError
-from ptycassette.model.toml_bounds import check_dotted_keys
 
-__all__ = ["fill", "read_toml", "suggest"]
+__all__ = ["MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"]
 
+MAX_TOML_BYTES = 512 << 10
+"""What takes Python's parser longest, a list of numbers, takes it 0.6 s at this length."""
+MAX_PARTS = 32
+_PART = r"""(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_DOTTED = re.compile(rf"(?<![\w-]){_PART}(?:{_PART}){{{MAX_PARTS - 1}}}")
 _VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """TOML as a dictionary.
+
+    Raises:
+        ValueError: it is not TOML, a key has more than 32 parts, or it nests too deep.
+    """
+    import tomllib  # noqa: PLC0415 - most runs of the recorder read no TOML
+
+    _check_dotted_keys(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as wrong:
+        raise ValueError("it nests too deep") from wrong
+
+
+def _check_dotted_keys(text: str) -> None:
+    """Refuse a key of too many parts before the text is parsed; in texts, too.
+
+    Raises:
+        ValueError: so many words with dots between them follow each other.
+    """
+    if text.count(".") < MAX_PARTS:
+        return
+    found = _DOTTED.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"a key of more than {MAX_PARTS} parts (at line {line})")
 
 
 def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> dict[str, Any]:
@@ -26,9 +61,8 @@ def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> 
         UsageError: not TOML, or a name without a value.
     """
     try:
-        check_dotted_keys(text)
-        raw = tomllib.loads(text)
-    except (ValueError, RecursionError) as wrong:
+        raw = parse_toml(text)
+    except ValueError as wrong:
         raise UsageError(f"not TOML: {wrong}", where=where) from wrong
     return raw if variables is None else dict(fill(raw, where, variables))
 
@@ -65,6 +99,8 @@ def _value(match: re.Match[str], where: str, variables: Mapping[str, str]) -> st
 
 def suggest(message: str, known: Iterable[str]) -> str | None:
     """A hint for an unknown name in an error of msgspec: the nearest known one, if any."""
+    import difflib  # noqa: PLC0415 - for errors alone
+
     found = _UNKNOWN.search(message)
     if found is None:
         return None

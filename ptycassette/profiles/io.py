@@ -1,29 +1,118 @@
-"""What is known of a recorded CLI by its name alone: the profile of that name that is built in."""
+r"""Where profiles lie, and what is known of a CLI by its name or by that of its program.
+
+Built-in profiles lie beside this module, the user's own in
+``$XDG_CONFIG_HOME/ptycassette/harnesses``; of two with one name the user's counts. CLIs that have
+no profile are listed in ``without_profile/clis.toml``.
+
+``rec`` asks about every program before it starts it, and most are no agent CLIs. So a file is
+parsed only if the name that is looked for stands in it in quotes, and what parses is loaded only
+then. (A TOML string may hold a name in escapes; a file with ``\u`` in it is parsed, too.)
+"""
 
 from __future__ import annotations
 
-import re
-from importlib import resources
-from typing import Any
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ptycassette.profiles.capability import capability_of
-from ptycassette.profiles.profile import Profile
+from ptycassette.errors import CassetteError
 
-__all__ = ["known_capability"]
+if TYPE_CHECKING:  # rec loads this module before it starts the program
+    from ptycassette.profiles.profile import Credentials, KnownCli, VersionQuery
 
-_NAME = re.compile(r"[a-z0-9-]+")
+__all__ = [
+    "credentials_of_clis",
+    "known_capability",
+    "own_folder",
+    "version_query_of",
+]
+
+_BUILT_IN = Path(__file__).parent
+_WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 
 
-def known_capability(name: str, *, version: str | None) -> dict[str, Any] | None:
-    """``harness.capability`` of the CLI ``name``; None of what is not known.
+def own_folder(kind: str, env: Mapping[str, str]) -> Path:
+    """Where the user's own files of a kind lie: ``harnesses`` or ``probes``."""
+    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
+    return Path(base) / "ptycassette" / kind
+
+
+def known_capability(
+    name: str, *, version: str | None, env: Mapping[str, str] | None = None
+) -> dict[str, Any] | None:
+    """``harness.capability`` of a CLI; None of what has no profile.
 
     Args:
-        name: of the harness, as ``codex``.
-        version: what the program answered to ``--version``, if it was asked.
+        name: of the harness or of its program, as ``codex``.
+        version: what the program answered when it was asked for its version, if it was.
+        env: where the user's own profiles are looked for; this process's environment when None.
     """
-    if not _NAME.fullmatch(name):
-        return None
-    file = resources.files("ptycassette.profiles").joinpath(f"{name}.toml")
-    if not file.is_file():
-        return None
-    return capability_of(Profile.parse(file.read_text("utf-8"), where=name), version=version)
+    from ptycassette.profiles.capability import capability_of  # noqa: PLC0415 - see above
+    from ptycassette.profiles.profile import Profile  # noqa: PLC0415 - see above
+
+    for cli in _holding(name, env):
+        if isinstance(cli, Profile) and name in {cli.name, *cli.binaries}:
+            return capability_of(cli, version=version)
+    return None
+
+
+def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> VersionQuery | None:
+    """How to ask a program for its version; None if it is none of an agent CLI.
+
+    Args:
+        program: the name of its file.
+        env: as for ``known_capability``.
+    """
+    for cli in _holding(program, env):
+        if program in cli.binaries:
+            return cli.version_query
+    return None
+
+
+def credentials_of_clis(env: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:
+    """The files of all known CLIs that hold secrets, the user's own profiles too.
+
+    Raises:
+        UsageError: a profile of the user's own is wrong; it may name files that hold secrets.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+    """
+    found = (cli.credentials for path in _files(env) for cli in _parsed(path, _data(path)))
+    return tuple(one for one in found if one.home or one.cwd)
+
+
+def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
+    """The user's own profiles, the built-in ones they do not replace, and the list of others."""
+    own = sorted(own_folder("harnesses", os.environ if env is None else env).glob("*.toml"))
+    names = {path.name for path in own}
+    yield from own
+    yield from (path for path in sorted(_BUILT_IN.glob("*.toml")) if path.name not in names)
+    yield _WITHOUT_PROFILE
+
+
+def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
+    """The CLIs of files in which a name stands. ``doctor`` reports those that cannot be read."""
+    name_in_quotes = tuple(f"{quote}{name}{quote}".encode() for quote in "\"'")
+    for path in _files(env):
+        try:
+            data = _data(path)
+            if any(one in data for one in name_in_quotes) or b"\\u" in data.lower():
+                yield from _parsed(path, data)
+        except CassetteError:
+            continue
+
+
+def _data(path: Path) -> bytes:
+    from ptycassette.model.toml_text import MAX_TOML_BYTES  # noqa: PLC0415 - see above
+    from ptycassette.system.files.plain_file import read_plain  # noqa: PLC0415 - see above
+
+    return read_plain(path, max_bytes=MAX_TOML_BYTES)
+
+
+def _parsed(path: Path, data: bytes) -> tuple[KnownCli, ...]:
+    from ptycassette.profiles.profile import Profile, clis_without_profile  # noqa: PLC0415 - so
+
+    text = data.decode("utf-8", "replace")
+    if path == _WITHOUT_PROFILE:
+        return clis_without_profile(text)
+    return (Profile.parse(text, where=str(path)),)

@@ -16,7 +16,9 @@ from ptycassette.profiles.session_log import EventRule, LogSource
 
 __all__ = [
     "Capability",
+    "Credentials",
     "HomeFile",
+    "KnownCli",
     "Mode",
     "Profile",
     "Screens",
@@ -24,13 +26,19 @@ __all__ = [
     "Submit",
     "Terminal",
     "VersionQuery",
+    "clis_without_profile",
 ]
 
 
 class VersionQuery(Checked, frozen=True, kw_only=True):
-    """How to ask for the version, and with which ones the profile was seen to work."""
+    """How to ask for the version, and with which ones the profile was seen to work.
+
+    ``automatic``: whoever records the program has it asked without saying so. Not every program
+    takes ``argv`` for a question, so that is for names that no other program has.
+    """
 
     argv: tuple[str, ...] = ("--version",)
+    automatic: bool = True
     regex: str = r"(?P<version>\d+\.\d+[^\s]*)"
     tested: tuple[str, ...] = ()
 
@@ -67,10 +75,31 @@ class HomeFile(Checked, frozen=True, kw_only=True):
     base: Literal["home", "cwd"] = "home"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
-        parts = self.path.split("/")
-        if self.path.startswith("/") or ".." in parts or "" in parts:
-            raise ValueError("a file's path is relative and stays inside")
+        """Hold what the types cannot say."""
+        _check_inside(self.path)
+
+
+class Credentials(Checked, frozen=True, kw_only=True):
+    """Where its secrets lie: files of the home and of the work folder, state that holds some too.
+
+    What looks like a secret in them is known to the scrubber. ``key_prefix`` begins the key of
+    zeros that offline runs get.
+    """
+
+    home: tuple[str, ...] = ()
+    cwd: tuple[str, ...] = ()
+    key_prefix: str = "sk-"
+
+    def __post_init__(self) -> None:
+        """Hold what the types cannot say."""
+        for path in (*self.home, *self.cwd):
+            _check_inside(path)
+
+
+def _check_inside(path: str) -> None:
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts or "" in parts:
+        raise ValueError("a file's path is relative and stays inside")
 
 
 class Mode(Checked, frozen=True, kw_only=True):
@@ -116,7 +145,33 @@ class Submit(Checked, frozen=True, kw_only=True):
     key: str = "enter"
 
 
-class Profile(Checked, frozen=True, kw_only=True):
+class KnownCli(Checked, frozen=True, kw_only=True):
+    """What is known also of CLIs that have no profile.
+
+    ``binaries`` are the names of its program.
+    """
+
+    binaries: tuple[str, ...]
+    version_query: VersionQuery = VersionQuery()
+    credentials: Credentials = Credentials()
+
+
+class _WithoutProfile(Checked, frozen=True, kw_only=True):
+    version: Literal[1]
+    clis: tuple[KnownCli, ...] = ()
+
+
+def clis_without_profile(text: str) -> tuple[KnownCli, ...]:
+    """Read the list of CLIs that have no profile.
+
+    Raises:
+        UsageError: what is wrong, and the nearest known name.
+    """
+    known = (KnownCli, VersionQuery, Credentials)
+    return read_checked(text, _WithoutProfile, where="clis without profile", known=known).clis
+
+
+class Profile(KnownCli, frozen=True, kw_only=True):
     """All that is known of one CLI.
 
     ``environment`` and ``drop_environment`` hold for every run, ``modes`` for
@@ -129,10 +184,8 @@ class Profile(Checked, frozen=True, kw_only=True):
     version: Literal[1]
     name: str
     title: str
-    binaries: tuple[str, ...]
     licence: str = ""
     shareable: bool = False
-    version_query: VersionQuery = VersionQuery()
     capability: Capability = Capability()
     terminal: Terminal = Terminal()
     environment: dict[str, str] = msgspec.field(default_factory=dict)
@@ -157,6 +210,7 @@ class Profile(Checked, frozen=True, kw_only=True):
         tables = (
             VersionQuery,
             Capability,
+            Credentials,
             Terminal,
             HomeFile,
             Mode,

@@ -22,6 +22,7 @@ from ptycassette.replaying.divergence import (
     divergence_lines,
     divergence_object,
 )
+from ptycassette.replaying.divergence_kinds import INPUT_MISSING
 from ptycassette.replaying.drift import drift_lines
 from ptycassette.replaying.io.use import Use
 from ptycassette.replaying.standin.io.report_file import read_reports
@@ -180,7 +181,7 @@ class ShimRun:
 
 
 def _only_missing(report: dict[str, Any]) -> bool:
-    return all(found["kind"] == "input-missing" for found in report["divergences"])
+    return all(found["kind"] == INPUT_MISSING.name for found in report["divergences"])
 
 
 def _text_of(place: Path, report: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ from ptycassette.model import Size
 from ptycassette.model.keys import canonical_key
 from ptycassette.model.visible import visible
 
-__all__ = ["STEPS", "Step", "StepKind", "parse_script", "parse_size"]
+__all__ = ["STEPS", "ScriptStep", "StepKind", "parse_script", "parse_size"]
 
 StepKind = Literal[
     "type",
@@ -78,8 +78,8 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``text`` is its argument; times and sizes are parsed already."""
+class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step. ``text`` is what it is about; times and sizes are parsed already."""
 
     line: int
     kind: StepKind
@@ -90,8 +90,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = DEFAULT_TIMEOUT_S
 
 
-def parse_script(text: str, *, name: str = "script") -> tuple[Step, ...]:
-    """Parse a script into its steps.
+def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:
+    """The steps of a script.
 
     Args:
         text: the script.
@@ -100,7 +100,7 @@ def parse_script(text: str, *, name: str = "script") -> tuple[Step, ...]:
     Raises:
         UsageError: a line is not a step; the message has its number.
     """
-    steps: list[Step] = []
+    steps: list[ScriptStep] = []
     timeout_s = DEFAULT_TIMEOUT_S
     for number, line in enumerate(text.splitlines(), start=1):
         word, _, rest = line.strip().partition(" ")
@@ -129,11 +129,11 @@ def _argument(rest: str) -> str:
         raise ValueError(f"no JSON string: {exc}") from exc
 
 
-def _step(line: int, word: str, argument: str, timeout_s: float) -> Step:
+def _step(line: int, word: str, argument: str, timeout_s: float) -> ScriptStep:
     if word not in STEPS:
         raise ValueError(f"no such step: {visible(word)}")
     kind = cast("StepKind", word)
-    step = Step(line=line, kind=kind, text=argument, timeout_s=timeout_s)
+    step = ScriptStep(line=line, kind=kind, text=argument, timeout_s=timeout_s)
     match kind:
         case "wait-exit":
             if argument:
@@ -187,7 +187,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
     )
 
 
-def _check_patterns(steps: list[Step], name: str) -> None:
+def _check_patterns(steps: list[ScriptStep], name: str) -> None:
     # Few scripts have one, and rec waits for whatever it loads.
     from ptycassette.model.file_pattern import FilePatterns  # noqa: PLC0415
 

@@ -1,11 +1,10 @@
-"""Converts items of a journal to events of a cassette, one by one, without rendering.
+"""Items of a journal as records and events of a cassette, one for one, before anything is rendered.
 
-Input that was typed without echo is masked; nothing else is scrubbed.
+What was typed unseen is hidden; nothing else is scrubbed. Times are floored to a resolution, as
+the format asks.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from ptycassette.model import (
     Event,
@@ -16,19 +15,18 @@ from ptycassette.model import (
     Noted,
     Output,
     OutputRecord,
+    Probed,
     Resized,
     ServiceEventRecord,
     Signalled,
     Typed,
 )
 
-__all__ = ["event_of"]
+__all__ = ["event_of", "final_record", "floored_ms", "record_of"]
 
 
-def event_of(  # noqa: PLR0911 - one per kind
-    item: JournalEvent, seq: int, offset: int
-) -> Event | None:
-    """One item of a journal as the event that a reader returns; None for a probe.
+def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
+    """One item of a journal as the event that a reader would give; None for a probe.
 
     Args:
         item: the item.
@@ -36,31 +34,73 @@ def event_of(  # noqa: PLR0911 - one per kind
         offset: the start of its output in ``output.raw``.
     """
     t_us = item.t_us
-    at: dict[str, Any] = {"seq": seq, "t_ms": t_us // 1000, "t_us": t_us}
     match item:
         case Output(data=data):
-            output = OutputRecord(**at, offset=offset, length=len(data))
+            t_ms, length = floored_ms(t_us), len(data)
+            output = OutputRecord(seq=seq, t_ms=t_ms, t_us=t_us, offset=offset, length=length)
             return Event(seq, t_us, "output", output, data)
+        case Finished():
+            return Event(seq, t_us, "final", final_record(item, seq=seq, t_us=t_us))
+        case Probed():
+            return None
+    record = record_of(item, seq=seq, t_us=t_us)
+    if isinstance(record, InputRecord):
+        return Event(seq, t_us, "input", record, record.bytes or b"")
+    return Event(seq, t_us, "service-event", record)
+
+
+def record_of(
+    item: Typed | Resized | Signalled | Noted, *, seq: int, t_us: int, resolution_ms: int = 1
+) -> InputRecord | ServiceEventRecord:
+    """The record of what is neither output nor the end; what was typed unseen is hidden in it.
+
+    Args:
+        item: the item.
+        seq: its number in the cassette.
+        t_us: its time there, which never goes back; its own may.
+        resolution_ms: to which ``t_ms`` is floored.
+    """
+    t_ms = floored_ms(t_us, resolution_ms)
+    match item:
+        case Noted(_, payload):
+            return ServiceEventRecord(seq=seq, t_ms=t_ms, t_us=t_us, payload=payload)
         case Typed():
-            item = item.hidden()
-            data = item.data
-            typed = InputRecord(
-                **at,
+            shown = item.hidden()
+            return InputRecord(
+                seq=seq,
+                t_ms=t_ms,
+                t_us=t_us,
                 kind="input",
-                bytes=data,
-                key=item.key,
-                source=item.source,
-                paste=item.paste,
-                masked=item.masked,
+                bytes=shown.data,
+                key=shown.key,
+                source=shown.source,
+                paste=shown.paste,
+                masked=shown.masked,
             )
-            return Event(seq, t_us, "input", typed, data)
-        case Resized(size=size):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="resize", size=size))
-        case Signalled(signal=signal):
-            return Event(seq, t_us, "input", InputRecord(**at, kind="signal", signal=signal))
-        case Noted(payload=payload):
-            return Event(seq, t_us, "service-event", ServiceEventRecord(**at, payload=payload))
-        case Finished(exit=status):
-            final = FinalRecord(**at, duration_ms=t_us // 1000, exit=status)
-            return Event(seq, t_us, "final", final)
-    return None
+        case Resized(_, size):
+            return InputRecord(seq=seq, t_ms=t_ms, t_us=t_us, kind="resize", size=size)
+        case Signalled(_, signal):
+            return InputRecord(seq=seq, t_ms=t_ms, t_us=t_us, kind="signal", signal=signal)
+
+
+def final_record(item: Finished, *, seq: int, t_us: int, resolution_ms: int = 1) -> FinalRecord:
+    """The record of the end, with all that is known of it."""
+    return FinalRecord(
+        seq=seq,
+        t_ms=floored_ms(t_us, resolution_ms),
+        t_us=t_us,
+        duration_ms=t_us // 1000,
+        exit=item.exit,
+        metadata=item.metadata,
+        usage=item.usage,
+        cost_usd=item.cost_usd,
+        routing_actual=item.routing_actual,
+        session_log_path=item.session_log_path,
+        final_text=item.final_text,
+    )
+
+
+def floored_ms(t_us: int, resolution_ms: int = 1) -> int:
+    """Microseconds as whole milliseconds, floored to a multiple of the resolution."""
+    t_ms = t_us // 1000
+    return t_ms - t_ms % resolution_ms

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any
 
 import msgspec
 
 from ptycassette.errors import DivergenceError
 from ptycassette.model.visible import printable, visible, visible_bytes
+from ptycassette.replaying.divergence_kinds import KINDS, kind_named
 
 __all__ = [
     "DIVERGENCE_KINDS",
     "Divergence",
-    "DivergenceKind",
     "Nearest",
     "Said",
     "divergence_error",
@@ -27,34 +27,8 @@ __all__ = [
     "divergence_object",
 ]
 
-DivergenceKind = Literal[
-    "input-changed",
-    "input-extra",
-    "input-missing",
-    "resize-changed",
-    "size-mismatch",
-    "timing",
-    "exit-changed",
-    "emulator-changed",
-    "binary-changed",
-]
-DIVERGENCE_KINDS: tuple[DivergenceKind, ...] = get_args(DivergenceKind)
-
-_HINTS: dict[DivergenceKind, str] = {
-    "input-changed": "if the new input is meant, record again (mode rerecord shows what else "
-    "changes); if only its form differs, compare it with 'prompt', 'normalised' or 'any'",
-    "input-extra": "the recording has no input here; send less, wait for the screen before "
-    "sending, or record again",
-    "input-missing": "send what the recording holds, keep the terminal open until then, or "
-    "raise the input timeout",
-    "resize-changed": "give the terminal the recorded sizes at the recorded places, "
-    "or record again",
-    "size-mismatch": "start the terminal at the recorded size, or record at the size you use",
-    "timing": "widen the timing tolerance, or leave timing unchecked (the default)",
-    "exit-changed": "if the new exit status is meant, record again",
-    "emulator-changed": "derive the frames again with this emulator, or require the recorded one",
-    "binary-changed": "the program was updated since; record again to test against the new version",
-}
+DIVERGENCE_KINDS = tuple(kind.name for kind in KINDS)
+"""The names of all kinds, as reports write them."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -75,14 +49,14 @@ class Nearest(msgspec.Struct, frozen=True):
 
 
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):
-    """One divergence.
+    """One divergence. ``kind`` is a name of ``divergence_kinds.KINDS``; another is a ValueError.
 
     ``seq`` and ``t_ms`` are the place in the recording; ``exchange`` is the number
     of the input entry, from 1, or 0 if no input is concerned. ``screen`` has the
     rows shown at that moment.
     """
 
-    kind: DivergenceKind
+    kind: str
     message: str
     seq: int
     t_ms: int
@@ -93,10 +67,14 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     nearest: Nearest | None = None
     hint: str = ""
 
+    def __post_init__(self) -> None:
+        """Hold that there is such a kind."""
+        kind_named(self.kind)
+
     @property
     def advice(self) -> str:
         """What to do next: the hint given, or the one of the kind."""
-        return self.hint or _HINTS[self.kind]
+        return self.hint or kind_named(self.kind).hint
 
 
 def divergence_lines(divergence: Divergence) -> Iterator[str]:

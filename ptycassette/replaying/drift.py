@@ -15,6 +15,11 @@ import msgspec
 from ptycassette.model import Event, FinalRecord, FrameRecord, InputRecord, Manifest
 from ptycassette.model.visible import printable, visible
 from ptycassette.replaying.divergence import Divergence, Said
+from ptycassette.replaying.divergence_kinds import (
+    BINARY_CHANGED,
+    EMULATOR_CHANGED,
+    EXIT_CHANGED,
+)
 from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer, semantic_match
 
@@ -231,14 +236,14 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
     before, after = _exit(old.events), _exit(new.events)
     if before != after:
         yield Divergence(
-            kind="exit-changed", message="the program ends differently",
+            kind=EXIT_CHANGED.name, message=EXIT_CHANGED.says,
             expected=Said(before), got=Said(after), **here,
         )  # fmt: skip
     emulators = [side.manifest.terminal.emulator for side in (old, new)]
     if emulators[0] != emulators[1]:
         said = [Said(f"{emulator.name} {emulator.version}") for emulator in emulators]
         yield Divergence(
-            kind="emulator-changed", message="another emulator made the frames",
+            kind=EMULATOR_CHANGED.name, message=EMULATOR_CHANGED.says,
             expected=said[0], got=said[1], **here,
         )  # fmt: skip
     binaries = [
@@ -248,7 +253,7 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
     if any(one and other and one != other for one, other in zip(*binaries, strict=True)):
         said = [Said(f"version {version}, path {path}") for version, path in binaries]
         yield Divergence(
-            kind="binary-changed", message="another binary was run",
+            kind=BINARY_CHANGED.name, message=BINARY_CHANGED.says,
             expected=said[0], got=said[1], **here,
         )  # fmt: skip
 

@@ -21,47 +21,20 @@ import msgspec
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
 from ptycassette.replaying.cells import BLANK, Cell, cells_of_row
+from ptycassette.terminal.sgr import attribute_parameters, color_parameters
 
 __all__ = ["ansi_lines", "clipped", "paint", "sgr", "with_status"]
-
-_ATTRIBUTES = (
-    ("bold", "1"),
-    ("dim", "2"),
-    ("italic", "3"),
-    ("blink", "5"),
-    ("reverse", "7"),
-    ("hidden", "8"),
-    ("strike", "9"),
-    ("overline", "53"),
-)
 
 
 @lru_cache(maxsize=1024)
 def sgr(style: Style) -> str:
-    """The sequence that sets exactly ``style``, whatever was set before (SGR, ECMA-48 8.3.117)."""
-    codes = ["0", *(code for name, code in _ATTRIBUTES if getattr(style, name))]
+    """What sets exactly ``style``, whatever was set before (SGR, ECMA-48 8.3.117)."""
+    codes = ["0", *attribute_parameters(style)]
     if style.underline:
         codes.append("21" if style.underline == "double" else "4")
-    codes.extend(_color(style.fg, 30))
-    codes.extend(_color(style.bg, 40))
+    codes += color_parameters(style.fg, 30)
+    codes += color_parameters(style.bg, 40)
     return f"\x1b[{';'.join(codes)}m"
-
-
-def _color(color: int | str | None, base: int) -> list[str]:
-    """SGR parameters of a colour; ``base`` is 30 for the foreground, 40 for the background."""
-    if color is None:
-        return []
-    if isinstance(color, str):
-        try:
-            rgb = int(color.removeprefix("#"), 16) & 0xFFFFFF
-        except ValueError:  # a stored frame may name anything
-            return []
-        return [str(base + 8), "2", str(rgb >> 16), str(rgb >> 8 & 0xFF), str(rgb & 0xFF)]
-    if 0 <= color < 8:
-        return [str(base + color)]
-    if color < 16:
-        return [str(base + 60 + color - 8)]
-    return [str(base + 8), "5", str(color & 0xFF)]
 
 
 def paint(before: Screen | None, after: Screen, *, colors: bool = True) -> bytes:

@@ -8,9 +8,32 @@ from typing import Any
 import msgspec
 
 from ptycassette.model.file_pattern import file_pattern
-from ptycassette.scenario.model import Compare
+from ptycassette.scenario.predicate import Base, Known, bad_pattern
 
-__all__ = ["compares"]
+__all__ = ["Compare", "compares"]
+
+JsonValue = Any
+
+
+class Compare(Base, frozen=True, kw_only=True):
+    """How a JSON value is judged. All but ``equals`` is an extension; all given must hold."""
+
+    equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
+    not_equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
+    less_than: float | None = None
+    at_most: float | None = None
+    greater_than: float | None = None
+    at_least: float | None = None
+    contains: JsonValue | msgspec.UnsetType = msgspec.UNSET
+    matches: str | None = None
+    one_of: tuple[JsonValue, ...] | None = None
+    exists: bool | None = None
+
+    def problem(self, known: Known) -> str | None:
+        """As its class says."""
+        if self.matches is None or (bad := bad_pattern(self.matches, known.patterns)) is None:
+            return None
+        return f"matches: {bad}"
 
 
 def compares(predicate: Compare, value: Any) -> bool:

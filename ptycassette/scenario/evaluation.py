@@ -8,8 +8,10 @@ import msgspec
 
 from ptycassette.model.visible import printable, visible
 from ptycassette.scenario.evidence import Evidence
-from ptycassette.scenario.model import Scenario, TextQuery
-from ptycassette.scenario.predicates import Failed, evaluate
+from ptycassette.scenario.model import Scenario
+from ptycassette.scenario.predicate import Failed
+from ptycassette.scenario.predicates import evaluate, type_name
+from ptycassette.scenario.screen_predicates import TextQuery
 
 __all__ = ["CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"]
 
@@ -63,9 +65,8 @@ def check_scenario(scenario: Scenario, evidence: Evidence) -> ScenarioOutcome:
         for number, predicate in enumerate(predicates, 1):
             if isinstance(predicate, TextQuery):
                 applied.update(dict.fromkeys(predicate.normalise))
-            tag = predicate.__struct_config__.tag
             failed = evaluate(predicate, evidence, scenario.normalisers)
-            name = predicate.name or f"{tag}-{number}"
+            name = predicate.name or f"{type_name(predicate)}-{number}"
             checks.append(_outcome(group, name, failed, evidence))
     return ScenarioOutcome(scenario=scenario.name, checks=tuple(checks), normalisers=tuple(applied))
 

@@ -9,11 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+import msgspec
+
 from ptycassette.errors import UsageError
 from ptycassette.model.file_pattern import FilePattern, file_pattern
-from ptycassette.scenario.model import Normaliser
 
-__all__ = ["BUILT_IN", "normaliser_of", "normaliser_problem"]
+__all__ = ["BUILT_IN", "Normaliser", "normaliser_of", "normaliser_problem"]
+
+
+class Normaliser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rewrite of volatile text, for comparison alone (extension)."""
+
+    pattern: str
+    replace: str = ""
+
 
 MAX_CHARS = 4_000_000
 """Of normalised text. The largest screen has a million cells."""

@@ -9,34 +9,18 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_pattern import FilePatterns, PatternError
+from ptycassette.model.file_pattern import FilePatterns
 from ptycassette.model.visible import visible
-from ptycassette.scenario.model import (
-    Clipboard,
-    Compare,
-    EnvironmentPolicy,
-    InputBytes,
-    InputText,
-    Link,
-    Normaliser,
-    PasteBoundary,
-    Scenario,
-    ServiceJson,
-    TextQuery,
-    Title,
-)
+from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
+from ptycassette.scenario.predicate import Known, bad_pattern
 from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]
 
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
-_KINDS = {"input", "output", "frame", "service-event", "final", ""}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-MAX_PATH_CHARS = 1000
-_COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
-"""Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
 
 def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
@@ -98,12 +82,12 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
     patterns = FilePatterns()
     if bad := _bad_normaliser(scenario.normalisers, patterns):
         return bad
-    known = {*BUILT_IN, *scenario.normalisers}
+    known = Known({*BUILT_IN, *scenario.normalisers}, patterns)
     for group, predicates in scenario.groups.items():
         if not predicates:
             return f"group {group!r} is empty: it cannot fail"
         for number, predicate in enumerate(predicates, 1):
-            found = _predicate_problem(predicate, known, patterns)
+            found = predicate.problem(known)
             if found:
                 return f"group {group!r}, number {number}: {found}"
     return None
@@ -113,7 +97,7 @@ def _bad_normaliser(normalisers: Mapping[str, Normaliser], patterns: FilePattern
     for name, normaliser in normalisers.items():
         if name in BUILT_IN:
             return f"normaliser {name!r} is built in; give yours another name"
-        bad = _bad_pattern(normaliser.pattern, patterns) or normaliser_problem(normaliser)
+        bad = bad_pattern(normaliser.pattern, patterns) or normaliser_problem(normaliser)
         if bad is not None:
             return f"normaliser {name!r}: {bad}"
     return None
@@ -132,83 +116,4 @@ def _bad_environment(policy: EnvironmentPolicy) -> str | None:
     for name, folder in (("HOME", policy.home), ("XDG_CONFIG_HOME", policy.config_root)):
         if folder is not None and (name in policy.variables or name in policy.allowlist):
             return f"{name} is given twice, by a folder and by its name"
-    return None
-
-
-def _predicate_problem(  # noqa: PLR0911 - as above
-    predicate: Any, known: set[str], patterns: FilePatterns
-) -> str | None:
-    if isinstance(predicate, TextQuery | Title | Clipboard | Link | InputText):
-        optional = predicate.__struct_config__.tag == "frame_stable_for"
-        given = (predicate.text is not None) + (predicate.regex is not None)
-        if given > 1 or (not given and not optional):
-            return "give text or regex, one of them"
-        if predicate.text == "":
-            return "an empty text is in every screen: it cannot fail"
-        if (
-            predicate.regex is not None
-            and (bad := _bad_pattern(predicate.regex, patterns)) is not None
-        ):
-            return bad
-    if isinstance(predicate, TextQuery) and (bad := _query_problem(predicate, known)) is not None:
-        return bad
-    if (
-        isinstance(predicate, Compare)
-        and (bad := _comparison_problem(predicate, patterns)) is not None
-    ):
-        return bad
-    if isinstance(predicate, InputBytes | PasteBoundary):
-        if not predicate.bytes_hex and not predicate.key:
-            return "give bytes_hex or key"
-        try:
-            bytes.fromhex(predicate.bytes_hex)
-        except ValueError:
-            return f"bytes_hex {predicate.bytes_hex!r} is not hexadecimal"
-    for field in ("kind", "before_kind", "after_kind"):
-        kind = getattr(predicate, field, "")
-        if kind not in _KINDS:
-            return f"{field} {kind!r} is none of {', '.join(sorted(_KINDS - {''}))}"
-    return None
-
-
-def _query_problem(predicate: TextQuery, known: set[str]) -> str | None:
-    unknown = [name for name in predicate.normalise if name not in known]
-    if unknown:
-        return f"no normaliser {unknown[0]!r}; there are {', '.join(sorted(known))}"
-    if predicate.row is not None and predicate.region is not None:
-        return "give row or region, one of them"
-    return None
-
-
-def _comparison_problem(predicate: Compare, patterns: FilePatterns) -> str | None:
-    if (
-        predicate.matches is not None
-        and (bad := _bad_pattern(predicate.matches, patterns)) is not None
-    ):
-        return f"matches: {bad}"
-    return _bad_json_path(predicate.json_path) if isinstance(predicate, ServiceJson) else None
-
-
-def _bad_json_path(path: str) -> str | None:
-    """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
-    if len(path) > MAX_PATH_CHARS:
-        return f"json_path {path[:40]!r}... is longer than {MAX_PATH_CHARS} characters"
-    import jsonpath  # noqa: PLC0415 - most scenarios have none
-
-    try:
-        jsonpath.compile(path)
-    except jsonpath.JSONPathError as exc:
-        return f"json_path {path!r}: {str(exc).splitlines()[0]}"
-    if _COSTLY.search(path):
-        return f"json_path {path!r}: no regular expressions here; use matches"
-    if path.count("..") > 1:
-        return f"json_path {path!r}: at most one '..', or it may never end"
-    return None
-
-
-def _bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
-    try:
-        patterns.check(pattern)
-    except PatternError as exc:
-        return f"regex {pattern!r}: {exc}"
     return None

@@ -1,4 +1,4 @@
-"""Is a text painted so? By the style runs of our frames, or the cells of the reference's.
+"""The predicate on styles, by the style runs of our frames or the cells of the reference's.
 
 Cells are ``{"Char", "Mode", "FG", "BG"}`` with the emulator's own colour numbers
 (``vt10x``: palette indexes, and 1<<24 and above for the defaults), compared as they are.
@@ -11,10 +11,35 @@ from typing import Any
 from wcwidth import wcwidth
 
 from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
-from ptycassette.scenario.model import StyleIs
+from ptycassette.scenario.predicate import Base, Failed, Look
 from ptycassette.terminal.cells import split_cells
 
-__all__ = ["styled"]
+__all__ = ["StyleIs", "styled"]
+
+
+class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
+    """Text painted so at ``at_ms``. Colours are palette numbers or ``#rrggbb``.
+
+    The attributes are an extension.
+    """
+
+    text: str
+    fg: int | str | None = None
+    bg: int | str | None = None
+    bold: bool | None = None
+    dim: bool | None = None
+    italic: bool | None = None
+    underline: bool | None = None
+    reverse: bool | None = None
+    strike: bool | None = None
+
+    def judge(self, look: Look) -> Failed | None:
+        """As its class says."""
+        return look.frame_is(
+            lambda frame: styled(frame, self),
+            f"{self.text!r} painted so",
+            lambda _: "no such text, or painted otherwise",
+        )
 
 
 def styled(frame: FrameRecord, wanted: StyleIs) -> bool:

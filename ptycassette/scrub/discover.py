@@ -26,10 +26,12 @@ from ptycassette.scrub.rules import (
     is_ordinary,
     is_plain_data,
     is_random,
+    looks_torn_off,
 )
 from ptycassette.scrub.search import SHORTEST, KnownValue
 
 __all__ = [
+    "begun_values",
     "declared_values",
     "document_values",
     "environment_values",
@@ -59,6 +61,8 @@ _HOMES = frozenset({"/home", "/users", "/export/home", "/var/home", "/usr/home"}
 _LEAST_DEPTH = 2
 _LEAST = 6
 _GENERATED = 16
+_SHORTEST_BEGUN = 4
+_LONGEST_BEGUN = 32  # longer pieces are found by the value itself
 
 
 def secret_name(name: str) -> bool:
@@ -83,7 +87,30 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
         if rule is not None and rule.public:
             yield KnownValue(value, "declared", rule.placeholder, rule.public, pieces=True)
         else:
-            yield from (KnownValue(line, "declared", "<secret>") for line in _lines(value))
+            for line in _lines(value):
+                yield KnownValue(line, "declared", "<secret>")
+                yield from (
+                    KnownValue(text, "declared", "<secret>", pieces=False) for text in _cases(line)
+                )
+
+
+def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
+    """What shows while a value is typed into a field that is painted anew with each key.
+
+    As words, and only what reads as no word itself: the first letters of a pass phrase are one.
+    """
+    for value in values:
+        rule = _shape(value, rules)
+        shortest = _SHORTEST_BEGUN + (0 if rule is None else rule.public)
+        for end in range(shortest, min(len(value), _LONGEST_BEGUN)):
+            if value[end - 1] != " " and looks_torn_off(value[:end]):
+                yield KnownValue(value[:end], "declared", word=True)
+
+
+def _cases(value: str) -> Iterator[str]:
+    """A value as programs write it in capitals and in small letters; not one of words."""
+    if len(value) >= _LEAST and any(map(str.isdigit, value)):
+        yield from (text for text in (value.upper(), value.lower()) if text != value)
 
 
 def environment_values(

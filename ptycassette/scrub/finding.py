@@ -26,7 +26,7 @@ from ptycassette.model import (
     SessionMeta,
     Typed,
 )
-from ptycassette.scrub.discover import declared_values
+from ptycassette.scrub.discover import begun_values, declared_values
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.search import KnownValue, Lesson, Match, Past, Searcher
@@ -143,8 +143,9 @@ class Finder:
             return
         short = [KnownValue(one.text, "declared", word=True) for one in secrets if one.whole]
         long = [one.text for one in secrets if not one.whole]
-        lesson = self._searcher.known.learn(declared_values(long, rules=self._searcher.rules))
-        self._searcher.known.learn(short)
+        rules = self._searcher.rules
+        lesson = self._searcher.known.learn(declared_values(long, rules=rules))
+        self._searcher.known.learn([*short, *begun_values(long, rules=rules)])
         self._reader.seen.forget()
         self.late = self.late or self._past.may_hold(lesson)
 

@@ -1,4 +1,4 @@
-"""The emulator, frame policies, screen diffs, query answers, normalisers.
+"""The emulator, frame policies, query answers, a screen as text and ANSI.
 
 Start here:
 
@@ -6,7 +6,7 @@ Start here:
     renders output: ``feed``, ``resize``, ``snapshot``, ``pending``, ``answers``, and beyond
     the port ``signals`` (titles, notifications, modes, ...), ``scrollback``,
     ``synchronized``, ``cells``. ``PyteEmulator`` takes the width mode, the length of
-    the scrollback and the ``Profile`` that says which queries are answered.
+    the scrollback and the ``QueryProfile`` that says which queries are answered.
 ``LazyEmulator(size, on_read, traced=...)``
     the same screens, painted on demand; passes rows whose text is not in the print stream
     to ``on_read`` before anything on them is lost; with ``traced``, cells know which bytes
@@ -17,25 +17,25 @@ Start here:
     the signals in output, without rendering it.
 ``backend(name)``, ``available_backends()``
     other emulators behind the same port; ``answering(factory, profile)`` those that answer
-    queries as a ``Profile`` says.
+    queries as a ``QueryProfile`` says.
 ``frame_policy(name)``
     which moments of a session become frames.
-``diff``, ``render_text``, ``render_ansi``, ``render_html``, ``screen_hash``, ``screen_cells``
-    what to do with one screen, or two.
-``normaliser(...)``
-    replaces volatile text, for comparison only.
+``render_text``, ``render_ansi``
+    one screen, to be shown anywhere.
 """
 
 from ptycassette.terminal.backends import answering, available_backends, backend
-from ptycassette.terminal.cells import ScreenCell, screen_cells
-from ptycassette.terminal.diff import CellChange, ScreenDiff, diff
-from ptycassette.terminal.digest import screen_hash
 from ptycassette.terminal.emulator import PyteEmulator, default_emulator
 from ptycassette.terminal.lazy import LazyEmulator
-from ptycassette.terminal.normalise import Normaliser, Rule, normaliser
 from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
-from ptycassette.terminal.profiles import DUMB, PROFILES, XTERM, Profile, profile_of
-from ptycassette.terminal.render import render_ansi, render_html, render_text
+from ptycassette.terminal.query_profiles import (
+    DUMB,
+    PROFILES,
+    XTERM,
+    QueryProfile,
+    query_profile_of,
+)
+from ptycassette.terminal.render import render_ansi, render_text
 from ptycassette.terminal.signal_reader import SignalReader
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.state import load_emulator, save_emulator
@@ -45,30 +45,20 @@ __all__ = [
     "POLICY_NAMES",
     "PROFILES",
     "XTERM",
-    "CellChange",
     "FramePolicy",
     "LazyEmulator",
-    "Normaliser",
-    "Profile",
     "PyteEmulator",
-    "Rule",
-    "ScreenCell",
-    "ScreenDiff",
+    "QueryProfile",
     "Signal",
     "SignalReader",
     "answering",
     "available_backends",
     "backend",
     "default_emulator",
-    "diff",
     "frame_policy",
     "load_emulator",
-    "normaliser",
-    "profile_of",
+    "query_profile_of",
     "render_ansi",
-    "render_html",
     "render_text",
     "save_emulator",
-    "screen_cells",
-    "screen_hash",
 ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ptycassette.errors import UsageError
 from ptycassette.model import EmulatorFactory
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
-from ptycassette.terminal.profiles import Profile
+from ptycassette.terminal.query_profiles import QueryProfile
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -61,7 +61,7 @@ def backend(name: str) -> EmulatorFactory:
         ) from error
 
 
-def answering(factory: EmulatorFactory, profile: Profile) -> EmulatorFactory:
+def answering(factory: EmulatorFactory, profile: QueryProfile) -> EmulatorFactory:
     """The factory of emulators that answer queries as ``profile`` says.
 
     Raises:

@@ -13,7 +13,7 @@ import msgspec
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
 
-__all__ = ["ScreenCell", "row_cells", "screen_cells", "split_cells", "split_clusters"]
+__all__ = ["ScreenCell", "row_cells", "split_cells", "split_clusters"]
 
 
 class ScreenCell(msgspec.Struct, frozen=True):
@@ -64,8 +64,3 @@ def row_cells(screen: Screen, row: int, *, width: WidthModeName = "cluster") -> 
     for run in screen.styles[row] if row < len(screen.styles) else ():
         styles[run.col : run.col + run.length] = [run.style] * run.length
     return [ScreenCell(text, style) for text, style in zip(texts, styles[:cols], strict=True)]
-
-
-def screen_cells(screen: Screen, *, width: WidthModeName = "cluster") -> list[list[ScreenCell]]:
-    """All rows as cells."""
-    return [row_cells(screen, row, width=width) for row in range(len(screen.rows))]

@@ -8,14 +8,15 @@ columns; a step may be a size. Whoever offers another backend can call
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
 from ptycassette.model import Emulator, EmulatorFactory, Screen, Size
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
 
-__all__ = ["CASES", "KNOWN", "Difference", "differences"]
+__all__ = ["CASES", "KNOWN", "Difference", "differences", "table_lines"]
 
 Step = str | bytes | Size
 
@@ -85,6 +86,36 @@ KNOWN: Final[dict[str, dict[str, str]]] = {
         "tab stop cleared by default": "TBC without a parameter clears nothing",
         "malformed UTF-8": "U+FFFD stands for what is malformed; xterm.js drops it",
     },
+    "stock-pyte": {
+        "wrap pending, then a character": "CUU ends the pending wrap, and no cell is overwritten",
+        "wide characters": "a wide character that does not fit is cut in half, not wrapped",
+        "half of a wide character overwritten": "the other half stays",
+        "clusters: ZWJ, VS16, marks": "code points are counted, joiners and selectors dropped",
+        "flags": "a flag takes four cells",
+        "line drawing, SO and SI": "character sets are ignored in UTF-8",
+        "colours and attributes": "no dim, hidden or overline; palette colours become RGB",
+        "underlines": "colons end a sequence, whose rest is painted; one kind of underline",
+        "erasing in a colour": "ED and EL of all but the cursor's row forget the colour",
+        "scrolling": "SU and SD are ignored",
+        "origin mode": "CUP beyond the margins is ignored",
+        "tabs": "CBT is ignored",
+        "repetition": "REP is ignored",
+        "saved cursor": "SCOSC and SCORC are ignored",
+        "alternate screen": "there is none",
+        "alternate screen 47": "there is none",
+        "reverse wrap": "BS stops at the margin",
+        "soft reset": "DECSTR is painted",
+        "links": "OSC 8 is dropped",
+        "strings swallowed": "DCS, APC, PM and SOS are painted",
+        "unknown sequences": "the rest of a sequence with <, =, > or an intermediate is painted",
+        "grown wider": "lines are not wrapped again",
+        "made narrower": "lines are cut",
+        "made lower and higher": "rows that were taken from the top do not come back",
+        "half a flag": "one regional indicator takes two cells",
+        "a skin tone on its own": "it joins nothing, and takes two cells",
+        "VS15": "the selector is dropped",
+        "malformed UTF-8": "U+FFFD stands for what is malformed; xterm.js drops it",
+    },
 }
 """Differences that were looked into, by backend."""
 
@@ -126,6 +157,23 @@ def differences(factory: EmulatorFactory) -> tuple[Difference, ...]:
                 )
             )
     return tuple(found)
+
+
+def table_lines(found: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """A Markdown table of the default emulator and others: the cases in which any differs.
+
+    Args:
+        found: for each other emulator, by name, what it does otherwise, by case.
+    """
+    total = len(CASES)
+    yield f"| case | {EMULATOR_NAME} (the default) | " + " | ".join(found) + " |"
+    yield "|---|---|" + "---|" * len(found)
+    agreeing = [f"{total - len(cases)} of {total}" for cases in found.values()]
+    yield f"| **as xterm.js** | {total} of {total} | " + " | ".join(agreeing) + " |"
+    for case in CASES:
+        cells = [cases.get(case, "") for cases in found.values()]
+        if any(cells):
+            yield f"| {case} | yes | " + " | ".join(cell or "yes" for cell in cells) + " |"
 
 
 def _perform(emulator: Emulator, steps: tuple[Step, ...]) -> None:

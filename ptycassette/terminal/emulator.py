@@ -9,7 +9,7 @@ from ptycassette.terminal.core import DECTCEM, DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal.grid import BLANK
 from ptycassette.terminal.modes import mode_name
 from ptycassette.terminal.parser import Parser
-from ptycassette.terminal.profiles import XTERM, Profile
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import WidthModeName, width_mode
@@ -41,7 +41,7 @@ class PyteEmulator:
         *,
         width: WidthModeName = "cluster",
         scrollback: int = DEFAULT_SCROLLBACK,
-        profile: Profile = XTERM,
+        profile: QueryProfile = XTERM,
     ) -> None:
         size = bounded(size)
         self.terminal = Terminal(
@@ -141,6 +141,6 @@ class PyteEmulator:
         self.terminal.main.history.clear()
 
 
-def default_emulator(size: Size, *, profile: Profile = XTERM) -> PyteEmulator:
+def default_emulator(size: Size, *, profile: QueryProfile = XTERM) -> PyteEmulator:
     """The emulator that renders frames by default."""
     return PyteEmulator(size, profile=profile)

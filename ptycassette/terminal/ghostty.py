@@ -24,7 +24,7 @@ from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
 from ptycassette.terminal.ghostty_signals import GhosttySignals, held_back, without_private_reports
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.pending import PendingCounter
-from ptycassette.terminal.profiles import XTERM, Profile
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 
 __all__ = ["GhosttyEmulator", "create"]
@@ -54,7 +54,7 @@ class GhosttyEmulator:
     """
 
     def __init__(
-        self, size: Size, *, scrollback: int = DEFAULT_SCROLLBACK, profile: Profile = XTERM
+        self, size: Size, *, scrollback: int = DEFAULT_SCROLLBACK, profile: QueryProfile = XTERM
     ) -> None:
         size = bounded(size)
         self._size = size
@@ -328,6 +328,6 @@ def _style(style: Any) -> Style:
     )
 
 
-def create(size: Size, *, profile: Profile = XTERM) -> GhosttyEmulator:
+def create(size: Size, *, profile: QueryProfile = XTERM) -> GhosttyEmulator:
     """The entry point: an ``EmulatorFactory``."""
     return GhosttyEmulator(size, profile=profile)

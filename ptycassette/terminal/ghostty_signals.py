@@ -15,7 +15,7 @@ from typing import Final
 
 from ptycassette.model import Size
 from ptycassette.terminal.parser import Parser
-from ptycassette.terminal.profiles import Profile
+from ptycassette.terminal.query_profiles import QueryProfile
 from ptycassette.terminal.signal_reader import SignalTerminal
 from ptycassette.terminal.signals import Signal
 
@@ -64,7 +64,7 @@ class GhosttySignals:
         profile: which queries are answered, and how.
     """
 
-    def __init__(self, size: Size, profile: Profile) -> None:
+    def __init__(self, size: Size, profile: QueryProfile) -> None:
         self._terminal = _Answering(size.cols, size.rows)
         self._terminal.profile = profile
         self._parser = Parser(self._terminal)

@@ -22,6 +22,7 @@ second, and never past the end of the session.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from ptycassette.model import Finished, JournalEvent, Output, Resized, Typed
@@ -41,8 +42,6 @@ SETTLE_US: Final = 50_000
 
 MAX_GAP_US: Final = 1_000_000
 """Under continuous output there is a frame at least this often, and no update is held longer."""
-
-POLICY_NAMES: Final = ("settled", "tick", "chunk", "final")
 
 
 class FramePolicy(Protocol):
@@ -164,20 +163,23 @@ class FinalPolicy:
         return True
 
 
+_POLICIES: Final[dict[str, Callable[[int], FramePolicy]]] = {
+    "settled": lambda _: SettledPolicy(),
+    "tick": TickPolicy,
+    "chunk": lambda _: ChunkPolicy(),
+    "final": lambda _: FinalPolicy(),
+}
+"""All policies, made with the resolution in milliseconds; the first is the default."""
+
+POLICY_NAMES: Final = tuple(_POLICIES)
+
+
 def frame_policy(name: str, *, resolution_ms: int = 100) -> FramePolicy:
     """The policy of that name, fresh.
 
     Raises:
         ValueError: no such policy.
     """
-    match name:
-        case "settled":
-            return SettledPolicy()
-        case "tick":
-            return TickPolicy(resolution_ms)
-        case "chunk":
-            return ChunkPolicy()
-        case "final":
-            return FinalPolicy()
-        case _:
-            raise ValueError(f"unknown frame policy {name!r}; one of {', '.join(POLICY_NAMES)}")
+    if name not in _POLICIES:
+        raise ValueError(f"unknown frame policy {name!r}; one of {', '.join(POLICY_NAMES)}")
+    return _POLICIES[name](resolution_ms)

@@ -1,48 +1,25 @@
-"""One screen as text, as ANSI, as HTML. Pure; the results can be shown anywhere.
+"""One screen as text and as ANSI. Pure; the results can be shown anywhere.
 
 Text that a program painted is data here: characters that act on a terminal or hide
-text are replaced, links are kept only in HTML and only if they are ``http(s)``, HTML
-is escaped.
+text are replaced, and links are left out.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import groupby
 from typing import Final
 
 from ptycassette.model import Screen, Style
 from ptycassette.terminal.cells import row_cells
+from ptycassette.terminal.sgr import sgr_of
 from ptycassette.terminal.widths import WidthModeName
 
-__all__ = ["render_ansi", "render_html", "render_text", "sgr_of"]
+__all__ = ["render_ansi", "render_text"]
 
 _UNSAFE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_UNDERLINES: Final = {
-    "single": "4",
-    "double": "4:2",
-    "curly": "4:3",
-    "dotted": "4:4",
-    "dashed": "4:5",
-}
-_FLAGS: Final = {
-    "bold": "1",
-    "dim": "2",
-    "italic": "3",
-    "blink": "5",
-    "reverse": "7",
-    "hidden": "8",
-    "strike": "9",
-    "overline": "53",
-}
-_BASIC: Final = (
-    *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),
-    *("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff"),
-)
-_CUBE: Final = (0, 95, 135, 175, 215, 255)
 
 
 def _safe(text: str) -> str:
@@ -52,31 +29,6 @@ def _safe(text: str) -> str:
 def render_text(screen: Screen) -> str:
     """The rows joined by newlines, without empty rows at the end."""
     return "\n".join(_safe(row) for row in screen.rows).rstrip("\n")
-
-
-def sgr_of(style: Style) -> str:
-    """The SGR parameters that select a style, from the default one."""
-    codes = ["0"]
-    codes += [code for name, code in _FLAGS.items() if getattr(style, name)]
-    if style.underline:
-        codes.append(_UNDERLINES[style.underline])
-    for color, basic, code in ((style.fg, (30, 90), 38), (style.bg, (40, 100), 48)):
-        codes.extend(_color_codes(color, basic, code))
-    codes.extend(_color_codes(style.underline_color, None, 58))
-    return ";".join(codes)
-
-
-def _color_codes(color: int | str | None, basic: tuple[int, int] | None, code: int) -> list[str]:
-    if color is None:
-        return []
-    if isinstance(color, str):
-        red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
-        return [
-            f"{code}:2::{red}:{green}:{blue}" if code == 58 else f"{code};2;{red};{green};{blue}"
-        ]
-    if basic is not None and color < 16:
-        return [str(basic[color // 8] + color % 8)]
-    return [f"{code}:5:{color}" if code == 58 else f"{code};5;{color}"]
 
 
 def render_ansi(screen: Screen, *, width: WidthModeName = "cluster") -> str:
@@ -92,81 +44,3 @@ def _ansi_row(screen: Screen, row: int, width: WidthModeName) -> str:
         parts.append(text if style == Style() else f"\x1b[{sgr_of(style)}m{text}\x1b[0m")
     line = "".join(parts)
     return line.rstrip(" ")
-
-
-def _css_color(color: int | str) -> str:
-    if isinstance(color, str):
-        return color
-    if color < 16:
-        return _BASIC[color]
-    if color < 232:
-        cube = color - 16
-        channels = [_CUBE[part] for part in (cube // 36, cube // 6 % 6, cube % 6)]
-    else:
-        channels = [8 + (color - 232) * 10] * 3
-    return "#" + "".join(f"{channel:02x}" for channel in channels)
-
-
-def _css(style: Style, foreground: str, background: str) -> str:
-    fg = foreground if style.fg is None else _css_color(style.fg)
-    bg = background if style.bg is None else _css_color(style.bg)
-    if style.reverse:
-        fg, bg = bg, fg
-    rules = []
-    if fg != foreground:
-        rules.append(f"color:{fg}")
-    if bg != background:
-        rules.append(f"background:{bg}")
-    if style.bold:
-        rules.append("font-weight:bold")
-    if style.italic:
-        rules.append("font-style:italic")
-    if style.dim:
-        rules.append("opacity:.6")
-    if style.hidden:
-        rules.append("visibility:hidden")
-    lines = [
-        name
-        for name, on in (
-            ("underline", bool(style.underline)),
-            ("line-through", style.strike),
-            ("overline", style.overline),
-        )
-        if on
-    ]
-    if lines:
-        rules.append(f"text-decoration:{' '.join(lines)}")
-    return ";".join(rules)
-
-
-def render_html(
-    screen: Screen,
-    *,
-    foreground: str = "#e5e5e5",
-    background: str = "#000000",
-    width: WidthModeName = "cluster",
-) -> str:
-    """A ``<pre>`` with inline styles, complete in itself, no scripts.
-
-    Args:
-        screen: what to show.
-        foreground: the default text colour, ``#rrggbb``.
-        background: the default background, ``#rrggbb``.
-        width: how the emulator measured.
-    """
-    rows = []
-    for row in range(len(screen.rows)):
-        parts = []
-        for style, group in groupby(
-            row_cells(screen, row, width=width), key=lambda cell: cell.style
-        ):
-            text = html.escape(_safe("".join(cell.text for cell in group)))
-            css = _css(style, foreground, background)
-            if css:
-                text = f'<span style="{css}">{text}</span>'
-            if style.link is not None and re.match(r"https?://", style.link):
-                text = f'<a href="{html.escape(_safe(style.link))}">{text}</a>'
-            parts.append(text)
-        rows.append("".join(parts).rstrip(" "))
-    body = "\n".join(rows)
-    return f'<pre style="color:{foreground};background:{background}">{body}</pre>'

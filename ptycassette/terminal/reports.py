@@ -1,6 +1,6 @@
 """Answers to queries: what a terminal sends back when a program asks.
 
-A ``Profile`` defines which queries are answered, and how. Answers are collected in
+A ``QueryProfile`` defines which queries are answered, and how. Answers are collected in
 ``replies`` and must be sent at once (``Emulator.answers``): one that comes late is
 read as typed input by the next prompt.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 from ptycassette.terminal.core import Core
-from ptycassette.terminal.profiles import XTERM, Profile
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 
 __all__ = ["MAX_REPLIES", "Reports"]
@@ -33,7 +33,7 @@ _CUBE: Final = (0, 95, 135, 175, 215, 255)
 class Reports(Core):
     """The part of the terminal that answers."""
 
-    profile: Profile = XTERM
+    profile: QueryProfile = XTERM
 
     def _answer(self, query: str, text: str | None, **fields: object) -> None:
         """Answer if the profile does; add a ``query`` signal in any case."""

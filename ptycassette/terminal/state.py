@@ -26,7 +26,7 @@ from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.grammar import ParserState
 from ptycassette.terminal.grid import Row
 from ptycassette.terminal.pens import Pen, Pens, is_protected, public_style
-from ptycassette.terminal.profiles import XTERM, Profile
+from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import WidthModeName
 
@@ -250,7 +250,7 @@ def _charset(name: str) -> Charset | None:
     return CHARSETS[name]
 
 
-def load_emulator(data: bytes, *, profile: Profile = XTERM) -> PyteEmulator:
+def load_emulator(data: bytes, *, profile: QueryProfile = XTERM) -> PyteEmulator:
     """An emulator that continues where the saved one was.
 
     Raises:

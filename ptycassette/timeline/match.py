@@ -26,7 +26,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from ptycassette.timeline.match_entries import Entry, Step, shown_keys
+from ptycassette.timeline.match_entries import Entry, KeyStep, shown_keys
 from ptycassette.timeline.match_keys import Key
 from ptycassette.timeline.match_line import Line
 from ptycassette.timeline.match_secrets import RecordedSecrets
@@ -230,7 +230,7 @@ class EntryMatcher:
         return shown_keys(self.text, self.action)
 
     @property
-    def waiting(self) -> Step | None:
+    def waiting(self) -> KeyStep | None:
         """The first step that was not sent, nor sent in effect; None when all were."""
         steps = self.entry.steps
         return steps[self.satisfied] if self.satisfied < len(steps) else None

@@ -14,14 +14,22 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.errors import LimitError
-from ptycassette.model import InputRecord
+from ptycassette.model import InputRecord, moment_us
 from ptycassette.timeline.match_keys import Key, KeyReader
 from ptycassette.timeline.match_line import Line
 
-__all__ = ["MOST_KEYS", "MOST_STEPS", "Entry", "Step", "iter_entries", "read_entries", "shown_keys"]
+__all__ = [
+    "MOST_KEYS",
+    "MOST_STEPS",
+    "Entry",
+    "KeyStep",
+    "iter_entries",
+    "read_entries",
+    "shown_keys",
+]
 
 
-class Step(msgspec.Struct, frozen=True):
+class KeyStep(msgspec.Struct, frozen=True):
     """One recorded key, the record that completes it, and the line after it."""
 
     key: Key
@@ -51,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int
     t_us: int
     last_t_us: int
-    steps: tuple[Step, ...]
+    steps: tuple[KeyStep, ...]
     raw: bytes
     text: str
     action: str
@@ -96,7 +104,7 @@ class _Cutter:
         self._entries: list[Entry] = []
         self._cut = 0
         self._reader = KeyReader()
-        self._steps: list[Step] = []
+        self._steps: list[KeyStep] = []
         self._line = Line()
         self._first: InputRecord | None = None
         self._last: InputRecord | None = None
@@ -115,7 +123,7 @@ class _Cutter:
         if (
             self._last is not None
             and self._reader.waits
-            and _moment(record) - _moment(self._last) > 50_000
+            and moment_us(record) - moment_us(self._last) > 50_000
         ):
             # A human's Escape, then the next key: no sequence takes that long.
             self._add(self._reader.flush(), self._last)
@@ -149,7 +157,7 @@ class _Cutter:
             self._first = self._first or record
             self._last = record
             edits = self._line.apply(key)
-            self._steps.append(Step(key, record.seq, self._line.text))
+            self._steps.append(KeyStep(key, record.seq, self._line.text))
             self._characters += len(self._steps[-1].line)
             full = len(self._steps) >= MOST_STEPS or self._characters >= _MOST_CHARACTERS
             if not edits or full:
@@ -174,8 +182,8 @@ class _Cutter:
                     number=self._cut,
                     seq=self._first.seq,
                     last_seq=self._steps[-1].seq,
-                    t_us=_moment(self._first),
-                    last_t_us=_moment(self._last),
+                    t_us=moment_us(self._first),
+                    last_t_us=moment_us(self._last),
                     steps=tuple(self._steps),
                     raw=b"".join(step.key.raw for step in self._steps),
                     text=self._line.text,
@@ -184,7 +192,3 @@ class _Cutter:
                 )
             )
         self._steps, self._line, self._first, self._characters = [], Line(), None, 0
-
-
-def _moment(record: InputRecord) -> int:
-    return record.t_ms * 1000 if record.t_us is None else record.t_us

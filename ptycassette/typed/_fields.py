@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import typed_text
 
-__all__ = ["AtCursor", "Field", "How"]
+__all__ = ["AtCursor", "Field", "How", "row_asks"]
 
 _MOST_BYTES = 4 << 10
 _ROWS_ABOVE = 4
@@ -93,6 +93,16 @@ class Field:
     def prompt(self) -> str:
         """Of the screen before the first key."""
         return "" if self._at is None else self._at.prompt
+
+    @property
+    def before(self) -> AtCursor | None:
+        """The screen before the first key; None when it is not known."""
+        return self._at
+
+    @property
+    def unprompted(self) -> bool:
+        """Whether nothing stood left of the cursor, or is known to have stood there."""
+        return self._at is None or not self._at.before.strip()
 
     @property
     def decided(self) -> bool:
@@ -179,11 +189,11 @@ def _asks(at: AtCursor, answered: str) -> bool:
     behind = at.rows[at.row][len(at.before) :] if at.row < len(at.rows) else ""
     for label in (at.before, behind):
         if _LETTER.search(label):
-            return _row_asks(label)
+            return row_asks(label)
     for row in reversed(at.rows[max(0, at.row - _ROWS_ABOVE) : at.row]):
         if _LETTER.search(row):
             old = answered != "" and row.strip(_BORDERS).startswith(answered)
-            return not old and _row_asks(row)
+            return not old and row_asks(row)
     return False
 
 
@@ -191,14 +201,14 @@ def _asks_somewhere(rows: tuple[str, ...]) -> bool:
     """Whether the lowest prompt of the screen asks for a secret."""
     lettered = [row for row in rows if _LETTER.search(row)]
     for row in reversed(lettered[-_ROWS_WITHOUT_CURSOR:]):
-        if _row_asks(row):
+        if row_asks(row):
             return True
         if row.rstrip(_BORDERS).endswith(_PROMPT_ENDS) or row.lstrip(_BORDERS).startswith("?"):
             return False
     return False
 
 
-def _row_asks(row: str) -> bool:
+def row_asks(row: str) -> bool:
     """Whether a row asks for a secret. One that begins as an input line was typed itself."""
     text = row.strip(_BORDERS)
     return not text.startswith(_INPUT_BEGINS) and asks_for_secret(text)

@@ -3,8 +3,9 @@
 The words are data; add one, and ``asks_for_secret`` knows it. A word alone does not make a
 prompt: "I changed the password handling" and "12k tokens" ask for nothing. A label asks when
 nothing but punctuation follows the word (``Password``), when it ends as prompts do
-(``Passphrase for key '/home/me/.ssh/id':``), or when it begins as a request does (``Paste your
-API key here``). Questions to be answered with yes or no ask for no secret.
+(``Passphrase for key '/home/me/.ssh/id':``), when it begins as a request does (``Paste your
+API key here``), or when it says that what is typed is hidden (``[input is masked]``). Questions
+to be answered with yes or no ask for no secret.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ SECRETS = (
     "one time code", "one-time password", "verification code", "authentication code",
     "authenticator code", "auth code", "authorization code", "confirmation code", "security code",
     "two-factor code", "2fa code", "mfa code", "login code", "sms code", "recovery code",
-    "backup code", "pin code", "pin number", "credentials",
+    "backup code", "pin code", "pin number", "credentials", "digit code",
+    "4-digit code", "6-digit code", "8-digit code", "six-digit code", "enter code",
+    "enter the code", "paste code", "paste the code", "license key", "licence key", "auth key",
+    "authentication key", "signing key", "account key", "storage key", "connection string",
     # German, Dutch, Swedish, Danish, Norwegian
     "passwort", "kennwort", "geheimnis", "geheimzahl", "zugangscode", "einmalcode",
     "einmalpasswort", "bestätigungscode", "sicherheitscode", "api-schlüssel", "zugriffsschlüssel",
@@ -31,6 +35,7 @@ SECRETS = (
     # French, Spanish, Portuguese, Italian, Romanian, Catalan
     "mot de passe", "phrase secrète", "phrase de passe", "code secret", "code de vérification",
     "code de confirmation", "jeton", "clé api", "clé d'api", "clé secrète", "contraseña",
+    "clé d'accès",
     "frase de contraseña", "frase de paso", "clave", "clave api", "clave de api",
     "clave secreta", "código de verificación", "código de seguridad", "senha", "palavra-passe",
     "frase secreta", "chave api", "chave de api", "chave secreta", "código de verificação",
@@ -53,13 +58,17 @@ SECRETS = (
 )  # fmt: skip
 """Names of secrets, in lower case."""
 
-SHORT_NAMES = ("PIN", "TAN", "OTP", "TOTP", "CVV", "CVC", "PUK", "pin", "otp", "totp")
+SHORT_NAMES = ("PAT", "PIN", "TAN", "OTP", "TOTP", "CVV", "CVC", "PUK", "pin", "otp", "totp")
 """Names that are also words or parts of other names: they count as they are written here."""
 
+LAST_WORDS = ("passwort", "kennwort", "token", "wachtwoord", "lösenord", "adgangskode", "passord")
+"""With these end words that name one: ``Zugangstoken``, ``Datenbankpasswort``."""
+
 UNSPACED = (
-    "密码", "密碼", "口令", "密钥", "密鑰", "金鑰", "令牌", "验证码", "驗證碼", "パスワード",
+    "密码", "密碼", "口令", "密钥", "密鑰", "金鑰", "令牌", "验证码", "驗證碼", "授权码",
+    "パスワード", "APIキー", "アクセスキー", "秘密鍵",
     "パスフレーズ", "暗証番号", "トークン", "認証コード", "シークレット", "비밀번호", "암호",
-    "토큰", "인증 코드", "รหัสผ่าน",
+    "토큰", "API 키", "인증 코드", "인증번호", "รหัสผ่าน",
 )  # fmt: skip
 """Names in scripts that put no blanks between words."""
 
@@ -86,12 +95,22 @@ _LONGEST = 160
 _ENDS = ":?>=]›❯»：？＞…"  # noqa: RUF001 - full-width forms are meant
 _CLOSING = " \t:?>=])}›❯»：？＞….*_`'\"|"  # noqa: RUF001
 _YES_OR_NO = re.compile(r"\by(?:es)?\s?/\s?n(?:o)?\b|\bj/n\b|\bo/n\b|\bs/n\b", re.IGNORECASE)
+# What one types is not shown, say @inquirer/prompts, inquirer, and programs by hand.
+_UNSEEN = re.compile(
+    r"\b(?:input|typing|keystrokes|characters)(?: (?:is|are|will be))? "
+    r"(?:masked|hidden|invisible)\b"
+    r"|\b(?:input|typing|keystrokes|characters) (?:is not|are not|will not be|won't be) "
+    r"(?:shown|displayed|echoed|visible)\b",
+    re.IGNORECASE,
+)
 _BEFORE = r"(?:^|(?<=[\s\"'`(\[{<*_]))"
 _NAMED = re.compile(
     _BEFORE
     + "(?:(?i:"
     + "|".join(map(re.escape, sorted(SECRETS, key=len, reverse=True)))
-    + ")|"
+    + "|[^\\W\\d_]+(?:"
+    + "|".join(LAST_WORDS)
+    + "))|"
     + "|".join(map(re.escape, SHORT_NAMES))
     + r")(?![\w-])"
 )
@@ -104,9 +123,11 @@ _REQUEST = re.compile(
 
 def asks_for_secret(label: str) -> bool:
     """Whether ``label``, the text of a prompt in one row, asks for a secret."""
-    label = label.strip()[-_LONGEST:]
+    label = label.strip()[-_LONGEST:].replace("’", "'")  # noqa: RUF001 - both are written
     if _YES_OR_NO.search(label):
         return False
+    if _UNSEEN.search(label):
+        return True
     named = [*_NAMED.finditer(label), *_UNSPACED.finditer(label)]
     return any(_asks(label, label[match.end() :]) for match in named)
 

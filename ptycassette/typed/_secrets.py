@@ -7,6 +7,7 @@ One place for every way of recording, and for ``recover``: whatever was sent to 
             prompts do it), or whoever sent it said so.
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
+            Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
 ``hidden``  what appeared in its place was only ``*``, bullets or dots.
 ``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
             one word, for a third of a second or longer, until Enter came by itself.
@@ -33,6 +34,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from ptycassette.model import JournalEvent, Output, Typed
+from ptycassette.typed._ahead import TypedAhead
 from ptycassette.typed._fields import AtCursor, Field, How
 from ptycassette.typed._readings import readings, typed_text
 
@@ -86,6 +88,7 @@ class TypedSecrets:
         self._answered = ""
         self._looks_left = 0
         self._shows_input = False
+        self._ahead = TypedAhead()
 
     def feed(self, event: JournalEvent, look: LookAtScreen | None = None) -> list[TypedSecret]:
         """Take one event; what is new through it.
@@ -105,16 +108,23 @@ class TypedSecrets:
             case Typed():
                 ended = [*self._end_unseen(event)]
                 return ended if look is None else [*ended, *self._take_shown(event, look)]
-            case Output() if self._looks_left > 0 and look is not None:
-                self._looks_left -= 1
-                return [*self._judge(look())]
+            case Output() if look is not None and (self._looks_left > 0 or self._ahead.waiting):
+                return [*self._look(look())]
             case _:
                 return []
+
+    def _look(self, at: AtCursor) -> Iterator[TypedSecret]:
+        """See what output has changed."""
+        if self._looks_left > 0:
+            self._looks_left -= 1
+            yield from self._judge(at)
+        for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
+            yield from self._learn(line, "asked", number)
 
     @property
     def watching(self) -> bool:
         """Whether output to come may still tell whether something was secret."""
-        return self._looks_left > 0
+        return self._looks_left > 0 or self._ahead.waiting
 
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
@@ -171,6 +181,8 @@ class TypedSecrets:
                 return  # no text: an answer of the terminal, a movement
             self._field = Field(at, t_us, self._number, answered=self._answered)
             self._answered = self._field.prompt
+            if not self._field.unprompted:
+                self._ahead.forget()
         field = self._field
         if at is not None:
             yield from self._judge(at)
@@ -190,6 +202,8 @@ class TypedSecrets:
                 field.how = "silent"
         field.ended = True
         field.add(b"", self._number)
+        if field.how is None and field.unprompted and key in _ENTER:
+            self._ahead.add(bytes(field.keys), field.events[0], field.before)
         yield from self._keep(field)
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:

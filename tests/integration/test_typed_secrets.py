@@ -270,6 +270,21 @@ def test_a_pasted_secret_is_left_nowhere(folder: Path) -> None:
     assert leaks(folder, SECRET) == []
 
 
+@pytest.mark.parametrize("pause", ["", "sleep 0.5; "])
+def test_a_secret_that_is_piped_in_at_once_is_left_nowhere(folder: Path, pause: str) -> None:
+    """Before the prompt appears: it is echoed, and the prompt and the answer may come as one."""
+    program = f'{pause}read -s -p "API token: " x; echo; echo "got $x"; sleep 0.1'
+    subprocess.run(
+        [*REC, str(folder / "c"), "--", "bash", "-c", program],
+        input=f"{SECRET}\n".encode(),
+        check=True,
+        capture_output=True,
+        timeout=WAIT_S,
+    )
+
+    assert leaks(folder / "c", SECRET) == []
+
+
 def test_two_prompts_and_ordinary_input_between_are_told_apart(folder: Path) -> None:
     """What is not secret stays readable."""
     code = (

@@ -10,12 +10,12 @@ import pytest
 from ptycassette import Size, open_cassette
 from ptycassette.model import JournalEvent
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.session import CassetteSource, Session
+from ptycassette_viewer.session import CassetteSource, ViewSession
 
 AGENTS = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 
 MakeCassette = Callable[..., Path]
-OpenSession = Callable[[Path], Session]
+OpenSession = Callable[[Path], ViewSession]
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def make(tmp_path: Path) -> MakeCassette:
 @pytest.fixture
 def session_of() -> Iterator[OpenSession]:
     """Open a session whose background work is done."""
-    opened: list[Session] = []
+    opened: list[ViewSession] = []
 
-    def open_it(path: Path) -> Session:
+    def open_it(path: Path) -> ViewSession:
         cassette = open_cassette(path, check="manifest")
-        session = Session(CassetteSource(cassette))
+        session = ViewSession(CassetteSource(cassette))
         session.checkpoints.every_s = 0.0
         opened.append(session)
         session.run()

@@ -18,9 +18,9 @@ from ptycassette_viewer.browse import BrowseScreen, is_library
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.divergences import Divergence, divergences_of
+from ptycassette_viewer.divergences import ReportedDivergence, divergences_of
 from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.session import CassetteSource, Session
+from ptycassette_viewer.session import CassetteSource, ViewSession
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
 
@@ -114,8 +114,10 @@ class ViewerApp(App[int]):
         if problem is not None:
             self.push_screen(ErrorDialog(problem, title="No divergences can be shown"))
 
-    def _divergences(self, session: Session) -> tuple[CassetteError | None, tuple[Divergence, ...]]:
-        """The divergences of this recording in the report, or why there are none."""
+    def _divergences(
+        self, session: ViewSession
+    ) -> tuple[CassetteError | None, tuple[ReportedDivergence, ...]]:
+        """What the report tells of this recording, or why it tells nothing."""
         source = session.source
         if self._report is None or not isinstance(source, CassetteSource):
             return None, ()
@@ -132,7 +134,9 @@ class ViewerApp(App[int]):
             status = problem.exit_status
             self.push_screen(ErrorDialog(problem), lambda _: self.exit(status))
             return
-        self.push_screen(RecordingScreen(Session(source, memory=self._memory), clock=self._clock))
+        self.push_screen(
+            RecordingScreen(ViewSession(source, memory=self._memory), clock=self._clock)
+        )
 
     def compare(self, path: Path, other: Path) -> None:
         """Show two cassettes side by side."""
@@ -143,7 +147,7 @@ class ViewerApp(App[int]):
         elif first is not None:
             first.close()
 
-    def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> Session | None:
+    def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> ViewSession | None:
         """A session on a cassette; None, and a dialog, when it cannot be opened.
 
         ``share`` is how many sessions share the memory.
@@ -158,4 +162,4 @@ class ViewerApp(App[int]):
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
             return None
         source = CassetteSource(cassette)
-        return Session(source, memory=self._memory, sessions=share, cache=self._cache)
+        return ViewSession(source, memory=self._memory, sessions=share, cache=self._cache)

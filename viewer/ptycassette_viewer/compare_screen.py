@@ -25,7 +25,7 @@ from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen
 from ptycassette_viewer.differences import differences
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import Session
+from ptycassette_viewer.session import ViewSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
@@ -113,7 +113,11 @@ class CompareScreen(TextualScreen[None]):
             self.share = share
 
     def __init__(
-        self, first: Session, second: Session, *, clock: Callable[[], float] = time.monotonic
+        self,
+        first: ViewSession,
+        second: ViewSession,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self.sessions = (first, second)

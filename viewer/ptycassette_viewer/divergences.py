@@ -9,7 +9,7 @@ import msgspec
 
 from ptycassette import CassetteError, printable, read_reports, visible
 
-__all__ = ["Divergence", "divergences_of"]
+__all__ = ["ReportedDivergence", "divergences_of"]
 
 _MAX_DIVERGENCES = 10_000
 
@@ -18,8 +18,8 @@ class _Said(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Divergence(msgspec.Struct, frozen=True):
-    """A divergence in a report; ``seq`` is the place in the recording."""
+class ReportedDivergence(msgspec.Struct, frozen=True):
+    """A divergence as a report holds it; ``seq`` is where the recording stood."""
 
     kind: str
     message: str
@@ -51,10 +51,10 @@ class Divergence(msgspec.Struct, frozen=True):
 
 class _Report(msgspec.Struct, frozen=True):
     cassette_id: str = ""
-    divergences: tuple[Divergence, ...] = ()
+    divergences: tuple[ReportedDivergence, ...] = ()
 
 
-def divergences_of(cassette_id: str, path: Path) -> tuple[Divergence, ...]:
+def divergences_of(cassette_id: str, path: Path) -> tuple[ReportedDivergence, ...]:
     """The divergences from one cassette in a report, or in a directory of reports, by place.
 
     Raises:

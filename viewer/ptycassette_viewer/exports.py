@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptycassette import CassetteError, Screen, render_ansi, render_text, screen_html, still_svg
+from ptycassette import CassetteError, Screen, export_of_file, exports_of
 
-__all__ = ["FORMATS", "exported", "write_export"]
+__all__ = ["SCREEN_ENDINGS", "write_export"]
 
-FORMATS = ("txt", "ansi", "svg", "html")
-
-
-def exported(screen: Screen, suffix: str) -> bytes:
-    """The screen in a format of ``FORMATS``."""
-    match suffix:
-        case "txt":
-            return (render_text(screen) + "\n").encode("utf-8", "replace")
-        case "ansi":
-            return (render_ansi(screen) + "\n").encode("utf-8", "replace")
-        case "svg":
-            return still_svg(screen)
-        case "html":
-            return screen_html(screen).encode("utf-8", "replace")
-    raise ValueError(f"no such format: {suffix}")
+SCREEN_ENDINGS = tuple(ending for one in exports_of("screen") for ending in one.endings)
 
 
 def write_export(screen: Screen, name: str) -> Path:
-    """Write the screen to a file; its suffix says how.
+    """Write the screen to a file; its ending says how.
 
     Raises:
-        CassetteError: an unknown suffix, a file that is there already, or a disk that refuses.
+        CassetteError: an unknown ending, a file that is there already, or a disk that refuses.
     """
     path = Path(name).expanduser()
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise CassetteError(
-            f"no format is called \u201c{suffix}\u201d" if suffix else "the name says no format",
-            hint=f"end the name with one of .{', .'.join(FORMATS)}",
-        )
+    data = export_of_file(path.name, of="screen").screen(screen)
     try:
         with path.open("xb") as file:
-            file.write(exported(screen, suffix))
+            file.write(data)
     except FileExistsError as exc:
         raise CassetteError(
             "there is such a file already", where=str(path), hint="choose another name"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from hashlib import sha256
 from queue import SimpleQueue
-from types import TracebackType
-from typing import Self
+
+from ptycassette.system.closing import Closing
 
 __all__ = ["WholeDigest"]
 
@@ -19,7 +19,7 @@ _WORTH_A_THREAD_BYTES = 8 << 20
 _BLOCKS_AHEAD = 4
 
 
-class WholeDigest:
+class WholeDigest(Closing):
     """SHA-256 of a file whose blocks are handed in in order. Use it in a ``with``.
 
     Args:
@@ -59,14 +59,3 @@ class WholeDigest:
         if thread is not None:
             self._blocks.put(None)
             thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -10,7 +10,7 @@ from ptycassette.cassette.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
 from ptycassette.cassette.lines import Batch, LineReader
 from ptycassette.cassette.order import Source, merge_runs
 from ptycassette.cassette.records import STREAM_CODECS, R
-from ptycassette.model import Event, EventKind, FinalRecord, OutputRecord
+from ptycassette.model import Event, EventKind, FinalRecord, OutputRecord, moment_us
 from ptycassette.model.limits import Limits
 from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
 
@@ -60,12 +60,7 @@ def merged_events(
             continue
         for record in run.records:
             data = (record.bytes or b"") if run.source == _INPUT_SOURCE else b""
-            yield Event(record.seq, _t_us(record), kind, record, data)
-
-
-def _t_us(record: Any) -> int:
-    t_us: int | None = record.t_us
-    return t_us if t_us is not None else int(record.t_ms) * 1000
+            yield Event(record.seq, moment_us(record), kind, record, data)
 
 
 class _Window:

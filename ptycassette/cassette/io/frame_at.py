@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ptycassette.cassette.records import FRAME_CODEC
 from ptycassette.errors import LimitError
-from ptycassette.model import FrameRecord
+from ptycassette.model import FrameRecord, moment_us
 from ptycassette.model.limits import Limits
 from ptycassette.system.files.directory_handle import FileHandle
 
@@ -32,21 +32,17 @@ def frame_at(file: FileHandle, t_us: int, *, limits: Limits) -> FrameRecord | No
         middle = (low + high) // 2
         start = middle + len(_line(file, middle - 1, limits))  # of the line here or behind
         line = _line(file, start, limits) if start < high else b""
-        if line and _t_us(_record(line, file, limits)) <= t_us:
+        if line and moment_us(_record(line, file, limits)) <= t_us:
             low = start
         else:
             high = middle
     found = None
     for line in _lines(file, low, limits):
         record = _record(line, file, limits)
-        if _t_us(record) > t_us:
+        if moment_us(record) > t_us:
             break
         found = record
     return found
-
-
-def _t_us(record: FrameRecord) -> int:
-    return record.t_us if record.t_us is not None else record.t_ms * 1000
 
 
 def _record(line: bytes, file: FileHandle, limits: Limits) -> FrameRecord:

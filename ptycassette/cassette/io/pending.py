@@ -23,6 +23,7 @@ from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.swap import exchange
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
+from ptycassette.system.files.abandoned import remove_unheld
 
 __all__ = ["PREFIX", "PendingRecordings", "refuse_silence", "remove_abandoned", "settled"]
 
@@ -118,14 +119,7 @@ def remove_abandoned(library: Path) -> None:
     found: list[Path] = []
     with contextlib.suppress(OSError):
         found += library.glob(f"{PREFIX}*")
-    for place in found:
-        with contextlib.suppress(OSError):
-            fd = os.open(place, _DIRECTORY)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(place, ignore_errors=True)
-            finally:
-                os.close(fd)
+    remove_unheld(found)
 
 
 def refuse_silence(path: Path) -> None:

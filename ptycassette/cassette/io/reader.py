@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from ptycassette.cassette.chunks import check_output_range
 from ptycassette.cassette.io.events import merged_events, record_batches
@@ -62,6 +61,7 @@ from ptycassette.model import (
 )
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
+from ptycassette.system.closing import Closing
 
 __all__ = ["Cassette", "open_cassette"]
 
@@ -121,8 +121,8 @@ def open_cassette(
     return cassette
 
 
-class Cassette:
-    """An open cassette. See ``open_cassette`` on who closes it.
+class Cassette(Closing):
+    """An open cassette. Made by ``open_cassette``, which says who closes it.
 
     Attributes:
         path: its directory.
@@ -293,17 +293,6 @@ class Cassette:
     def close(self) -> None:
         """Close its files; iterators stop working. Does nothing the second time."""
         self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _refuse_unscrubbed(cassette: Cassette) -> None:

@@ -17,12 +17,12 @@ import fcntl
 import os
 import secrets
 import shutil
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from ptycassette.cassette.io.swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
+from ptycassette.system.files.abandoned import remove_unheld
 
 __all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned"]
 
@@ -246,16 +246,7 @@ def _is_same(path: Path, fd: int) -> bool:
 def remove_abandoned(target: Path) -> None:
     """Remove the staging directories of writers that died, as far as one can tell."""
     start = _glob_safe(target.name[:_NAME_CHARS])
-    for path in target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"):
-        with contextlib.suppress(OSError):
-            if not stat.S_ISDIR(path.stat(follow_symlinks=False).st_mode):
-                continue
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(fd)
+    remove_unheld(target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"))
 
 
 def _glob_safe(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ptycassette.errors import WaitTimeoutError
-from ptycassette.harness import Predicate, Profile, Step
+from ptycassette.harness import DriveStep, Predicate, Profile
 from ptycassette.model.geometry import Size
 from ptycassette.model.ports import Sleeper
 from ptycassette.model.screen import Screen
@@ -50,7 +50,7 @@ def _description(predicate: Predicate) -> str:
 
 def walk(
     session: Session,
-    steps: Sequence[Step],
+    steps: Sequence[DriveStep],
     profile: Profile,
     *,
     sleeper: Sleeper | None = None,
@@ -87,7 +87,7 @@ def _wait_for_echo(session: Session, text: str) -> None:
 
 
 def perform(
-    session: Session, step: Step, profile: Profile, *, sleeper: Sleeper | None = None
+    session: Session, step: DriveStep, profile: Profile, *, sleeper: Sleeper | None = None
 ) -> None:
     """Do a step that does not wait for a screen.
 

@@ -36,7 +36,7 @@ from ptycassette.harness.provider.fake import (
 from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
 from ptycassette.harness.provider.wire.neutral import WireError
 from ptycassette.model.ports import Clock
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.plain_file import read_plain
 

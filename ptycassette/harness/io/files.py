@@ -17,7 +17,8 @@ import msgspec
 
 from ptycassette.errors import CassetteError, NotFoundError, UnreadableError
 from ptycassette.harness import Probe, Profile
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
+from ptycassette.profiles.io import own_folder
 from ptycassette.recording.io.binary_probe import ask_version
 from ptycassette.system.files.plain_file import read_plain
 
@@ -65,7 +66,7 @@ def builtin_profiles() -> tuple[str, ...]:
 
 def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The names of all profiles: built in, and the user's own."""
-    own = _own_folder("harnesses", os.environ if env is None else env)
+    own = own_folder("harnesses", os.environ if env is None else env)
     return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
 
 
@@ -76,7 +77,7 @@ def builtin_probes() -> tuple[str, ...]:
 
 def known_probes(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The names of all probes: the user's own, then the built-in ones."""
-    own = _own_folder("probes", os.environ if env is None else env)
+    own = own_folder("probes", os.environ if env is None else env)
     return tuple(
         dict.fromkeys([*sorted(path.stem for path in own.glob("*.toml")), *_names("probes")])
     )
@@ -134,7 +135,11 @@ def installed(
             name=profile.name,
             title=profile.title,
             binary=binary,
-            version=ask_version(Path(binary or ""), timeout_s=_PATIENCE_S) if asked else None,
+            version=ask_version(
+                Path(binary or ""), profile.version_query.argv, timeout_s=_PATIENCE_S
+            )
+            if asked
+            else None,
             tested=profile.version_query.tested,
         )
 
@@ -144,17 +149,11 @@ def _names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(one.name[:-5] for one in entries if one.name.endswith(".toml")))
 
 
-def _own_folder(folder: str, env: Mapping[str, str]) -> Path:
-    """Where the user's own files of a kind lie."""
-    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
-    return Path(base) / "ptycassette" / folder
-
-
 def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> tuple[str, str]:
     """Where a file was found, and its text."""
     if "/" in name or name.endswith(".toml"):
         return name, _text(Path(name))
-    own = _own_folder(user_folder, env) / f"{name}.toml"
+    own = own_folder(user_folder, env) / f"{name}.toml"
     if own.is_file():
         return str(own), _text(own)
     if name in _names(folder):

@@ -21,12 +21,12 @@ from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun, Profi
 from ptycassette.harness.io.drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
 from ptycassette.harness.probe import parse_window
-from ptycassette.model.events import FrameRecord
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.ports import Clock
 from ptycassette.model.screen import Screen
 from ptycassette.recording.io.binary_probe import timestamp
 from ptycassette.recording.io.record import Recording, record
+from ptycassette.replaying.stored import screen_of
 from ptycassette.session.session import Session
 from ptycassette.system.clock import MonotonicClock
 
@@ -198,7 +198,7 @@ def probe_cassette(
     with open_cassette(path) as cassette:
         captured_at = cassette.manifest.provenance.recorded_at
         for frame in cassette.frames():
-            screen = _screen(frame)
+            screen = screen_of(frame)
             while (step := run.step) is not None:
                 if step.wait is None:
                     run.acted()  # the recording has what came of it
@@ -241,14 +241,3 @@ def _moment(text: str) -> datetime:
     """A time of RFC 3339."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _screen(frame: FrameRecord) -> Screen:
-    """A recorded frame as a screen."""
-    return Screen(
-        size=frame.size,
-        rows=frame.text,
-        cursor=frame.cursor,
-        title=frame.title,
-        alt_screen=frame.alt_screen,
-    )

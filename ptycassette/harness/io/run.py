@@ -32,8 +32,7 @@ _KEY_LENGTH = 40
 
 def fake_key(profile: Profile) -> str:
     """A key that looks like one and opens nothing; the same each time."""
-    prefix = "sk-ant-api03-" if profile.name == "claude" else "sk-"
-    return prefix + "0" * _KEY_LENGTH
+    return profile.credentials.key_prefix + "0" * _KEY_LENGTH
 
 
 class OfflineRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """Facts about the recorded CLI and its system: name, binary, version, git commit, platform.
 
-The version is read by running ``PROGRAM --version``. That is not safe for every
-program: a script that ignores its arguments would simply run. So only the agent
-CLIs named here are asked, and others on request (docs/decisions/0041).
+The version is asked for by running ``PROGRAM --version``, or with what its profile says. Not every
+program takes that for a question: a script that ignores its arguments would simply run. So it
+happens for agent CLIs, of which profiles tell (``ptycassette.profiles``), and for those who ask for
+it (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -15,48 +16,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
 from ptycassette.model import Harness
+from ptycassette.profiles.io import version_query_of
 from ptycassette.session.options import child_environment
 
 __all__ = [
-    "AGENT_CLIS",
     "LATE_VERSION_TIMEOUT_S",
     "VERSION_TIMEOUT_S",
     "architecture",
     "ask_version",
     "git_commit",
-    "is_asked",
     "locale_of",
     "probe_harness",
     "system",
     "timestamp",
+    "version_arguments",
 ]
-
-AGENT_CLIS = frozenset(
-    {
-        "aider",
-        "amp",
-        "auggie",
-        "claude",
-        "codex",
-        "copilot",
-        "crush",
-        "cursor-agent",
-        "droid",
-        "gemini",
-        "goose",
-        "opencode",
-        "openhands",
-        "qwen",
-    }
-)
-"""Names that are asked for their version without being told to."""
 
 VERSION_TIMEOUT_S = 5.0
 LATE_VERSION_TIMEOUT_S = 15.0
@@ -89,20 +70,30 @@ def probe_harness(
         version: whether to ask it for its version; None for agent CLIs only.
     """
     name = name or binary.name
-    version = is_asked(binary, version=version)
+    asking = version_arguments(binary, version=version)
     return Harness(
         name=name,
         binary_path_digest_sha256=sha256(os.fsencode(os.path.realpath(binary))).hexdigest(),
-        binary_version=ask_version(binary) if version else None,
+        binary_version=None if asking is None else ask_version(binary, asking),
         account_class=account_class,
         captured_at=timestamp(now),
         freshness_window=freshness_window,
     )
 
 
-def is_asked(binary: Path, *, version: bool | None) -> bool:
-    """Whether to run ``binary --version``; ``version`` as for ``probe_harness``."""
-    return binary.name in AGENT_CLIS if version is None else version
+def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] | None:
+    """The arguments that ask for its version; None if it is not asked.
+
+    Args:
+        binary: the program.
+        version: as for ``probe_harness``.
+    """
+    if version is False:
+        return None
+    query = version_query_of(binary.name)
+    if version or (query is not None and query.automatic):
+        return ("--version",) if query is None else query.argv
+    return None
 
 
 def timestamp(moment: datetime) -> str:
@@ -111,7 +102,12 @@ def timestamp(moment: datetime) -> str:
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 
 
-def ask_version(binary: Path, *, timeout_s: float = VERSION_TIMEOUT_S) -> str | None:
+def ask_version(
+    binary: Path,
+    arguments: Sequence[str] = ("--version",),
+    *,
+    timeout_s: float = VERSION_TIMEOUT_S,
+) -> str | None:
     """The first line that ``binary --version`` prints; None when it prints none in time.
 
     It runs in a clean environment without input. It is killed, with its children, if it
@@ -119,7 +115,7 @@ def ask_version(binary: Path, *, timeout_s: float = VERSION_TIMEOUT_S) -> str | 
     """
     try:
         process = subprocess.Popen(
-            [os.fspath(binary), "--version"],
+            [os.fspath(binary), *arguments],
             env=child_environment(clean=True, term="dumb"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -13,17 +13,20 @@ from pathlib import Path
 
 import msgspec
 
+from ptycassette.recording.io.relay_limits import (
+    BATCH_BYTES,
+    KEY_BYTES,
+    MOST_OTHERS,
+    READ_BYTES,
+    UNSHOWN_BYTES,
+)
+
 __all__ = ["PURE_PYTHON", "CompiledRelay", "Key", "Run"]
 
 PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
 """Environment variable: anything but nothing, and the loop in Python is used."""
 
 LIBRARY = Path(__file__).with_name("_relay.so")
-MOST_OTHERS = 4
-_KEY_BYTES = 4 << 10
-_BATCH_BYTES = 16 << 10
-_READ_BYTES = 32 << 10
-_UNSHOWN_BYTES = 64 << 10
 _KEY, _JOURNAL_FAILED = 1, 2  # of its answers; anything else: look yourself
 
 
@@ -48,9 +51,9 @@ class _State(ctypes.Structure):
         ("error", ctypes.c_int32),
         ("unshown_at", ctypes.c_uint32),
         ("unshown_count", ctypes.c_uint32),
-        ("key", ctypes.c_uint8 * _KEY_BYTES),
-        ("unshown", ctypes.c_uint8 * (_UNSHOWN_BYTES + _BATCH_BYTES + _READ_BYTES)),
-        ("data", ctypes.c_uint8 * (_BATCH_BYTES + _READ_BYTES)),
+        ("key", ctypes.c_uint8 * KEY_BYTES),
+        ("unshown", ctypes.c_uint8 * (UNSHOWN_BYTES + BATCH_BYTES + READ_BYTES)),
+        ("data", ctypes.c_uint8 * (BATCH_BYTES + READ_BYTES)),
         ("table", ctypes.c_uint32 * 256 * 8),
     )
 

@@ -19,70 +19,31 @@ from __future__ import annotations
 import errno
 import os
 import select
-import signal
 from collections.abc import Iterable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any
 
-import msgspec
-
-from ptycassette.model import Clock, ExitStatus, Noted, Resized, Signalled, Size
+from ptycassette.model import Clock, ExitStatus, Noted, Size
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.side_channel import SideChannel
+from ptycassette.recording.io.relay_limits import (
+    BATCH_BYTES,
+    HELD_MS,
+    KEY_BYTES,
+    READ_BYTES,
+    SMALL_BYTES,
+)
 from ptycassette.recording.io.typed_input import TypedInput
 from ptycassette.recording.io.user_screen import UserScreen
+from ptycassette.recording.io.user_signals import Streams, UserSignals
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.pty.polling import new_poll
 from ptycassette.system.pty.process import PtyChild
-from ptycassette.system.pty.signals import signal_name
-from ptycassette.system.pty.terminal import SignalPipe, UserTerminal, suspend
+from ptycassette.system.pty.terminal import SignalPipe
 
-__all__ = ["PassThrough", "Streams"]
+__all__ = ["PassThrough"]
 
-# Small enough that the program, we and the terminal work at the same time, large enough that
-# a burst costs few calls; measured (docs/recording.md).
-_BATCH_BYTES = 16 << 10
-_READ_BYTES = 32 << 10
-# A read this small has emptied the PTY; asking again would only delay an echo.
-_SMALL_BYTES = 512
-_INPUT_BYTES = 4 << 10
 _HUNG_UP_MS = 20
-_HELD_MS = 10
-_CAUGHT = (
-    signal.SIGWINCH,
-    signal.SIGTERM,
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGQUIT,
-    signal.SIGTSTP,
-)
-_ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
-_PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
-
-
-class Streams(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's side of the relay.
-
-    Attributes:
-        in_fd: where input is read; -1 for none.
-        out_fd: where output is shown; -1 for none.
-        terminal: the user's terminal; raw while the session runs. None if ``in_fd`` is not one.
-        channel: the side channel.
-        secret_key: the bytes of the key with which the user announces a secret, up to
-            Enter; empty for none.
-        fixed_size: the program's terminal keeps its size when the user's changes.
-        passes_signals: signals are recorded and passed to the program, because the recorder
-            is driven by a program that takes it for the recorded one.
-    """
-
-    in_fd: int = 0
-    out_fd: int = 1
-    terminal: UserTerminal | None = None
-    secret_key: bytes = b""
-    fixed_size: bool = False
-    passes_signals: bool = False
-    channel: SideChannel | None = None
 
 
 class PassThrough:
@@ -98,9 +59,8 @@ class PassThrough:
         timeout_s: end the program after this long.
 
     Attributes:
-        ended_us: when the session ended.
-        failure: why the run must not become a cassette; None if it may.
-        ended_by: the signal that ended the recorder, if one did.
+        ended_us: when it was over.
+        failure: why the run must not become a cassette, if so.
     """
 
     def __init__(
@@ -119,11 +79,9 @@ class PassThrough:
         self._now_us, self._start_us = clock.now_us, start_us
         self._in_fd = streams.in_fd
         self._terminal, self._channel = streams.terminal, streams.channel
-        self._size = size
-        self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
-        self._follows_size = streams.terminal is not None and not streams.fixed_size
+        self._signals = UserSignals(child, journal, streams, size=size, now_us=self._elapsed_us)
         self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
-        self._view = memoryview(bytearray(_BATCH_BYTES + _READ_BYTES))
+        self._view = memoryview(bytearray(BATCH_BYTES + READ_BYTES))
         self._poll = new_poll()
         self._screen = UserScreen(streams.out_fd, self._poll, on_lost=self._lose_terminal)
         self._input = TypedInput(
@@ -138,11 +96,13 @@ class PassThrough:
         self._wanted = select.POLLIN
         self.failure: str | None = None
         self.ended_us = 0
-        self.ended_by: int | None = None
 
     @property
-    def elapsed_us(self) -> int:
-        """Microseconds since the start."""
+    def ended_by(self) -> int | None:
+        """The signal that ended the recorder, if one did."""
+        return self._signals.ended_by
+
+    def _elapsed_us(self) -> int:
         return self._now_us() - self._start_us
 
     def run(self) -> ExitStatus:
@@ -156,12 +116,11 @@ class PassThrough:
             poll.register(self._channel.fd, select.POLLIN)
         # Signals first: from the moment that the terminal is raw, none may end us unseen.
         with (
-            SignalPipe(tuple({*_CAUGHT, *self._passed})) as signals,
+            SignalPipe(self._signals.caught) as signals,
             self._terminal or nullcontext(),
         ):
             poll.register(signals.fd, select.POLLIN)
-            if self._follows_size:
-                self._resize()  # it may have changed since the program was started
+            self._signals.follow_size()  # it may have changed since the program was started
             compiled = self._compiled(signals)
             while not self._over or self._screen.waiting:
                 if compiled is None or not self._run_compiled(compiled):
@@ -169,7 +128,7 @@ class PassThrough:
         self._screen.mark_secret(False)
         self._child.release_slave()
         status = self._child.wait()
-        self.ended_us = self.elapsed_us
+        self.ended_us = self._elapsed_us()
         assert status is not None  # noqa: S101 - without a timeout it waits for the end
         if self._channel is not None:
             self._note(self._channel.finish())
@@ -218,7 +177,7 @@ class PassThrough:
     def _wait(self) -> list[tuple[int, int]]:
         """Wait until a descriptor is ready; returns those that are, and the time."""
         if self._journal.holding:
-            ready = self._poll.poll(_HELD_MS)
+            ready = self._poll.poll(HELD_MS)
             if not ready:
                 self._journal.flush()
         else:
@@ -251,10 +210,10 @@ class PassThrough:
                 self._screen.show_rest()
                 self._watch_master()
             elif fd == self._in_fd:
-                self._take_signals(signals)  # what is typed after a resize meets the new size
+                self._signals.obey(signals)  # what is typed after a resize meets the new size
                 self._take_input()
             elif fd == signals.fd:
-                self._take_signals(signals)
+                self._signals.obey(signals)
             elif self._channel is not None and fd == self._channel.fd:
                 self._note(self._channel.read())
             else:
@@ -271,14 +230,14 @@ class PassThrough:
         reads: list[tuple[int, int]] = []
         at = 0
         try:
-            while at < _BATCH_BYTES:
+            while at < BATCH_BYTES:
                 count = os.readv(master, (view[at:],))
                 if count == 0:
                     self._hang_up()
                     break
                 reads.append((self._moment_us(), count))
                 at += count
-                if count < _SMALL_BYTES:
+                if count < SMALL_BYTES:
                     break
         except BlockingIOError:
             pass
@@ -320,7 +279,7 @@ class PassThrough:
 
     def _take_input(self) -> None:
         try:
-            data = os.read(self._in_fd, _INPUT_BYTES)
+            data = os.read(self._in_fd, KEY_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -333,45 +292,10 @@ class PassThrough:
         if self._input.waiting:
             self._watch_master()
 
-    def _take_signals(self, signals: SignalPipe) -> None:
-        for number in signals.take():
-            self._obey(number)
-
-    def _obey(self, number: int) -> None:
-        if number == signal.SIGWINCH:
-            self._resize()
-        elif number == signal.SIGTSTP and self._terminal is not None:
-            suspend(self._terminal)
-            self._resize()
-        elif number in self._passed and self._terminal_stands():
-            # Logged first: the program may answer with output before we are back.
-            self._journal.on_event(Signalled(self.elapsed_us, signal_name(number)))
-            with suppress(ProcessLookupError):
-                os.kill(self._child.pid, number)
-        elif number in _ENDING:
-            self.ended_by = number
-            self._child.request_end()
-
-    def _terminal_stands(self) -> bool:
-        """Whether the user's terminal still exists. When it is closed, the system sends SIGHUP."""
-        return self._terminal is None or os.isatty(self._in_fd)
-
-    def _resize(self) -> None:
-        if self._terminal is None or not self._follows_size:
-            return
-        size = self._terminal.size()
-        if size == self._size:
-            return
-        self._size = size
-        # Logged first: the program may answer with output before we are back.
-        self._journal.on_event(Resized(self.elapsed_us, size))
-        self._child.set_size(size)
-
     def _lose_terminal(self) -> None:
         """Handle the loss of the user's terminal as a SIGHUP."""
         self._screen.drop()
-        self.ended_by = self.ended_by or int(signal.SIGHUP)
-        self._child.request_end()
+        self._signals.hang_up()
 
     def _time_out(self) -> None:
         assert self._deadline_us is not None  # noqa: S101 - narrows the type
@@ -392,7 +316,7 @@ class PassThrough:
 
     def _note(self, payloads: Iterable[Any]) -> None:
         for payload in payloads:
-            self._journal.on_event(Noted(self.elapsed_us, payload))
+            self._journal.on_event(Noted(self._elapsed_us(), payload))
 
     def _clean_screen(self) -> None:
         if self._terminal is not None and self._screen.fd >= 0:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from ptycassette.errors import CassetteError, JournalError, NotFoundError
 from ptycassette.model import (
@@ -17,6 +15,7 @@ from ptycassette.model import (
 from ptycassette.recording.io.journal_file import SUFFIX
 from ptycassette.recording.journal import JournalDecoder
 from ptycassette.recording.journal_events import event_of
+from ptycassette.system.closing import Closing
 from ptycassette.system.files.staging import journal_dir
 
 __all__ = ["JournalFollower", "live_journals"]
@@ -24,8 +23,8 @@ __all__ = ["JournalFollower", "live_journals"]
 _BLOCK = 1 << 20
 
 
-class JournalFollower:
-    """The events of a journal as they are written. A context manager, or call ``close``.
+class JournalFollower(Closing):
+    """The events of a journal as they come. Use it in a ``with``, or close it.
 
     Args:
         path: the journal; a link is not followed.
@@ -110,17 +109,6 @@ class JournalFollower:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta]]:

@@ -21,13 +21,13 @@ from ptycassette.model import (
     Sleeper,
 )
 from ptycassette.recording.io.binary_probe import (
-    AGENT_CLIS,
     architecture,
     git_commit,
     locale_of,
     probe_harness,
     system,
     timestamp,
+    version_arguments,
 )
 from ptycassette.recording.io.journal_file import Durability
 from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
@@ -237,11 +237,12 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
         freshness_window=plan.freshness_window,
         version=plan.probe_version,
     )
-    if given is None and (plan.harness is not None or binary.name in AGENT_CLIS):
+    agent = version_arguments(binary, version=None) is not None
+    if given is None and (plan.harness is not None or agent):
         # Here, because few programs are agent CLIs, and all would wait for it.
         from ptycassette.profiles.io import known_capability
 
-        asked = binary.name in AGENT_CLIS if plan.probe_version is None else plan.probe_version
+        asked = agent if plan.probe_version is None else plan.probe_version
         answer = harness.binary_version or ("" if asked else None)
         given = known_capability(harness.name, version=answer)
     return msgspec.structs.replace(harness, capability=given)

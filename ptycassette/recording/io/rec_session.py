@@ -15,7 +15,7 @@ import msgspec
 from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
 from ptycassette.model import ExitStatus, Manifest
 from ptycassette.model.visible import visible
-from ptycassette.recording.input_script import Step
+from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io.record import Recording, recording_with
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saving_signals import SavingSignals
@@ -91,7 +91,8 @@ def _relayed(
     secret_key: bytes,
 ) -> tuple[PassThrough, ExitStatus]:
     """Run the program in the user's terminal, to its end."""
-    from ptycassette.recording.io.interactive import PassThrough, Streams
+    from ptycassette.recording.io.interactive import PassThrough
+    from ptycassette.recording.io.user_signals import Streams
 
     plan = recorder.plan
     terminal = UserTerminal()
@@ -131,7 +132,7 @@ def _own_description(fd: int) -> int:
 
 def record_headless(
     recorder: Recorder,
-    steps: Sequence[Step] | None,
+    steps: Sequence[ScriptStep] | None,
     *,
     in_fd: int | None = None,
     passes_signals: bool = False,
@@ -230,8 +231,8 @@ def _wait_for_end(session: Recording) -> None:
             return
 
 
-def perform(session: Recording, step: Step) -> None:
-    """Perform one step of an input script.
+def perform(session: Recording, step: ScriptStep) -> None:
+    """One step of an input script.
 
     Raises:
         WaitTimeoutError: a wait timed out; the message has the line.
@@ -244,7 +245,7 @@ def perform(session: Recording, step: Step) -> None:
         raise
 
 
-def _perform(session: Recording, step: Step) -> None:
+def _perform(session: Recording, step: ScriptStep) -> None:
     match step.kind:
         case "type":
             session.type(step.text)
@@ -268,8 +269,8 @@ def _perform(session: Recording, step: Step) -> None:
             _wait(session, step)
 
 
-def _with_secret(step: Step) -> Step:
-    """Replace the source of a secret in a step by the secret; other steps stay as they are."""
+def _with_secret(step: ScriptStep) -> ScriptStep:
+    """A step that names where its secret is, with the secret; any other as it is."""
     try:
         match step.kind:
             case "secret-env":
@@ -291,7 +292,7 @@ def _with_secret(step: Step) -> Step:
     return msgspec.structs.replace(step, kind="secret", text=text)
 
 
-def _wait(session: Recording, step: Step) -> None:
+def _wait(session: Recording, step: ScriptStep) -> None:
     match step.kind:
         case "wait-text":
             session.wait_for_text(step.text, timeout_s=step.timeout_s)

@@ -49,8 +49,8 @@ from ptycassette.recording.io.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
     VERSION_TIMEOUT_S,
     ask_version,
-    is_asked,
     timestamp,
+    version_arguments,
 )
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_source import JournalSource
@@ -263,19 +263,18 @@ class Recorder:
         version_known = self.meta.harness.binary_version is not None or isinstance(
             self.plan.harness, Harness
         )
-        if (
-            version_known
-            or self._binary is None
-            or not is_asked(self._binary, version=self.plan.probe_version)
-        ):
+        if version_known or self._binary is None:
+            return {}
+        asking = version_arguments(self._binary, version=self.plan.probe_version)
+        if asking is None:
             return {}
         if self._lifeline is None or not self._lifeline.owner_gone:
-            version = ask_version(self._binary, timeout_s=LATE_VERSION_TIMEOUT_S)
+            version = ask_version(self._binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S)
             if version is not None:
                 return {"binary_version": version}
         return {
-            "version_missing": f"--version gave no line in {VERSION_TIMEOUT_S:g} s, nor in "
-            f"{LATE_VERSION_TIMEOUT_S:g} s after the session"
+            "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
+            f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
         }
 
     def _check_owner(self) -> None:

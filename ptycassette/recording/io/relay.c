@@ -2,7 +2,7 @@
  * journal and then to the screen. It serves what comes by the thousand and nothing else; all that
  * is rare (signals, the end, errors, passwords, a full queue) ends the run, and the loop in
  * interactive.py, which does all of it as well, takes over. Records are those of
- * record/journal.py, byte for byte. No memory is allocated; compiled_relay.py owns all of it.
+ * recording/journal.py, byte for byte. No memory is allocated; compiled_relay.py owns all of it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,9 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_BYTES = 4096, BATCH_BYTES = 16 << 10, READ_BYTES = 32 << 10, SMALL_BYTES = 512 };
+/* As in relay_limits.py. */
+enum { KEY_BYTES = 4 << 10, BATCH_BYTES = 16 << 10, READ_BYTES = 32 << 10, SMALL_BYTES = 512 };
 enum { UNSHOWN_BYTES = 64 << 10, MOST_READS = BATCH_BYTES / SMALL_BYTES + 1, MOST_OTHERS = 4 };
 enum { HELD_MS = 10 };
+
+/* As in recording/journal.py. */
 enum { KIND_BATCH = 1, KIND_KEY = 3, KIND_READ = 4 };
 enum { HEAD_BYTES = 21, CRC_BYTES = 4 };
 

@@ -40,6 +40,7 @@ from ptycassette.model import (
     Signalled,
     Size,
     Typed,
+    moment_us,
 )
 from ptycassette.model.visible import visible
 from ptycassette.recording.secrets_apart import input_was_scrubbed
@@ -349,7 +350,7 @@ def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
         if frame.text in seen:
             continue
         seen.add(frame.text)
-        t_us = frame.t_us if frame.t_us is not None else frame.t_ms * 1000
+        t_us = moment_us(frame)
         texts = [frame.title, frame.cells]
         if scrubber.rows(frame.text) != frame.text:
             texts.append("\n".join(frame.text))

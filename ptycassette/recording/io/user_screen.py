@@ -7,6 +7,7 @@ import os
 import select
 from collections.abc import Callable
 
+from ptycassette.recording.io.relay_limits import UNSHOWN_BYTES
 from ptycassette.system.pty.polling import Poll
 
 __all__ = ["SECRET_OFF", "SECRET_ON", "UserScreen"]
@@ -15,8 +16,6 @@ SECRET_ON = b"\x1b[22;2t\x1b]2;typing a secret, up to Enter (ptycassette)\x07\x1
 """Keep the title, put another one in its place; a red cursor; the bell (xterm ctlseqs)."""
 SECRET_OFF = b"\x1b]112\x07\x1b[23;2t"
 """The cursor and the title as they were."""
-
-_MOST_BYTES = 64 << 10
 
 
 class UserScreen:
@@ -40,8 +39,8 @@ class UserScreen:
 
     @property
     def full(self) -> bool:
-        """Whether so much output waits that no more should be read."""
-        return len(self.waiting) > _MOST_BYTES
+        """Whether so much waits that no more should be made."""
+        return len(self.waiting) > UNSHOWN_BYTES
 
     def show(self, data: bytes | memoryview) -> None:
         """Write ``data`` to the screen, as much as it takes at once; the rest waits."""

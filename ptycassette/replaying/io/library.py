@@ -55,7 +55,7 @@ MAX_CANDIDATES = 20
 _MAX_COUNTS = 1 << 20
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LibraryRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One rule of ``library.yaml``; see the module."""
 
     cassettes: tuple[str, ...]
@@ -71,7 +71,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class _Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    rules: tuple[Rule, ...]
+    rules: tuple[LibraryRule, ...]
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class Library:
             hint="add a rule, or change what is started",
         )
 
-    def _next_of(self, number: int, rule: Rule, start: Start, *, record: bool) -> Chosen:
+    def _next_of(self, number: int, rule: LibraryRule, start: Start, *, record: bool) -> Chosen:
         used = self._count(f"rule-{number}")
         if used >= len(rule.cassettes) and not rule.repeat:
             raise NotFoundError(
@@ -169,8 +169,8 @@ class Library:
             )
         return Chosen(path=path, match=rule.match, order=rule.order, exists=path.exists())
 
-    def _refused(self, rule: Rule, start: Start) -> str | None:
-        """Why the rule's predicate file rejects the start; None if it accepts it, or is missing."""
+    def _refused(self, rule: LibraryRule, start: Start) -> str | None:
+        """Why the rule's predicate file says no; None when it says yes, or there is none."""
         if rule.predicate is None:
             return None
         path = self.place / self._inside(rule.predicate)
@@ -286,7 +286,7 @@ class Library:
 
     # -- files -----------------------------------------------------------------------
 
-    def _read_rules(self) -> tuple[Rule, ...]:
+    def _read_rules(self) -> tuple[LibraryRule, ...]:
         path = self.place / RULES_FILE
         try:
             data = read_plain(path, max_bytes=MAX_YAML_BYTES)
@@ -341,8 +341,8 @@ def forget_starts(state: Path) -> None:
     (state / STARTS_FILE).unlink(missing_ok=True)
 
 
-def _why_not(rule: Rule, start: Start) -> str | None:  # noqa: PLR0911 - one per condition
-    """Why a rule does not match; None if it does."""
+def _why_not(rule: LibraryRule, start: Start) -> str | None:  # noqa: PLR0911 - one per condition
+    """Why a rule does not hold; None when it does."""
     if rule.program is not None and rule.program != start.program:
         return f"program is {start.program!r}, not {rule.program!r}"
     if rule.argv is not None and rule.argv != start.args:

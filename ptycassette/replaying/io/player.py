@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.model import Clock, Event, FinalRecord, Manifest
+from ptycassette.model import Clock, Event, FinalRecord, Manifest, moment_us
 from ptycassette.replaying.io.player_views import PaintedView, RawView, Terminal
 from ptycassette.replaying.io.replayer import micros
 from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait
@@ -242,8 +242,7 @@ class Player:
     def _duration_us(self) -> int:
         """The duration of playback; that of the final record if no pause is cut."""
         if self._options.idle_limit is None and self._options.end is None:
-            final = self._cassette.final
-            return final.t_ms * 1000 if final.t_us is None else final.t_us
+            return moment_us(self._cassette.final)
         return self._timed().duration_us
 
     def _notify(self, text: str) -> None:

@@ -1,11 +1,22 @@
-"""Collects the divergences of one run of the stand-in, and words each kind."""
+"""The divergences of one run of the stand-in, as they are found."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from ptycassette.model import Event, InputRecord, Size
-from ptycassette.replaying.divergence import Divergence, DivergenceKind, Nearest, Said
+from ptycassette.replaying.divergence import Divergence, Nearest, Said
+from ptycassette.replaying.divergence_kinds import (
+    INPUT_CHANGED,
+    INPUT_EXTRA,
+    INPUT_MISSING,
+    RESIZE_CHANGED,
+    SECRET_CHANGED,
+    SIGNAL_EXTRA,
+    SIZE_MISMATCH,
+    TIMING,
+    DivergenceKind,
+)
 from ptycassette.timeline.match import EntryMatcher, nearest_entry
 from ptycassette.timeline.match_entries import Entry
 from ptycassette.timeline.match_keys import Key
@@ -13,11 +24,6 @@ from ptycassette.timeline.match_keys import Key
 __all__ = ["Findings", "Place"]
 
 Place = Entry | Event | None
-
-_WHERE_ANOTHER_WILL_DO = (
-    "send the secret that was recorded, or the masks as the recording shows them; where another "
-    "secret will do, set PTYCASSETTE_SECRETS=any (or --secrets any, Matching(secrets='any'))"
-)
 
 
 class Findings:
@@ -44,8 +50,7 @@ class Findings:
     def size(self, want: Size, got: Size) -> None:
         """The terminal started at another size."""
         self._add(
-            "size-mismatch",
-            "the terminal has not the size of the recording",
+            SIZE_MISMATCH,
             expected=Said(_size_text(want)),
             got=Said(_size_text(got)),
         )
@@ -53,8 +58,7 @@ class Findings:
     def resize(self, want: Size | None, got: Size) -> None:
         """The terminal was resized to another size, or where no resize was recorded."""
         self._add(
-            "resize-changed",
-            "the driver resized the terminal differently",
+            RESIZE_CHANGED,
             expected=Said(_size_text(want) if want else "no resize"),
             got=Said(_size_text(got)),
         )
@@ -62,8 +66,7 @@ class Findings:
     def timing(self, entry: Entry, recorded_us: int, took_us: int, tolerance_us: int) -> None:
         """The driver was too early or too late."""
         self._add(
-            "timing",
-            "the pause before this input is not the recorded one",
+            TIMING,
             place=entry,
             expected=Said(f"{recorded_us // 1000} ms, give or take {tolerance_us // 1000} ms"),
             got=Said(f"{took_us // 1000} ms"),
@@ -74,32 +77,31 @@ class Findings:
         entry = matcher.entry
         if matcher.only_secret:
             self._add(
-                "input-changed",
-                f"input {entry.number} differs only in its secret from what was recorded "
-                f"(compared as '{matcher.strategy}')",
+                SECRET_CHANGED,
                 place=entry,
                 expected=_entry_said(entry),
                 got=self._sent(matcher.shown, matcher.raw),
-                hint=_WHERE_ANOTHER_WILL_DO,
+                number=entry.number,
+                strategy=matcher.strategy,
             )
             return
         self._add(
-            "input-changed",
-            f"input {entry.number} is not what was recorded (compared as '{matcher.strategy}')",
+            INPUT_CHANGED,
             place=entry,
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
             nearest=_nearest(
                 nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
             ),
+            number=entry.number,
+            strategy=matcher.strategy,
         )
 
     def extra_keys(self, keys: Sequence[Key]) -> None:
         """Input came where the recording has none left."""
         text = "".join(key.text or f"<{key.name}>" for key in keys)
         self._add(
-            "input-extra",
-            "the driver sent input where the recording has none left",
+            INPUT_EXTRA,
             expected=Said("no more input"),
             got=self._sent(text, b"".join(key.raw for key in keys)),
             nearest=_nearest(nearest_entry(self._entries, text, number=len(self._entries))),
@@ -108,20 +110,20 @@ class Findings:
     def extra_signal(self, name: str) -> None:
         """A signal came that nobody recorded."""
         self._add(
-            "input-extra",
-            f"the driver sent signal {name}, which was not recorded",
+            SIGNAL_EXTRA,
             expected=Said("no signal"),
             got=Said(f"signal {name}"),
+            signal=name,
         )
 
     def missing(self, event: Event, entry: Entry | None, why: str) -> None:
         """Nothing came where the recording has input."""
         self._add(
-            "input-missing",
-            f"the driver {why} where the recording has input",
+            INPUT_MISSING,
             place=entry or event,
             expected=_entry_said(entry) if entry else _event_said(event),
             got=Said("nothing"),
+            did=why,
         )
 
     def _sent(self, text: str, raw: bytes) -> Said:
@@ -132,19 +134,19 @@ class Findings:
     def _add(
         self,
         kind: DivergenceKind,
-        message: str,
         *,
         expected: Said,
         got: Said,
         place: Place = None,
         nearest: Nearest | None = None,
-        hint: str = "",
+        **words: object,
     ) -> None:
+        """Add one; ``words`` fill in what its kind says."""
         at = place or self.last
         self.divergences.append(
             Divergence(
-                kind=kind,
-                message=message,
+                kind=kind.name,
+                message=kind.says.format(**words),
                 seq=at.seq if at else 0,
                 t_ms=at.t_us // 1000 if at else 0,
                 exchange=at.number if isinstance(at, Entry) else 0,
@@ -152,7 +154,7 @@ class Findings:
                 got=got,
                 nearest=nearest,
                 screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
-                hint=hint,
+                hint=kind.hint,
             )
         )
 

@@ -22,8 +22,9 @@ _HEX = "[0-9A-Fa-f]"
 _ESCAPES = (
     re.compile(rf"%(?P<percent>{_HEX}{{2}})"),
     re.compile(
-        rf"\\(?:(?P<name>[\"\\/nrt'bf])|u(?P<unit>{_HEX}{{4}})|x(?P<byte>{_HEX}{{2}})"
-        rf"|(?P<octal>[0-3][0-7]{{2}})|u\{{(?P<braced>{_HEX}{{1,6}})\}}|U(?P<long>{_HEX}{{8}}))"
+        rf"\\(?:(?P<name>[\"\\/nrt'bf])"
+        rf"|u(?P<pair>[Dd][89ABab]{_HEX}{{2}}\\u[Dd][C-Fc-f]{_HEX}{{2}})|u(?P<unit>{_HEX}{{4}})"
+        rf"|x(?P<byte>{_HEX}{{2}})|(?P<octal>[0-3][0-7]{{2}})|u\{{(?P<braced>{_HEX}{{1,6}})\}}|U(?P<long>{_HEX}{{8}}))"
     ),
     re.compile(
         rf"&(?:(?P<entity>amp|lt|gt|quot|apos);|\#(?P<decimal>[0-9]{{1,7}});"
@@ -63,5 +64,8 @@ def _meaning(escape: re.Match[str]) -> str:
     said = escape[kind]
     if kind in {"name", "entity"}:
         return _NAMED.get(said, said)
+    if kind == "pair":  # RFC 8259 7: of characters beyond U+FFFF
+        units = int(said[:4], 16), int(said[6:], 16)
+        return canonical(chr(0x10000 + (units[0] - 0xD800 << 10) + units[1] - 0xDC00))
     code = int(said, _BASES.get(kind, 16))
     return chr(code) if kind in _OF_BYTES else canonical(chr(min(code, sys.maxunicode)))

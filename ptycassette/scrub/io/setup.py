@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model.toml_bounds import MAX_TOML_BYTES
+from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import credential_values, file_lines
@@ -99,11 +99,12 @@ def session_scrubber(
         volatile: also scrub clocks, PIDs and the like.
         config: as ``load_config`` gives it; loaded when None.
         environment: where ``known_env`` is looked up; this process's when None.
-        home: where credential files are; the user's when None.
+        home: where credential files are, and the user's own profiles unless XDG_CONFIG_HOME says
+            where; the user's when None.
         cwd: where ``.env`` files are; the current directory when None.
 
     Raises:
-        UsageError: the configuration or a plug-in is wrong.
+        UsageError: the configuration, a plug-in or a profile of the user's own is wrong.
     """
     here = cwd or Path.cwd()
     configured = load_config(cwd=here) if config is None else config
@@ -117,7 +118,9 @@ def session_scrubber(
         ),
         *(line for name in configured.known_files for line in file_lines(Path(name).expanduser())),
     ]
-    values = [*typed, *credential_values(home or _home(), here)]
+    house = home or _home()
+    env = {**os.environ, "HOME": str(house)}
+    values = [*typed, *credential_values(house, here, env=env)]
     return default_scrubber(
         known=declared,
         volatile=volatile or configured.volatile,

@@ -17,33 +17,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values, secret_name
 from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
 from ptycassette.scrub.search import SHORTEST, KnownValue
 
-__all__ = ["CREDENTIAL_FILES", "credential_values", "file_lines"]
+__all__ = ["credential_values", "file_lines"]
 
 MAX_FILE_BYTES = 1 << 20
 
-# Relative to the home directory. JSON and others are told apart by what is in them.
-CREDENTIAL_FILES = (
-    ".claude/.credentials.json",
-    ".claude.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".gemini/google_accounts.json",
-    ".local/share/opencode/auth.json",
-    ".config/opencode/opencode.json",
-    ".config/github-copilot/apps.json",
-    ".config/github-copilot/hosts.json",
+# Of tools that agent CLIs call; those of the CLIs stand in their profiles. Relative to the home
+# directory, and to the work folder. JSON and others are told apart by what is in them.
+_TOOL_FILES = (
     ".config/gh/hosts.yml",
     ".config/glab-cli/config.yml",
-    ".aider.conf.yml",
-    ".cursor/cli-config.json",
-    ".config/cursor/auth.json",
-    ".qwen/oauth_creds.json",
-    ".grok/user-settings.json",
     ".netrc",
+    ".pgpass",
+    ".my.cnf",
     ".npmrc",
     ".pypirc",
     ".yarnrc.yml",
@@ -55,21 +45,49 @@ CREDENTIAL_FILES = (
     ".config/git/credentials",
     ".kube/config",
     ".cargo/credentials.toml",
+    ".config/rclone/rclone.conf",
     ".config/huggingface/token",
     ".cache/huggingface/token",
 )
-_LOCAL_FILES = (".env", ".env.local", ".aider.conf.yml", ".npmrc")
+_LOCAL_FILES = (
+    ".env",
+    ".env.local",
+    ".env.development",
+    ".env.test",
+    ".env.production",
+    ".npmrc",
+    # Servers of the Model Context Protocol, and what they get in their environment.
+    ".mcp.json",
+    ".vscode/mcp.json",
+)
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
+_PGPASS = re.compile(r"[^#](?:(?:[^:\\]|\\.)*:){4}(?P<password>.+)")
+_ESCAPED = re.compile(r"\\(.)")
 
 
-def credential_values(home: Path, cwd: Path) -> Iterator[KnownValue]:
-    """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``."""
+def credential_values(
+    home: Path, cwd: Path, *, env: Mapping[str, str] | None = None
+) -> Iterator[KnownValue]:
+    """The secrets in known credential files below ``home`` and in ``.env`` files of ``cwd``.
+
+    Known are those of tools, and what profiles name, the user's own too (``env`` says where these
+    lie; below ``home`` when None).
+
+    Raises:
+        UsageError, UnreadableError, UnsafeFileError, LimitError: a profile of the user's own is
+            wrong or cannot be read; it may name files that hold secrets.
+    """
+    clis = credentials_of_clis({"HOME": str(home)} if env is None else env)
     rules = RuleSet(secret_rules())
-    for path in (
-        *(home / name for name in CREDENTIAL_FILES),
-        *(cwd / name for name in _LOCAL_FILES),
+    for path in dict.fromkeys(
+        (
+            *(home / name for name in _TOOL_FILES),
+            *(home / name for cli in clis for name in cli.home),
+            *(cwd / name for name in _LOCAL_FILES),
+            *(cwd / name for cli in clis for name in cli.cwd),
+        )
     ):
         text = _read(path)
         if text is not None:
@@ -103,6 +121,9 @@ def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     """The secrets in one file."""
     if path.name == ".netrc":
         yield from _netrc(path)
+        return
+    if path.name == ".pgpass":
+        yield from _pgpass(text)
         return
     try:
         document: Any = json.loads(text)
@@ -157,3 +178,11 @@ def _netrc(path: Path) -> Iterator[KnownValue]:
         if len(password or "") < SHORTEST or is_plain_data(password, name="password"):
             continue
         yield KnownValue(password, "credential-file", "<password>")
+
+
+def _pgpass(text: str) -> Iterator[KnownValue]:
+    """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
+    for fields in map(_PGPASS.fullmatch, text.splitlines()):
+        password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
+        if len(password) >= SHORTEST and not is_plain_data(password, name="password"):
+            yield KnownValue(password, "credential-file", "<password>")

@@ -1,8 +1,4 @@
-"""Regular expressions over one byte per character, searched by RE2.
-
-RE2 needs time linear in the text whatever the pattern, which is what makes rules of users safe
-on hostile output. It knows no look-around, back references or possessive loops.
-"""
+"""Regular expressions over one byte per character, searched by RE2."""
 
 from __future__ import annotations
 
@@ -10,13 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import re2
+from ptycassette.model.re2_engine import PatternError, compile_re2
 
 __all__ = ["Pattern", "PatternError"]
-
-
-class PatternError(ValueError):
-    """A pattern that is not a valid RE2 expression."""
 
 
 class Pattern:
@@ -60,12 +52,4 @@ class Pattern:
 
 @cache
 def _compiled(source: str) -> Any:
-    options: Any = re2.Options()
-    options.encoding = options.Encoding.LATIN1
-    options.log_errors = False
-    try:
-        return re2.compile(source.encode("latin-1"), options)  # type: ignore[no-untyped-call]
-    except (re2.error, UnicodeEncodeError) as exc:
-        raise PatternError(
-            f"not a regular expression (without look-around and back references): {source!r}: {exc}"
-        ) from exc
+    return compile_re2(source, latin1=True)

@@ -19,12 +19,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.toml_bounds import check_dotted_keys
+from ptycassette.model.toml_text import parse_toml
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules._rule import Rule, RuleFields
 
@@ -64,12 +63,10 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
         UsageError: not TOML, an unknown key, a wrong type, a pattern that is no regular expression.
     """
     try:
-        check_dotted_keys(text)
-        document: dict[str, Any] = msgspec.toml.decode(text)
-        table = msgspec.convert(document.get("scrub", {}), _Table)
+        table = msgspec.convert(parse_toml(text).get("scrub", {}), _Table)
     except msgspec.ValidationError as exc:
         raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
-    except (msgspec.DecodeError, ValueError, RecursionError) as exc:
+    except ValueError as exc:
         raise UsageError(f"not TOML: {exc}", where=where) from exc
     rules = tuple(_rule(rule, where) for rule in table.rules)
     return ScrubConfig(**{**msgspec.structs.asdict(table), "rules": rules})

@@ -133,7 +133,9 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
     joins = [
         number
         for number, (line, below) in enumerate(pairwise(lines))
-        if _may_go_on(line, below) and _goes_on(lines, number, cols)
+        if _may_go_on(line, below)
+        and _goes_on(lines, number, cols)
+        and not _begins_anew(line, below)
     ]
     if not joins:
         return None
@@ -165,6 +167,15 @@ def _may_go_on(line: str, below: str) -> bool:
     if _PLAIN_WORD.fullmatch(word) or line[:_ALIKE] == below[:_ALIKE]:
         return False
     return line != ""
+
+
+def _begins_anew(line: str, below: str) -> bool:
+    """Whether the line below names its own value, which is no part of the one above it.
+
+    Put together with it, that one would seem to be longer than any token, and be none.
+    """
+    first, words = _FIRST.match(below), line.rstrip(_EDGES).split()
+    return first is not None and words != [] and _stands_alone(words[-1], first[1])
 
 
 class _Builder:

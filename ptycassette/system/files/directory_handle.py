@@ -11,8 +11,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from ptycassette.errors import (
     CassetteError,
@@ -26,6 +24,7 @@ from ptycassette.errors import (
 )
 from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 from ptycassette.model.visible import visible
+from ptycassette.system.closing import Closing
 
 __all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]
 
@@ -35,7 +34,7 @@ BLOCK_BYTES = 1 << 20
 _SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class FileHandle:
+class FileHandle(Closing):
     """A regular file, open for reading by position. ``size`` is what it was when opened.
 
     Closed by ``close``, or when nobody refers to it any more: an iterator over its blocks does.
@@ -109,19 +108,8 @@ class FileHandle:
     def __del__(self) -> None:
         self.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class DirectoryHandle:
+class DirectoryHandle(Closing):
     """An open directory.
 
     Args:
@@ -220,14 +208,3 @@ class DirectoryHandle:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

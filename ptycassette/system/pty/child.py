@@ -14,10 +14,10 @@ import termios
 import threading
 import time
 from contextlib import suppress
-from typing import Self
 
 from ptycassette.model.events import ExitStatus
 from ptycassette.model.geometry import Size
+from ptycassette.system.closing import Closing
 from ptycassette.system.pty import supervisor as pty_supervisor
 from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.port import LineMode
@@ -34,7 +34,7 @@ _STUCK_AFTER_S = 5.0
 _LOST = exit_status(signal.SIGKILL)
 
 
-class PtyChild:
+class PtyChild(Closing):
     """A running program, its PTY, and the supervisor that watches over its process tree.
 
     Attributes:
@@ -69,12 +69,6 @@ class PtyChild:
         self._gone = False
         self._slave = -1
         self._cores = cores
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def control_fd(self) -> int:

@@ -65,6 +65,7 @@ def golden() -> Callable[[str, str], None]:
         path = GOLDEN / name
         if os.environ.get("PTYCASSETTE_UPDATE_GOLDEN") == "1":
             path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{name} is new: run this test with PTYCASSETTE_UPDATE_GOLDEN=1"
         assert text == path.read_text(encoding="utf-8")
 
     return compare

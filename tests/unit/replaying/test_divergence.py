@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import ptycassette
 from ptycassette.errors import DivergenceError
 from ptycassette.replaying.divergence import (
     DIVERGENCE_KINDS,
     Divergence,
-    DivergenceKind,
     Nearest,
     Said,
     divergence_error,
     divergence_lines,
     divergence_object,
 )
+from ptycassette.replaying.divergence_kinds import KINDS, DivergenceKind
 
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+JSON = (DOCS / "json.md").read_text(encoding="utf-8")
 FOUND = Divergence(
     kind="input-changed",
     message="input 2 is not what was recorded",
@@ -51,7 +57,7 @@ def test_programs_read_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("kind", DIVERGENCE_KINDS)
-def test_every_kind_has_a_hint(kind: DivergenceKind) -> None:
+def test_every_kind_has_a_hint(kind: str) -> None:
     """What to do next is always said."""
     bare = Divergence(kind=kind, message="m", seq=1, t_ms=0)
 
@@ -73,3 +79,32 @@ def test_python_callers_get_an_exception() -> None:
     assert error.hint == FOUND.advice
     assert "got:" in str(error)
     assert str(error).count("hint:") == 1
+
+
+def test_another_kind_is_a_mistake_of_whoever_makes_it() -> None:
+    """A report with it could be read by nobody."""
+    with pytest.raises(ValueError, match="no kind of divergence: odd"):
+        Divergence(kind="odd", message="", seq=0, t_ms=0)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_the_guides_have_every_kind(kind: DivergenceKind) -> None:
+    """The table of kinds, with the words of the registry, and the list of their names."""
+    guide = (DOCS / "stand-in.md").read_text(encoding="utf-8").splitlines()
+    listed = re.search(r"^\| `kind` \| string \| (`input-.*) \|$", JSON, re.MULTILINE)
+
+    assert f"| `{kind.name}` | {kind.when} |" in guide
+    assert listed is not None
+    assert listed[1].split(", ") == [f"`{name}`" for name in DIVERGENCE_KINDS]
+
+
+def test_a_kind_is_worded_in_one_place() -> None:
+    """No other module of the package spells its name."""
+    names = re.compile("|".join(f'"{name}"' for name in DIVERGENCE_KINDS if "-" in name))
+    spelt = {
+        path.name
+        for path in Path(ptycassette.__file__).parent.rglob("*.py")
+        if names.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert spelt == {"divergence_kinds.py"}

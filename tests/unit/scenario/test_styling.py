@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model import FrameRecord, Size
-from ptycassette.scenario.model import StyleIs
-from ptycassette.scenario.styling import styled
+from ptycassette.scenario.styling import StyleIs, styled
 from ptycassette.terminal import default_emulator
 
 

@@ -47,6 +47,14 @@ def write(root: Path, name: str, text: str) -> Path:
         (".git-credentials", f"https://bob:{SECRET}@git.io\n"),
         (".cache/huggingface/token", f"{SECRET}\n"),
         (".aider.conf.yml", f"openai-api-key: {SECRET}\n"),
+        (".claude/settings.json", json.dumps({"env": {"GATEWAY_TOKEN": SECRET}})),
+        (".codex/config.toml", f'[mcp_servers.db.env]\nDB_PASSWORD = "{SECRET}"\n'),
+        (".gemini/.env", f"GEMINI_API_KEY={SECRET}\n"),
+        (".gemini/settings.json", json.dumps({"mcpServers": {"k": {"env": {"KEY": SECRET}}}})),
+        (".my.cnf", f"[client]\nuser=bob\npassword={SECRET}\n"),
+        (".pgpass", f"# mine\ndb.io:5432:app:b\\:ob:{SECRET[:4]}\\{SECRET[4:]}\n"),
+        ("work/.mcp.json", json.dumps({"mcpServers": {"k": {"env": {"API_KEY": SECRET}}}})),
+        ("work/.env.production", f"API_KEY={SECRET}\n"),
     ],
 )
 def test_credential_files_are_read(tmp_path: Path, name: str, text: str) -> None:

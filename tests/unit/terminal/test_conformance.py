@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Cursor, Emulator, EmulatorFactory, EmulatorId, Screen, Size
 from ptycassette.terminal import PyteEmulator, available_backends, backend, backends
-from ptycassette.terminal.conformance import CASES, KNOWN, differences
+from ptycassette.terminal.conformance import CASES, KNOWN, differences, table_lines
 
 
 @pytest.fixture(params=available_backends())
@@ -33,6 +34,15 @@ def test_a_backend_differs_where_it_is_known_to(
             print(*(f"  {one}" for one in found), sep="\n")  # noqa: T201
 
     assert name not in {"pyte", *KNOWN} or {one.case for one in found} == set(KNOWN.get(name, {}))
+
+
+def test_the_guide_has_the_table() -> None:
+    """As ``python -m benchmarks conformance`` prints it when all backends are installed."""
+    guide = Path(__file__).resolve().parents[3] / "docs" / "screens.md"
+    table = "\n".join(table_lines(KNOWN))
+
+    assert table in guide.read_text(encoding="utf-8")
+    assert set(KNOWN) == set(available_backends()) - {"pyte"}
 
 
 def test_a_backend_of_another_package_is_held_against_the_same_cases(

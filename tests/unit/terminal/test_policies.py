@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
 import pytest
 
+from ptycassette.cli.rec import command as rec
 from ptycassette.model import Finished, JournalEvent, Noted, Output, Resized, Size, Typed
-from ptycassette.terminal import frame_policy
+from ptycassette.terminal import POLICY_NAMES, frame_policy
 
 
 def frames(
@@ -102,3 +106,14 @@ def test_policies_know_their_names() -> None:
         assert frame_policy(name).name == name
     with pytest.raises(ValueError, match="one of settled, tick, chunk, final"):
         frame_policy("never")
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_every_policy_can_be_asked_for_and_is_explained(name: str) -> None:
+    """By ``rec --frame-policy``, in the table of the guide."""
+    (choice,) = (one.type for one in rec.params if one.name == "frame_policy")
+    guide = Path(__file__).resolve().parents[3] / "docs" / "screens.md"
+
+    assert isinstance(choice, click.Choice)
+    assert name in choice.choices
+    assert f"\n| `{name}`" in guide.read_text(encoding="utf-8")

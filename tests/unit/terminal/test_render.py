@@ -1,12 +1,10 @@
-"""One screen as text, ANSI and HTML."""
+"""One screen as text and ANSI."""
 
 from __future__ import annotations
 
-import pytest
-
 from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
-from ptycassette.terminal import PyteEmulator, render_ansi, render_html, render_text
-from ptycassette.terminal.render import sgr_of
+from ptycassette.terminal import PyteEmulator, render_ansi, render_text
+from ptycassette.terminal.sgr import sgr_of
 
 RICH = (
     "plain \x1b[1;3;31mbold\x1b[0m\r\n\x1b[38;5;200;48;2;1;2;3m漢字\x1b[0m \x1b[4:3;58;5;9mu\x1b[0m"
@@ -41,47 +39,6 @@ def test_ansi_holds_nothing_but_paint() -> None:
 
     assert "\x1b" not in render_ansi(evil)
     assert "\u202e" not in render_text(evil)
-    assert "\x1b" not in render_html(evil)
-
-
-def test_html_is_escaped_and_styled() -> None:
-    """Angle brackets are text, colours are inline."""
-    page = render_html(screen("<b>&\x1b[1;31mx\x1b[0m"))
-
-    assert page.startswith('<pre style="color:#e5e5e5;background:#000000">&lt;b&gt;&amp;')
-    assert '<span style="color:#cd0000;font-weight:bold">x</span>' in page
-
-
-def test_html_shows_every_attribute() -> None:
-    """Reverse swaps colours, hidden hides, lines add up, the cube and the grey ramp are mixed."""
-    page = render_html(
-        screen(
-            "\x1b[7ma\x1b[0;8mb\x1b[0;4;9;53mc\x1b[0;2;3md\x1b[0;38;5;196;48;5;244me\x1b[38;2;1;2;3mf"
-        )
-    )
-
-    assert "color:#000000;background:#e5e5e5" in page
-    assert "visibility:hidden" in page
-    assert "text-decoration:underline line-through overline" in page
-    assert "font-style:italic;opacity:.6" in page
-    assert "color:#ff0000;background:#808080" in page
-    assert "color:#010203" in page
-
-
-@pytest.mark.parametrize(
-    ("uri", "kept"),
-    [
-        ("https://example.org/?a=1&b=2", True),
-        ("javascript:alert(1)", False),
-        ("file:///etc", False),
-    ],
-)
-def test_html_keeps_links_to_the_web_alone(uri: str, kept: bool) -> None:
-    """Any other scheme is text."""
-    page = render_html(screen(f"\x1b]8;;{uri}\x1b\\x\x1b]8;;\x1b\\"))
-
-    assert ("<a href=" in page) is kept
-    assert "javascript" not in page
 
 
 def test_sgr_of_a_style_starts_from_the_default() -> None:
@@ -97,3 +54,13 @@ def test_rows_without_styles_are_plain() -> None:
 
     assert render_ansi(bare) == "ab"
     assert StyleRun(0, 1, Style()) not in bare.styles
+
+
+def test_what_is_no_colour_is_left_out() -> None:
+    """The frame of a stranger may name anything; its text is shown all the same."""
+    odd = Style(fg="red", bg=-1, underline="wavy", underline_color=256, bold=True)
+    screen = Screen(
+        size=Size(1, 4), rows=("ab",), styles=((StyleRun(0, 1, odd),),), cursor=Cursor(0, 0)
+    )
+
+    assert render_ansi(screen) == "\x1b[0;1ma\x1b[0mb"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model import Size
-from ptycassette.terminal import DUMB, XTERM, Profile, PyteEmulator
+from ptycassette.terminal import DUMB, XTERM, PyteEmulator, QueryProfile
 
 QUESTIONS = [
     (b"\x1b[c", b"\x1b[?62;22c"),
@@ -82,7 +82,7 @@ def test_the_dumb_profile_answers_nothing(question: bytes, _answer: bytes) -> No
 
 def test_a_profile_of_ones_own_answers_what_it_says() -> None:
     """An answer can be changed, added and taken away."""
-    mine = Profile(
+    mine = QueryProfile(
         name="mine", answers={"da1": "\x1b[?1;2c", "answerback": "me"}, cell_pixels=(20, 10)
     )
     emulator = PyteEmulator(Size(6, 20), profile=mine)

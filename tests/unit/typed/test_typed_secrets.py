@@ -352,3 +352,54 @@ def test_what_is_not_shown_is_not_always_secret(
 ) -> None:
     """Keys of a game; a slow program; a pager."""
     assert texts(silent_at(prompt, before=before, pause_us=pause_us)) == []
+
+
+# -- typed ahead -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown("Password: ")),
+        (typed(f"{SECRET}\nls\n"), shown(f"{SECRET}\nls\n"), shown("Passphrase: "), shown("\n$ ")),
+        (
+            *(typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: ")),
+            *(shown("\n"), shown("Password: ")),
+        ),
+        (*keys(f"{SECRET}\n"), shown(f"{SECRET}\nWelcome.\n"), shown("Enter your PIN: ")),
+        (typed(f"{SECRET}\n"), shown(f"{SECRET}\nv1: ready\nAPI token: \ngot {SECRET}\n$ ")),
+        (typed(f"{SECRET}\n"), shown(f"{SECRET}\n"), shown(f"Token: got {SECRET}\n")),
+        (typed(f"alice\n{SECRET}\n"), shown(f"alice\n{SECRET}\nlogin: \nPassword: \nok\n")),
+        (
+            *(shown("Password: "), typed("?\r", unseen=True), shown("\n"), typed(f"{SECRET}\r")),
+            *(shown(f"{SECRET}\n"), shown("Password: ")),
+        ),
+    ],
+)
+def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEvent, ...]) -> None:
+    """As from a pipe, and echoed, because the program had not switched that off yet."""
+    assert texts(learn(*events)) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (shown("$ "), typed("sudo ls\r"), shown("sudo ls\n[sudo] password for alice: ")),
+        (typed("first line\n"), shown("first line\nName: "), shown("\nPassword: ")),
+        (
+            shown("secret? "),
+            typed("?\r", unseen=True),
+            shown("\n"),
+            typed("open\r"),
+            shown("open\n"),
+        ),
+        (typed("say hi\n"), shown("say hi\nsay hi\nYour password has expired\n")),
+        (
+            *(typed("my notes\n"), shown("my notes\n$ "), typed("su\r")),
+            *(shown("su\n"), shown("Password: ")),
+        ),
+    ],
+)
+def test_what_another_prompt_took_is_no_answer(events: tuple[JournalEvent, ...]) -> None:
+    """A command at a shell, a name that was asked for first, text that nobody asked for."""
+    assert texts(learn(*events)) == []

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from ptycassette_viewer.divergences import Divergence
+from ptycassette_viewer.divergences import ReportedDivergence
 from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.widgets.virtual_list import VirtualList
@@ -26,7 +26,12 @@ class DivergencesPanel(Panel):
     DivergencesPanel > VerticalScroll { height: 55%; padding: 0 1; border-top: solid $panel; }
     """
 
-    def __init__(self, divergences: tuple[Divergence, ...], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        divergences: tuple[ReportedDivergence, ...],
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self._divergences = divergences
         self._seqs = [found.seq for found in divergences]

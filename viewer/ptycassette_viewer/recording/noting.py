@@ -8,7 +8,7 @@ from typing import Any
 from ptycassette import CassetteError, printable, render_text, visible
 from ptycassette_viewer.annotations import Annotations, LiveNotes, Note
 from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
-from ptycassette_viewer.exports import write_export
+from ptycassette_viewer.exports import SCREEN_ENDINGS, write_export
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
 __all__ = ["Noting"]
@@ -93,7 +93,7 @@ class Noting(PlayheadScreen):
     def action_export(self) -> None:
         """Write what is on screen to a file."""
         if self.shown is not None:
-            hint = "the suffix says how: .txt .ansi .svg .html"
+            hint = f"the ending says how: {' '.join(SCREEN_ENDINGS)}"
             name = f"screen-{self.shown.seq}.svg"
             self.app.push_screen(
                 AskDialog("Write this screen to", hint=hint, value=name), self._export

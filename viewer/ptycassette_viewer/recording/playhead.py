@@ -15,7 +15,7 @@ from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from ptycassette import Cassette
 from ptycassette_viewer.dialogs import ErrorDialog
-from ptycassette_viewer.divergences import Divergence
+from ptycassette_viewer.divergences import ReportedDivergence
 from ptycassette_viewer.panels import (
     BytesPanel,
     DivergencesPanel,
@@ -29,7 +29,7 @@ from ptycassette_viewer.panels import (
 from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import Session
+from ptycassette_viewer.session import ViewSession
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
 from ptycassette_viewer.widgets.line import Line
@@ -80,10 +80,10 @@ class PlayheadScreen(TextualScreen[None]):
 
     def __init__(
         self,
-        session: Session,
+        session: ViewSession,
         *,
         start_us: int = 0,
-        divergences: tuple[Divergence, ...] = (),
+        divergences: tuple[ReportedDivergence, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()

@@ -6,12 +6,12 @@ from ptycassette import Cassette, printable, visible
 from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import Progress, Session
+from ptycassette_viewer.session import Progress, ViewSession
 
 __all__ = ["playing_text", "top_text"]
 
 
-def playing_text(playback: Playback, session: Session, *, live: bool) -> list[str]:
+def playing_text(playback: Playback, session: ViewSession, *, live: bool) -> list[str]:
     """Where the playhead is and how it moves."""
     state = "\u25b6" if playback.playing else "\u2016"
     mode = "collapsed" if playback.collapsed else "realtime"
@@ -27,7 +27,7 @@ def playing_text(playback: Playback, session: Session, *, live: bool) -> list[st
 
 
 def top_text(
-    session: Session,
+    session: ViewSession,
     cassette: Cassette | None,
     shown: Shown | None,
     *,

@@ -4,7 +4,7 @@ from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
-from ptycassette_viewer.session.session import Progress, Session
+from ptycassette_viewer.session.session import Progress, ViewSession
 from ptycassette_viewer.session.signals import ROUTINE, SignalLines, Signals, signal_text
 from ptycassette_viewer.session.source import CassetteSource, Source
 
@@ -18,9 +18,9 @@ __all__ = [
     "Head",
     "Kind",
     "Progress",
-    "Session",
     "SignalLines",
     "Signals",
     "Source",
+    "ViewSession",
     "signal_text",
 ]

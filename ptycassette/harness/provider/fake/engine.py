@@ -24,7 +24,7 @@ from ptycassette.harness.provider.fake import chatgpt, plans
 from ptycassette.harness.provider.fake.body import Body, read_body
 from ptycassette.harness.provider.fake.choose import Replies, make_answer
 from ptycassette.harness.provider.fake.door import Door, NotLetInError
-from ptycassette.harness.provider.fake.exchange import Ending, Exchange, HttpRequest, Step
+from ptycassette.harness.provider.fake.exchange import AnswerPart, Ending, Exchange, HttpRequest
 from ptycassette.harness.provider.fake.history import History
 from ptycassette.harness.provider.fake.limits import Limits, codex_event, limit_headers
 from ptycassette.harness.provider.fake.operations import Operation, find_operation
@@ -236,7 +236,7 @@ class FakeProvider:
         if not context.generate:
             stamp = self._stamp()
             self._history.keep(stamp.id("resp"), ask, None)
-            steps = tuple(Step(0, piece.data) for piece in events.warmed(ask, stamp, framing))
+            steps = tuple(AnswerPart(0, piece.data) for piece in events.warmed(ask, stamp, framing))
             log_entry = {**entry, "status": 200, "operation": "responses.warm"}
             return Exchange(status=200, headers=plans.SSE, steps=steps, entry=log_entry)
         exchange, stamp, answer = self._generate(ask, entry, framing=framing, websocket=websocket)
@@ -266,7 +266,7 @@ class FakeProvider:
             steps, ending = streamed(reply, answer, ask, stamp, pace=pace, framing=framing)
             first = codex_event(self._limits(reply), stamp.created_s) if websocket else None
             if first is not None:
-                steps = (Step(0, events.text_message(first)), *steps)
+                steps = (AnswerPart(0, events.text_message(first)), *steps)
             reply_headers = {**(plans.SSE if ask.sse else plans.JSON), **headers}
         else:
             steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)
@@ -314,12 +314,12 @@ def _fails_at_once(reply: Reply, *, streaming: bool) -> bool:
 
 def _in_one_piece(
     reply: Reply, answer: Answer, ask: Ask, stamp: Stamp, pace: Pace
-) -> tuple[tuple[Step, ...], Ending]:
-    """An answer without streaming. If it is broken off, half of it is sent."""
+) -> tuple[tuple[AnswerPart, ...], Ending]:
+    """An answer to somebody who wants no stream; broken off, half of it arrives."""
     body = whole_body(answer, ask, stamp)
     if reply.after_events is not None:
-        return (Step(pace.first_ms, body[: len(body) // 2]),), "disconnect"
-    return (Step(pace.first_ms, body),), "complete"
+        return (AnswerPart(pace.first_ms, body[: len(body) // 2]),), "disconnect"
+    return (AnswerPart(pace.first_ms, body),), "complete"
 
 
 def _failed(

@@ -10,10 +10,10 @@ import msgspec
 from ptycassette.scrub.discover import secret_name
 
 __all__ = [
+    "AnswerPart",
     "Ending",
     "Exchange",
     "HttpRequest",
-    "Step",
     "shown_headers",
     "shown_query",
     "withheld_values",
@@ -51,7 +51,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.asked("key") or None
 
 
-class Step(msgspec.Struct, frozen=True):
+class AnswerPart(msgspec.Struct, frozen=True):
     """Bytes of the answer, and how long to wait before them."""
 
     delay_ms: int
@@ -68,7 +68,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     status: int
     headers: dict[str, str]
-    steps: tuple[Step, ...]
+    steps: tuple[AnswerPart, ...]
     ending: Ending = "complete"
     entry: dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.fake.exchange import Exchange, Step
+from ptycassette.harness.provider.fake.exchange import AnswerPart, Exchange
 from ptycassette.harness.provider.fake.render import error_body
 from ptycassette.harness.provider.fake.script import Failure, Route
 from ptycassette.harness.provider.wire import responses_events as events
@@ -20,7 +20,7 @@ SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-
 
 def plain(status: int, body: bytes, entry: dict[str, Any], headers: dict[str, str]) -> Exchange:
     """An answer in one piece; JSON unless ``headers`` say otherwise."""
-    steps = (Step(0, body),) if body else ()
+    steps = (AnswerPart(0, body),) if body else ()
     reply_headers = {**JSON, **headers}
     return Exchange(
         status=status, headers=reply_headers, steps=steps, entry={**entry, "status": status}
@@ -54,7 +54,7 @@ def scripted_error(
     return Exchange(
         status=failure.status,
         headers={**JSON, **headers},
-        steps=(Step(delay_ms, msgspec.json.encode(body)),),
+        steps=(AnswerPart(delay_ms, msgspec.json.encode(body)),),
         entry={**entry, "status": failure.status},
     )
 
@@ -67,7 +67,7 @@ def socket_error(
     return Exchange(
         status=failure.status,
         headers={},
-        steps=(Step(delay_ms, events.text_message(event)),),
+        steps=(AnswerPart(delay_ms, events.text_message(event)),),
         entry={**entry, "status": failure.status},
     )
 
@@ -77,7 +77,7 @@ def dropped(entry: dict[str, Any], *, delay_ms: int) -> Exchange:
     return Exchange(
         status=0,
         headers={},
-        steps=(Step(delay_ms, b""),),
+        steps=(AnswerPart(delay_ms, b""),),
         ending="disconnect",
         entry={**entry, "status": 0},
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.fake.exchange import Ending, Step
+from ptycassette.harness.provider.fake.exchange import AnswerPart, Ending
 from ptycassette.harness.provider.fake.script import Failure, Model, Pace, Reply
 from ptycassette.harness.provider.wire import (
     anthropic,
@@ -64,8 +64,8 @@ def streamed(
     *,
     pace: Pace,
     framing: responses_events.Framing,
-) -> tuple[tuple[Step, ...], Ending]:
-    """The answer as steps of a stream, broken off if the reply asks for it."""
+) -> tuple[tuple[AnswerPart, ...], Ending]:
+    """The answer as steps of a stream, broken off where the reply says so."""
     pieces = list(_pieces(answer, ask, stamp, framing))
     ending: Ending = "complete"
     if reply.after_events is not None:
@@ -108,8 +108,8 @@ def _stream_error(
             return gemini.stream_error(failure.status, failure.message, failure.kind)
 
 
-def _paced(pieces: Iterable[Piece], pace: Pace) -> Iterable[Step]:
+def _paced(pieces: Iterable[Piece], pace: Pace) -> Iterable[AnswerPart]:
     """Steps with the pace of the script: once before the first, then before each paced one."""
     for index, piece in enumerate(pieces):
         delay = pace.first_ms if index == 0 else pace.each_ms if piece.paced else 0
-        yield Step(delay, piece.data)
+        yield AnswerPart(delay, piece.data)

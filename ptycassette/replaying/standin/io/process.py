@@ -25,9 +25,9 @@ from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.replaying.standin.io.standin_io import (
     Data,
     DriverPort,
-    Ended,
     Happening,
-    Resized,
+    InputEnded,
+    TerminalResized,
     end_process,
     now_us,
 )
@@ -165,9 +165,9 @@ class _Run:
             match happening:
                 case Data(data=data, cooked=cooked):
                     engine.feed(data, at_us, cooked=cooked)
-                case Ended(gone=gone):
+                case InputEnded(gone=gone):
                     engine.input_ended(of_pipe=not gone and not port.is_terminal)
-                case Resized(size=size):
+                case TerminalResized(size=size):
                     if self._minds_sizes:
                         engine.resized(size, at_us)
                 case _:

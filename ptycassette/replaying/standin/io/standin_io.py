@@ -33,10 +33,10 @@ __all__ = [
     "WATCHED_SIGNALS",
     "Data",
     "DriverPort",
-    "Ended",
     "Happening",
-    "Resized",
-    "Signalled",
+    "InputEnded",
+    "SignalCame",
+    "TerminalResized",
     "end_process",
     "now_us",
     "signal_of_text",
@@ -53,25 +53,25 @@ class Data(msgspec.Struct, frozen=True):
     cooked: bool = False
 
 
-class Ended(msgspec.Struct, frozen=True):
+class InputEnded(msgspec.Struct, frozen=True):
     """No more input comes. ``gone``: nothing can be written any more either."""
 
     gone: bool
 
 
-class Resized(msgspec.Struct, frozen=True):
+class TerminalResized(msgspec.Struct, frozen=True):
     """The terminal has another size."""
 
     size: Size
 
 
-class Signalled(msgspec.Struct, frozen=True):
+class SignalCame(msgspec.Struct, frozen=True):
     """A signal came; ``name`` is its lower-case short name."""
 
     name: str
 
 
-Happening = Data | Ended | Resized | Signalled
+Happening = Data | InputEnded | TerminalResized | SignalCame
 
 
 class DriverPort:
@@ -202,7 +202,7 @@ class DriverPort:
         self._input_open = False
         self._hung_up = self._input_is_terminal
         self._gone = self._gone or (self._hung_up and self.is_terminal)
-        return Ended(gone=self._gone)
+        return InputEnded(gone=self._gone)
 
     def _write(self) -> Iterator[Happening]:
         data = self._pending[0]
@@ -215,7 +215,7 @@ class DriverPort:
             if exc.errno not in {errno.EIO, errno.EPIPE}:
                 raise
             self._gone = True
-            yield Ended(gone=True)
+            yield InputEnded(gone=True)
             return
         if done == len(data):
             self._pending.popleft()
@@ -227,13 +227,13 @@ class DriverPort:
             if number == signal.SIGWINCH:
                 size = self.size
                 if size is not None:
-                    yield Resized(size)
+                    yield TerminalResized(size)
             elif number == signal.SIGCONT:
                 if self._saved is not None:  # a shell put its own modes back while we stood still
                     with contextlib.suppress(termios.error):
                         set_raw(self.stdin)
             else:
-                yield Signalled(signal.Signals(number).name.removeprefix("SIG").lower())
+                yield SignalCame(signal.Signals(number).name.removeprefix("SIG").lower())
 
     def _open_output(self) -> int:
         """The output without blocking. A second opening leaves the driver's own flags alone."""

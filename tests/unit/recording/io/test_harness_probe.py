@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Who was asked for a version; everybody answers the same."""
     found: list[Path] = []
 
-    def ask(binary: Path) -> str:
+    def ask(binary: Path, arguments: Sequence[str]) -> str:
         found.append(binary)
         return "1.2"
 
@@ -125,11 +126,11 @@ def test_a_version_that_was_not_told_in_time_is_asked_for_again(
     """When the session is over; what is not told then either is said where one looks for it."""
     asked: list[float] = []
 
-    def ask(_: Path, *, timeout_s: float) -> str | None:
+    def ask(_: Path, arguments: Sequence[str], *, timeout_s: float) -> str | None:
         asked.append(timeout_s)
         return late
 
-    monkeypatch.setattr(harness_probe, "ask_version", lambda _: None)
+    monkeypatch.setattr(harness_probe, "ask_version", lambda *_: None)
     monkeypatch.setattr(recorder, "ask_version", ask)
     words = ["rec", "--headless", "--probe-version", str(tmp_path / "c"), "--", "true"]
     status = main(words)

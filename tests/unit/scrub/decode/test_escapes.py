@@ -17,6 +17,7 @@ def decoded(text: str) -> list[Decoded]:
     [
         ("so: a%20b%41", ["so: a bA"]),
         (r"\u0061\u00e9", ["a\xc3\xa9"]),
+        (r"\ud83d\udd11\uD83D\u0061", ["\xf0\x9f\x94\x91\xed\xa0\xbda"]),  # a key; half of one
         (r"so: \x41\x42", ["so: AB"]),
         (r"\U00000041\U0001F600\U00110000", ["A\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf"]),
         (r"so: \101\102", ["so: AB"]),

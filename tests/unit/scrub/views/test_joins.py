@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import string
+
 import pytest
 
 from ptycassette.scrub.views import View, joined_lines
+from ptycassette.testing import scrub_chunks
 
 HEAD = "token=qP7xR2mK9vT4"
 TAIL = "nB8sL3wZaB3dE5gH7"
@@ -89,3 +93,16 @@ def test_a_hit_ends_at_the_first_join_that_is_none() -> None:
 def test_lines_of_words_are_not_put_together(text: str) -> None:
     """Nothing costs as much as joining what says nothing."""
     assert joined_lines(View(text), 80) is None
+
+
+@pytest.mark.parametrize("below", ["gitlab_token=", "api_key: ", '"password": '])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_token_ends_before_a_line_that_names_its_own_value(below: str, seed: int) -> None:
+    """Both put together would look longer than any token, and the rest of this one would stay."""
+    generated = random.Random(seed)
+    token = "ghp_" + "".join(generated.choices(string.ascii_letters + string.digits, k=36))
+    lines = [f"github_token={token[:27]}", token[27:], below + token[:3:-2]]
+    (masked,) = scrub_chunks(["\r\n".join(lines).encode()], rows=24, cols=40)
+
+    assert token[27:].encode() not in masked
+    assert below.encode() in masked

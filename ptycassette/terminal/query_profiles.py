@@ -25,14 +25,14 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model.toml_bounds import check_dotted_keys
+from ptycassette.model.toml_text import parse_toml
 
-__all__ = ["DUMB", "PROFILES", "XTERM", "Profile", "profile_of"]
+__all__ = ["DUMB", "PROFILES", "XTERM", "QueryProfile", "query_profile_of"]
 
 Color = tuple[int, int, int]
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class QueryProfile(msgspec.Struct, frozen=True, kw_only=True):
     """How a terminal answers queries.
 
     ``cell_pixels`` is height and width. ``colors`` has ``foreground``,
@@ -48,7 +48,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     palette: tuple[Color, ...] = ()
 
 
-XTERM: Final = Profile(
+XTERM: Final = QueryProfile(
     name="xterm",
     answers={
         "da1": "\x1b[?62;22c",
@@ -100,7 +100,7 @@ XTERM: Final = Profile(
 )
 """A modern xterm-like terminal with a dark background."""
 
-DUMB: Final = Profile(name="dumb")
+DUMB: Final = QueryProfile(name="dumb")
 """Answers nothing."""
 
 PROFILES: Final = {profile.name: profile for profile in (XTERM, DUMB)}
@@ -122,18 +122,16 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     palette: tuple[Color, ...] | None = None
 
 
-def profile_of(text: str | bytes) -> Profile:
+def query_profile_of(text: str | bytes) -> QueryProfile:
     """The profile that a TOML text describes.
 
     Raises:
         ValueError: it is not TOML or not a profile; the message says what is wrong.
     """
     try:
-        check_dotted_keys(text if isinstance(text, str) else text.decode())
-        written = msgspec.toml.decode(text, type=_Written)
-    except RecursionError as error:
-        raise ValueError("it nests too deep") from error
-    except msgspec.MsgspecError as error:
+        raw = parse_toml(text if isinstance(text, str) else text.decode())
+        written = msgspec.convert(raw, _Written)
+    except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
     base = PROFILES.get(written.extends)
     if base is None:
@@ -141,7 +139,7 @@ def profile_of(text: str | bytes) -> Profile:
     _check_names("question", {*written.unanswered, *written.answers}, _QUESTIONS)
     _check_names("colour", set(written.colors), _COLORS)
     answers = {**base.answers, **written.answers}
-    profile = Profile(
+    profile = QueryProfile(
         name=written.name,
         answers={key: answer for key, answer in answers.items() if key not in written.unanswered},
         capabilities={**base.capabilities, **written.capabilities},

@@ -8,7 +8,7 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Emulator, Size
-from ptycassette.terminal import XTERM, PyteEmulator, answering, backend, profile_of
+from ptycassette.terminal import XTERM, PyteEmulator, answering, backend, query_profile_of
 
 WRITTEN = """
 name = "mine"
@@ -25,7 +25,7 @@ background = [255, 0, 16]
 
 def test_a_written_profile_extends_another_one() -> None:
     """What it says counts, what it takes away is gone, the rest is as it was."""
-    profile = profile_of(WRITTEN)
+    profile = query_profile_of(WRITTEN)
 
     assert (profile.name, profile.cell_pixels) == ("mine", (20, 10))
     assert profile.answers["da1"] == "\x1b[?1;2c"
@@ -36,7 +36,7 @@ def test_a_written_profile_extends_another_one() -> None:
 
 def test_a_profile_without_a_base_answers_what_it_says_alone() -> None:
     """It begins with nothing."""
-    profile = profile_of('name = "least"\npalette = [[1, 2, 3]]\n[answers]\ndsr = ""')
+    profile = query_profile_of('name = "least"\npalette = [[1, 2, 3]]\n[answers]\ndsr = ""')
 
     assert profile.answers == {"dsr": ""}
     assert profile.palette == ((1, 2, 3),)
@@ -59,14 +59,14 @@ def test_a_profile_without_a_base_answers_what_it_says_alone() -> None:
 def test_what_is_no_profile_is_refused(text: str, said: str) -> None:
     """And it is said why."""
     with pytest.raises(ValueError, match=said):
-        profile_of(text)
+        query_profile_of(text)
 
 
 @pytest.mark.parametrize("name", ["pyte", "ghostty"])
 def test_emulators_answer_as_a_profile_says(name: str) -> None:
     """Both of ours."""
     try:
-        factory = answering(backend(name), profile_of(WRITTEN))
+        factory = answering(backend(name), query_profile_of(WRITTEN))
     except UsageError as error:
         pytest.skip(str(error))
     emulator = factory(Size(5, 20))

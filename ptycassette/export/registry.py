@@ -1,0 +1,222 @@
+"""Every export: what it is called, what it writes, the options it takes, and how it is made.
+
+A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
+choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
+this table; an option that no other export has is a row of ``OPTIONS``. Makers are named, not
+imported: listing what there is loads none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from ptycassette.errors import UsageError
+from ptycassette.model import Event, FrameRecord, Manifest, Screen
+
+__all__ = [
+    "EXPORTS",
+    "OPTIONS",
+    "ExportFormat",
+    "ExportOption",
+    "ExportSource",
+    "export_named",
+    "export_of_file",
+    "exports_of",
+]
+
+Made = Literal["recording", "screen"]
+"""What an export is made of."""
+
+
+class ExportSource(Protocol):
+    """What an export needs of an open cassette."""
+
+    @property
+    def path(self) -> object:
+        """Where it lies, for messages."""
+        ...
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the header says."""
+        ...
+
+    def frames(self) -> Iterator[FrameRecord]:
+        """The stored frames, in order."""
+        ...
+
+    def events(self) -> Iterator[Event]:
+        """All events, in order."""
+        ...
+
+
+class ExportOption(msgspec.Struct, frozen=True, kw_only=True):
+    """An option of ``ptycassette export``; makers get its value as the keyword ``name``.
+
+    ``kind`` says what it takes: a text, a time in seconds, a number of rows, nothing (``flag``), or
+    one of ``choices``, of which the first is the default. ``short`` is one letter, or empty.
+    """
+
+    name: str
+    kind: Literal["text", "seconds", "rows", "flag", "choice"]
+    help: str
+    short: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        """As it is written on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
+    """One export.
+
+    ``endings`` are those of files that are written so unless a format is named; ``writes`` is
+    what stands in the file, for the docs. ``of_recording`` and ``of_screen`` name the functions
+    that make it, as ``module:function`` in this package: from a whole recording
+    (``ExportSource`` and the ``options`` as keywords, to pieces of the file) and from one screen
+    (``Screen``, to the file). One of them may be missing.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    writes: str
+    of_recording: str | None = None
+    of_screen: str | None = None
+    options: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> str:
+        """Its row in the table of the docs, as Markdown."""
+        endings = ", ".join(f"`{ending}`" for ending in self.endings)
+        flags = {one.name: one.flag for one in OPTIONS}
+        options = ", ".join(f"`{flags[name]}`" for name in self.options)
+        cells = (f"`{self.name}`", endings, self.writes, options)
+        return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+
+    def recording(self, source: ExportSource, **options: Any) -> Iterable[bytes]:
+        """A whole recording in this format, in pieces.
+
+        Raises:
+            UsageError: nothing can be made of this recording.
+        """
+        parts: Iterable[bytes] = _maker(self.name, self.of_recording)(source, **options)
+        return parts
+
+    def screen(self, screen: Screen) -> bytes:
+        """One screen in this format: the content of a file."""
+        data: bytes = _maker(self.name, self.of_screen)(screen)
+        return data
+
+
+OPTIONS = (
+    ExportOption(name="title", short="t", kind="text", help="A title for the picture or the file."),
+    ExportOption(
+        name="idle_limit",
+        short="i",
+        kind="seconds",
+        help="Shorten pauses to this (svg: 2 s unless given).",
+    ),
+    ExportOption(name="theme", kind="choice", choices=("dark", "light"), help="The colours."),
+    ExportOption(name="still", kind="flag", help="The last frame alone, no animation."),
+    ExportOption(name="with_input", kind="flag", help="Also what was typed."),
+    ExportOption(
+        name="scrollback",
+        kind="rows",
+        help="Instead of the frames the last screen, and above it up to so many rows that scrolled"
+        " off.",
+    ),
+)
+
+EXPORTS = (
+    ExportFormat(
+        name="svg",
+        endings=(".svg",),
+        writes="an animated picture; of one screen, a picture",
+        of_recording="svg:recording_svg",
+        of_screen="svg:still_svg",
+        options=("title", "idle_limit", "theme", "still"),
+    ),
+    ExportFormat(
+        name="asciicast",
+        endings=(".cast",),
+        writes="an asciicast, version 2",
+        of_recording="asciicast:recording_v2",
+        options=("title", "idle_limit", "with_input"),
+    ),
+    ExportFormat(
+        name="asciicast-v3",
+        endings=(),
+        writes="an asciicast, version 3",
+        of_recording="asciicast:recording_v3",
+        options=("title", "idle_limit", "with_input"),
+    ),
+    ExportFormat(
+        name="text",
+        endings=(".txt",),
+        writes="the text of the frames; of one screen, its text",
+        of_recording="screen_text:recording_text",
+        of_screen="screen_text:screen_text",
+        options=("scrollback",),
+    ),
+    ExportFormat(
+        name="ansi",
+        endings=(".ansi",),
+        writes="text with colours, for terminals; of one screen",
+        of_screen="screen_text:screen_ansi",
+    ),
+    ExportFormat(
+        name="html",
+        endings=(".html",),
+        writes="a page; of one screen",
+        of_screen="screen_html:screen_page",
+    ),
+)
+
+
+def export_named(name: str) -> ExportFormat:
+    """The export of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {one.name: one for one in EXPORTS}[name]
+
+
+def exports_of(what: Made) -> tuple[ExportFormat, ...]:
+    """The exports that can be made of a whole recording, or of one screen."""
+    return tuple(one for one in EXPORTS if getattr(one, f"of_{what}") is not None)
+
+
+def export_of_file(name: str, *, of: Made) -> ExportFormat:
+    """The export that the ending of a file's name asks for, upper or lower case.
+
+    Args:
+        name: of the file.
+        of: what it will be made of.
+
+    Raises:
+        UsageError: no such export has an ending like that.
+    """
+    able = exports_of(of)
+    for one in able:
+        if name.lower().endswith(one.endings):
+            return one
+    *most, last = (ending for one in able for ending in one.endings)
+    raise UsageError(
+        "the ending of the name does not tell the format",
+        where=name,
+        hint=f"end it in {', '.join(most)} or {last}",
+    )
+
+
+def _maker(name: str, made_by: str | None) -> Any:
+    if made_by is None:
+        raise UsageError(f"{name} is not made of that", hint="see the table of exports")
+    module, _, function = made_by.partition(":")
+    return getattr(importlib.import_module(f"ptycassette.export.{module}"), function)

@@ -1,0 +1,52 @@
+"""RE2, as we use it: quiet, and with errors that say what it does not know.
+
+It needs time linear in the text whatever the pattern, which is what makes patterns of users safe
+on hostile output (https://github.com/google/re2/wiki/Syntax).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import re2
+
+__all__ = ["NOT_KNOWN", "PatternError", "compile_re2"]
+
+NOT_KNOWN: Final = "patterns in files have no look-around, back references or atomic groups"
+
+
+class PatternError(ValueError):
+    """A pattern that is no regular expression, or that RE2 does not know."""
+
+
+def compile_re2(
+    pattern: str, *, latin1: bool = False, ignore_case: bool = False, max_bytes: int | None = None
+) -> Any:
+    """A compiled pattern, with the methods of ``re.Pattern``.
+
+    Args:
+        pattern: in RE2's syntax.
+        latin1: over bytes, each of which is a character, instead of UTF-8.
+        ignore_case: as ``re.IGNORECASE``.
+        max_bytes: for the program and the states that RE2 remembers; 8 MiB when None.
+
+    Raises:
+        PatternError: it is no regular expression, uses what RE2 does not know, or is too large.
+    """
+    options: Any = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    if max_bytes is not None:
+        options.max_mem = max_bytes
+    if latin1:
+        options.encoding = options.Encoding.LATIN1
+    try:
+        source = pattern.encode("latin-1") if latin1 else pattern
+        return re2.compile(source, options)  # type: ignore[no-untyped-call]
+    except UnicodeEncodeError as exc:
+        reason = "a character beyond U+00FF" if latin1 else "a lone surrogate"
+        raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc
+    except re2.error as exc:
+        why = exc.args[0]
+        reason = why.decode("utf-8", "replace") if isinstance(why, bytes) else why
+        raise PatternError(f"not a regular expression: {reason} ({NOT_KNOWN})") from exc

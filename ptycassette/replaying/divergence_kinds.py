@@ -1,0 +1,136 @@
+"""Every kind of divergence: its name, when it is reported, what it says, what to do about it.
+
+A new kind is a row of this table, used where it is found (``standin/findings.py`` for a running
+stand-in, ``drift.py`` for two recordings). Reports, exceptions, JUnit files and the tables of the
+docs read the table.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = [
+    "BINARY_CHANGED",
+    "EMULATOR_CHANGED",
+    "EXIT_CHANGED",
+    "INPUT_CHANGED",
+    "INPUT_EXTRA",
+    "INPUT_MISSING",
+    "KINDS",
+    "RESIZE_CHANGED",
+    "SECRET_CHANGED",
+    "SIGNAL_EXTRA",
+    "SIZE_MISMATCH",
+    "TIMING",
+    "DivergenceKind",
+    "kind_named",
+]
+
+
+class DivergenceKind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind.
+
+    ``when`` is for the docs. ``says`` words the message; ``{names}`` in it are filled in where it
+    is found. ``hint`` says what to do next.
+    """
+
+    name: str
+    when: str
+    says: str
+    hint: str
+
+
+INPUT_CHANGED = DivergenceKind(
+    name="input-changed",
+    when="other input than was recorded",
+    says="input {number} is not what was recorded (compared as '{strategy}')",
+    hint="if the new input is meant, record again (mode rerecord shows what else "
+    "changes); if only its form differs, compare it with 'prompt', 'normalised' or 'any'",
+)
+SECRET_CHANGED = msgspec.structs.replace(
+    INPUT_CHANGED,
+    says="input {number} differs only in its secret from what was recorded "
+    "(compared as '{strategy}')",
+    hint="send the secret that was recorded, or the masks as the recording shows them; where "
+    "another secret will do, set PTYCASSETTE_SECRETS=any (or --secrets any, "
+    "Matching(secrets='any'))",
+)
+"""How ``input-changed`` is worded where all but a secret is as recorded."""
+INPUT_EXTRA = DivergenceKind(
+    name="input-extra",
+    when="input, or a signal, where the recording has none left",
+    says="the driver sent input where the recording has none left",
+    hint="the recording has no input here; send less, wait for the screen before "
+    "sending, or record again",
+)
+SIGNAL_EXTRA = msgspec.structs.replace(
+    INPUT_EXTRA, says="the driver sent signal {signal}, which was not recorded"
+)
+"""How ``input-extra`` is worded of a signal."""
+INPUT_MISSING = DivergenceKind(
+    name="input-missing",
+    when="the driver hung up, or did nothing for `--input-timeout` seconds (60; 0 is for ever)",
+    says="the driver {did} where the recording has input",
+    hint="send what the recording holds, keep the terminal open until then, or "
+    "raise the input timeout",
+)
+RESIZE_CHANGED = DivergenceKind(
+    name="resize-changed",
+    when="another size, or a resize where none was recorded",
+    says="the driver resized the terminal differently",
+    hint="give the terminal the recorded sizes at the recorded places, or record again",
+)
+SIZE_MISMATCH = DivergenceKind(
+    name="size-mismatch",
+    when="the terminal has not the recorded size (`--ignore-size`)",
+    says="the terminal has not the size of the recording",
+    hint="start the terminal at the recorded size, or record at the size you use",
+)
+TIMING = DivergenceKind(
+    name="timing",
+    when="a pause before input differs by more than `--timing-tolerance` ms (with `--speed`)",
+    says="the pause before this input is not the recorded one",
+    hint="widen the timing tolerance, or leave timing unchecked (the default)",
+)
+EXIT_CHANGED = DivergenceKind(
+    name="exit-changed",
+    when="the program ends differently (recordings compared, mode `rerecord`)",
+    says="the program ends differently",
+    hint="if the new exit status is meant, record again",
+)
+EMULATOR_CHANGED = DivergenceKind(
+    name="emulator-changed",
+    when="another emulator made the frames (recordings compared)",
+    says="another emulator made the frames",
+    hint="derive the frames again with this emulator, or require the recorded one",
+)
+BINARY_CHANGED = DivergenceKind(
+    name="binary-changed",
+    when="another binary was run (recordings compared)",
+    says="another binary was run",
+    hint="the program was updated since; record again to test against the new version",
+)
+
+KINDS = (
+    INPUT_CHANGED,
+    INPUT_EXTRA,
+    INPUT_MISSING,
+    RESIZE_CHANGED,
+    SIZE_MISMATCH,
+    TIMING,
+    EXIT_CHANGED,
+    EMULATOR_CHANGED,
+    BINARY_CHANGED,
+)
+
+
+def kind_named(name: str) -> DivergenceKind:
+    """The kind of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    raise ValueError(f"no kind of divergence: {name}")
