@@ -75,7 +75,7 @@ class HomeFile(Checked, frozen=True, kw_only=True):
     base: Literal["home", "cwd"] = "home"
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         _check_inside(self.path)
 
 
@@ -91,7 +91,7 @@ class Credentials(Checked, frozen=True, kw_only=True):
     key_prefix: str = "sk-"
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         for path in (*self.home, *self.cwd):
             _check_inside(path)
 
