@@ -48,7 +48,7 @@ def _kills(table: Table, *, quick: bool) -> bool:
             f"{outcome.half} half, {outcome.leaked} leaked"
         )
         table.add_row(f"kill -9 while {name}", f"{outcome.points} points", said)
-        for line in outcome.told[:5]:
+        for line in outcome.failures[:5]:
             table.add_row("", "", line)
     return good
 

@@ -75,7 +75,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     not_recovered: int = 0
     half: int = 0
     leaked: int = 0
-    told: list[str] = []
+    failures: list[str] = []
 
     def add(self, other: Outcome) -> None:
         """Count another one's in."""
@@ -238,7 +238,7 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
         before = recorded(target)
     except Exception as exc:  # noqa: BLE001 - that is what is counted
         outcome.half += 1
-        outcome.told.append(f"{at}: {exc}")
+        outcome.failures.append(f"{at}: {exc}")
         return
     journals = [Path(left.path) for left in left_behind(journal_dir())]
     try:
@@ -247,17 +247,17 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
         after = recorded(target)
     except Exception as exc:  # noqa: BLE001 - likewise
         outcome.not_recovered += 1
-        outcome.told.append(f"{at}: {exc}")
+        outcome.failures.append(f"{at}: {exc}")
         return
     kind = "published" if before is not None else "journals" if journals else "nothing"
     setattr(outcome, kind, getattr(outcome, kind) + 1)
     found += leaks(target.parent, secret)
     if found:
         outcome.leaked += 1
-        outcome.told.append(f"{at}: the secret is in {found}")
+        outcome.failures.append(f"{at}: the secret is in {found}")
     if not _same(shown, after or b"", secret):
         outcome.lost += 1
-        outcome.told.append(f"{at}: of {len(shown)} bytes {len(after or b'')} are kept")
+        outcome.failures.append(f"{at}: of {len(shown)} bytes {len(after or b'')} are kept")
 
 
 def _folder(place: Path, number: int | str) -> Path:
@@ -360,7 +360,7 @@ def kill_scrubs(place: Path, points: int, *, until: float, seed: int = 1) -> Out
             found = recorded(target)
         except Exception as exc:  # noqa: BLE001 - that is what is counted
             outcome.half += 1
-            outcome.told.append(f"scrub killed after {seconds:.4f} s: {exc}")
+            outcome.failures.append(f"scrub killed after {seconds:.4f} s: {exc}")
             continue
         old = found == data
         outcome.nothing += old
@@ -368,11 +368,11 @@ def kill_scrubs(place: Path, points: int, *, until: float, seed: int = 1) -> Out
         outcome.lost += found is None or len(found) != len(data)
         if left := seen_by_git(folder, target if old else None, secret):
             outcome.leaked += 1
-            outcome.told.append(f"scrub killed after {seconds:.4f} s: the secret in {left}")
+            outcome.failures.append(f"scrub killed after {seconds:.4f} s: the secret in {left}")
         scrub_cassette(target, default_scrubber(known=[secret]))
         if left := leaks(target, secret):
             outcome.not_recovered += 1
-            outcome.told.append(f"scrub killed after {seconds:.4f} s, and again: {left}")
+            outcome.failures.append(f"scrub killed after {seconds:.4f} s, and again: {left}")
     return outcome
 
 
@@ -407,14 +407,14 @@ def kill_writers(place: Path, points: int, *, until: float, seed: int = 1) -> Ou
             kept = recorded(target)
         except Exception as exc:  # noqa: BLE001 - that is what is counted
             outcome.half += 1
-            outcome.told.append(f"writer killed after {seconds:.4f} s: {exc}")
+            outcome.failures.append(f"writer killed after {seconds:.4f} s: {exc}")
             continue
         outcome.published += kept in versions
         outcome.lost += kept not in versions
     write(versions[0])()
     if [path.name for path in target.parent.iterdir()] != ["c"]:
         outcome.half += 1
-        outcome.told.append(f"left beside the target: {list(target.parent.iterdir())}")
+        outcome.failures.append(f"left beside the target: {list(target.parent.iterdir())}")
     return outcome
 
 
@@ -462,7 +462,7 @@ def main() -> int:
             f"{took * 1000:.0f} ms each",
             flush=True,
         )
-        for line in done.told[:10]:
+        for line in done.failures[:10]:
             print(f"    {line}", flush=True)
         clean = clean and done.clean
     return 0 if clean else 1

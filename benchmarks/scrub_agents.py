@@ -47,14 +47,14 @@ def answer(rng: random.Random) -> tuple[str, list[str]]:
     made = [CASES.make_secret(kind, rng) for kind in rng.sample(CASES.KINDS, len(CASES.KINDS))]
     lines = [one for one in made if "\n" not in one.text and len(one.value) > WINDOW][:24]
     keys = [one for one in made if "\n" in one.text][:1]
-    told = [f"- it says {one.text} there" for one in lines[:8]]
+    findings = [f"- it says {one.text} there" for one in lines[:8]]
     code = ["```", *(one.text for one in (*lines[8:18], *keys)), "```"]
     table = [
         "| what | is |",
         "|---|---|",
         *(f"| {n} | {one.text} |" for n, one in enumerate(lines[18:])),
     ]
-    text = "\n".join(["This is what I found.", "", *told, "", *code, "", *table, "", LAST])
+    text = "\n".join(["This is what I found.", "", *findings, "", *code, "", *table, "", LAST])
     return text, [one.value for one in (*lines, *keys)]
 
 

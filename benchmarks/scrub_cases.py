@@ -208,13 +208,13 @@ def leak(case: Any, scrubbed: list[Any]) -> str:  # noqa: PLR0911 - one for each
         shown = SEQUENCES.sub(b"", raw).decode("utf-8", "replace") or raw.decode("latin-1")
         if case.form == "clipboard":
             shown = raw.decode("latin-1")
-        shown = _as_told(case.form, shown)
+        shown = _as_reported(case.form, shown)
         if any(found(AWAY.sub("", reading)) for reading in readings(shown)):
             return "decoded"
     return ""
 
 
-def _as_told(form: str, shown: str) -> str:
+def _as_reported(form: str, shown: str) -> str:
     """What somebody reads who knows the form."""
     lines = shown.splitlines()
     if form == "hex-dump":

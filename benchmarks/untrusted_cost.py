@@ -210,8 +210,8 @@ def measure(reader: str, attack: str) -> Cost:
         words = [sys.executable, "-m", "benchmarks.untrusted_cost", "--one", reader, str(path)]
         done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().split("\n")[-1][-200:]
-        return Cost(cpu_s=_GUARD_S, mb=0, ended=f"! status {done.returncode} {told}")
+        last_line = done.stderr.decode(errors="replace").strip().split("\n")[-1][-200:]
+        return Cost(cpu_s=_GUARD_S, mb=0, ended=f"! status {done.returncode} {last_line}")
     return msgspec.json.decode(done.stdout.split(b"\n")[-2], type=Cost)
 
 
@@ -264,9 +264,9 @@ def main(arguments: list[str]) -> int:
             worst.setdefault(reader, []).append((measure(reader, attack), attack))
     wrong = 0
     for reader, costs in worst.items():
-        told = [pair for pair in costs if not pair[0].bounded]
-        wrong += len(told)
-        for cost, attack in told or [max(costs, key=lambda pair: pair[0].cpu_s)]:
+        unbounded = [pair for pair in costs if not pair[0].bounded]
+        wrong += len(unbounded)
+        for cost, attack in unbounded or [max(costs, key=lambda pair: pair[0].cpu_s)]:
             table.add_row(reader, attack, f"{cost.cpu_s:.2f}", f"{cost.mb:.0f}", cost.ended)
     with suppress(BrokenPipeError):
         Console(width=140).print(table)

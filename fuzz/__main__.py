@@ -26,12 +26,12 @@ _LIMITS = ("-timeout=10", "-rss_limit_mb=1500", "-max_len=2000", "-print_final_s
 
 def fuzz(name: str, seconds: int) -> bool:
     """One target, for so long; whether it held. Says how many inputs it tried."""
-    grown, found = WORK / "corpus" / name, WORK / "found" / name
-    for place in (grown, found):
+    corpus, found = WORK / "corpus" / name, WORK / "found" / name
+    for place in (corpus, found):
         place.mkdir(parents=True, exist_ok=True)
     command = [
         sys.executable, "-m", "fuzz.running", name, f"-max_total_time={seconds}", *_LIMITS,
-        f"-artifact_prefix={found}/", str(grown), str(CORPUS / name),
+        f"-artifact_prefix={found}/", str(corpus), str(CORPUS / name),
     ]  # fmt: skip
     done = subprocess.run(
         command, cwd=HERE.parent, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False

@@ -192,7 +192,7 @@ class TruncatedError(InvalidCassetteError):
 
 
 class RecordError(InvalidCassetteError):
-    """A record is not what the format says."""
+    """A record does not conform to the format."""
 
 
 class LimitError(InvalidCassetteError):
@@ -246,7 +246,7 @@ class PreflightError(RefusedError):
 
 
 class LockedError(RefusedError):
-    """Another recorder holds the account or the target."""
+    """Another recorder has locked the account or the target."""
 
 
 class NewerCassetteError(RefusedError):
@@ -254,7 +254,7 @@ class NewerCassetteError(RefusedError):
 
 
 class ExistsError(RefusedError):
-    """Would replace an existing cassette without being told to."""
+    """Would replace an existing cassette, without ``overwrite``."""
 
 
 class SecretLeftError(RefusedError):
@@ -336,7 +336,7 @@ class WaitTimeoutError(SessionError):
 
 
 class DivergenceError(CassetteError):
-    """What the driver did is not what the recording holds."""
+    """The driver did something else than the recording has."""
 
     exit_status = 1
 

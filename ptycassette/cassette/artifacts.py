@@ -108,7 +108,7 @@ def with_artifacts(manifest: Manifest, artifacts: Mapping[str, Artifact]) -> Man
 def check_entries(
     entries: frozenset[str], artifacts: Mapping[str, Artifact] | None, *, place: str
 ) -> None:
-    """Compare what a directory holds with what must and what may be there.
+    """Compare the files of a directory with those that must and those that may exist.
 
     Args:
         entries: all names in the directory.

@@ -41,7 +41,7 @@ def check_output_range(
 
 
 def check_frame_range(record: FrameRecord, size: int, place: str) -> None:
-    """Check that the stretch a frame was made from lies within ``output.raw``.
+    """Check that the range that a frame was made from is within ``output.raw``.
 
     Raises:
         ChunkError: it does not.
@@ -78,7 +78,7 @@ class ChunkCoverage:
 
         Raises:
             LimitError: one has more bytes than a reader accepts.
-            ChunkError: one is out of range, overlaps, or stands behind a gap.
+            ChunkError: one is out of range, overlaps another, or leaves a gap.
         """
         last, size, longest, pinned = (
             self._end,
@@ -100,7 +100,7 @@ class ChunkCoverage:
         self._end = last
 
     def finish(self) -> None:
-        """Check what is left behind the last record.
+        """Check that no bytes remain after the last record.
 
         Raises:
             ChunkError: bytes that no record covers.

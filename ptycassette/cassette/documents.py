@@ -75,7 +75,7 @@ def parse_document(
 def decode_document(
     data: bytes, struct: type[D], *, where: str, limits: Limits = DEFAULT_LIMITS
 ) -> D:
-    """The record that a file holds.
+    """Decode the record in a file.
 
     Raises:
         RecordError: it is not what the format says.
@@ -141,13 +141,13 @@ def _forget_go_error(value: dict[str, Any]) -> None:
 
 
 def _fault(record: msgspec.Struct) -> str | None:
-    """What the types of a document do not say; None when all is well."""
+    """Check what the types of a document cannot express; None if all is well."""
     if isinstance(record, FinalRecord):
         return _final_fault(record)
     if isinstance(record, ScrubReport) and record.status not in SCRUB_STATUSES:
         return (
             f"the scrub status is {visible(record.status, limit=80)!r}, and none of "
-            f"{', '.join(SCRUB_STATUSES)}: nobody knows whether it was scrubbed"
+            f"{', '.join(SCRUB_STATUSES)}: it is not known whether it was scrubbed"
         )
     return None
 

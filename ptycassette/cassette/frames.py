@@ -1,4 +1,4 @@
-"""Frames from the bytes of a session: when a policy says so, and never twice the same.
+"""Makes frames from the bytes of a session: when the policy is due, and never two equal ones.
 
 The bytes are those that the cassette holds, scrubbed, so that anybody can
 derive the frames again from ``output.raw``. The default scrubber paints them anyway:
@@ -69,7 +69,7 @@ class FrameMaker:
         seq: int,
         screen: Emulator | None = None,
     ) -> FrameRecord | None:
-        """Apply ``event``; the frame that stands right after it, if one does.
+        """Apply ``event``; returns the frame right after it, if one is due.
 
         Args:
             event: the event, with its output masked.

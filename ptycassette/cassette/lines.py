@@ -57,7 +57,7 @@ class LineReader(Generic[R]):
         return self._hash.hexdigest()
 
     def feed(self, block: bytes) -> Batch[R]:
-        """Take the next block; return the records that it completes (perhaps none).
+        """Take the next block; returns the records that it completes, possibly none.
 
         Raises:
             RecordError: a line is not what the format says.

@@ -108,11 +108,11 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def peek_version(data: bytes, *, where: str = MANIFEST, limits: Limits = DEFAULT_LIMITS) -> int:
-    """The format version that a manifest names, whatever else it holds.
+    """The format version of a manifest, whatever else is in it.
 
     Raises:
         VersionError: it names none.
-        ManifestError: it is no JSON object.
+        ManifestError: it is not a JSON object.
         LimitError: it is too large or nests too deep.
     """
     document = parse_document(data, where=where, error=ManifestError, limits=limits, strict=False)
@@ -123,7 +123,7 @@ def peek_version(data: bytes, *, where: str = MANIFEST, limits: Limits = DEFAULT
 
 
 def _check_essentials(document: dict[str, Any], where: str) -> None:
-    """Rule 5, told apart field by field."""
+    """Check rule 5, field by field."""
 
     def field(*path: str) -> Any:
         value: Any = document
@@ -162,7 +162,7 @@ def _check_ranges(manifest: Manifest, where: str) -> None:
 
 
 def _check_times(manifest: Manifest, where: str) -> None:
-    """RFC 3339, with a time zone: what something else was written over is no time."""
+    """Check that times are RFC 3339 with a time zone."""
     for name, value in (
         ("harness.captured_at", manifest.harness.captured_at),
         ("provenance.recorded_at", manifest.provenance.recorded_at),

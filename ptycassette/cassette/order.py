@@ -34,7 +34,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Head:
-    """Where one source stands: its batch and the position in it."""
+    """The position in one source: its batch and the index in it."""
 
     __slots__ = ("first_line", "place", "position", "records", "source")
 
@@ -47,7 +47,7 @@ class _Head:
         self.refill()
 
     def refill(self) -> None:
-        """Load the next batch that holds something, or none at the end."""
+        """Load the next batch that is not empty, or none at the end."""
         for batch in self.source:
             if batch.records:
                 self.records, self.position = batch.records, 0
@@ -95,7 +95,7 @@ def merge_runs(sources: Sequence[Source], *, resolution_ms: int) -> Iterator[Run
 
 
 def _holder(heads: Sequence[_Head], seq: int) -> int | None:
-    """The number of the source whose next record has ``seq``, if no other is behind it."""
+    """The number of the source whose next record has ``seq``, if no other has an earlier one."""
     holder = None
     for number, head in enumerate(heads):
         if head.records:
@@ -108,7 +108,7 @@ def _holder(heads: Sequence[_Head], seq: int) -> int | None:
 
 
 def _next_of_others(heads: Sequence[_Head], head: _Head) -> int | None:
-    """Where the run of ``head`` must end, so that a ``seq`` that stands twice is seen at once."""
+    """The end of the run of ``head``, chosen so that a duplicate ``seq`` is noticed at once."""
     nexts = [each.records[each.position].seq for each in heads if each is not head and each.records]
     return min(nexts, default=None)
 
@@ -121,7 +121,7 @@ def _complain(heads: Sequence[_Head], expected: int) -> None:
     head = min(left, key=lambda each: each.records[each.position].seq)
     seq = head.records[head.position].seq
     reason = (
-        f"seq {seq} stands twice or out of order"
+        f"seq {seq} is there twice or out of order"
         if seq < expected
         else f"seq {expected} is missing: {seq} comes next"
     )

@@ -122,7 +122,7 @@ def _init(paths: Sequence[str]) -> int:
         cassette = Path(name)
         target = cassette.with_name(f"{cassette.name.removesuffix('.cassette')}.scenario.yaml")
         if target.exists():
-            raise ExistsError("stands already", where=str(target), hint="edit it, or remove it")
+            raise ExistsError("exists already", where=str(target), hint="edit it, or remove it")
         draft = draft_scenario(
             evidence_of(cassette), name=target.name.split(".")[0], cassette_path=cassette.name
         )
@@ -132,7 +132,7 @@ def _init(paths: Sequence[str]) -> int:
 
 
 def _update(paths: Sequence[str]) -> int:
-    """Pin again, and say what does not hold any more."""
+    """Pin again, and print what does not match any more."""
     failed = 0
     for path in find_scenarios(paths):
         scenario = load_scenario(path)

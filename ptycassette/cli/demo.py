@@ -45,7 +45,7 @@ def command(keep: Path | None, as_json: bool) -> int:
     Example: ptycassette demo --keep hello.cassette
     """
     if keep is not None and (keep.exists() or keep.is_symlink()):
-        raise ExistsError("stands there already", where=str(keep), hint="give a new directory")
+        raise ExistsError("exists already", where=str(keep), hint="give a new directory")
     with tempfile.TemporaryDirectory(prefix="ptycassette-demo-") as folder:
         target = keep if keep is not None else Path(folder) / "hello.cassette"
         steps = _run(target, quiet=as_json)

@@ -43,7 +43,7 @@ DETAIL_LIMIT = 100
 @click.option(
     "--signals",
     is_flag=True,
-    help="Also what the program told its terminal: titles, notifications, turns, modes ...",
+    help="Also the signals to the terminal: titles, notifications, turns, modes ...",
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), help="At most so many.")
 @click.option("--full", is_flag=True, help="Do not shorten long data.")
@@ -63,12 +63,11 @@ def command(
     as_json: bool,
     allow_unscrubbed: bool,
 ) -> None:
-    """List the events of CASSETTE in order: seq, time, kind and what it holds.
+    """List the events of CASSETTE in order: seq, time, kind and contents.
 
     Control and invisible characters are shown as escapes. With --json, each
-    line is one JSON object. What the program told its terminal is found in the
-    output when it is asked for, and has the seq and the time of the output
-    that completed it.
+    line is one JSON object. Signals to the terminal are found in the output on
+    demand, and have the seq and the time of the output that completed them.
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
@@ -87,7 +86,7 @@ def command(
 
 
 def _with_signals(events: Iterator[Event]) -> Iterator[Listed]:
-    """The events, and behind each output what it told the terminal."""
+    """The events, and after each output the signals that it completed."""
     from ptycassette.timeline import SignalFinder
 
     finder = SignalFinder()

@@ -72,8 +72,8 @@ def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--format",
     "kind",
     type=click.Choice([one.name for one in FORMATS]),
-    help="What to write; told by the ending of OUT"
-    f" ({', '.join(ending for one in FORMATS for ending in one.endings)}) when not given.",
+    help="What to write; by default the ending of OUT decides"
+    f" ({', '.join(ending for one in FORMATS for ending in one.endings)}).",
 )
 @_format_options
 @click.option("--overwrite", is_flag=True, help="Replace the file at OUT.")

@@ -46,7 +46,7 @@ PROBLEMS_STATUS = 1
 )
 @click.option("--check", is_flag=True, help="Check the script and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Tell the addresses as one JSON object.")
-@click.option("--all-replies", is_flag=True, help="Replies that nobody asked for are problems too.")
+@click.option("--all-replies", is_flag=True, help="Unused replies are problems, too.")
 def command(
     script: Path,
     port: int,
@@ -97,7 +97,7 @@ def command(
 
 
 def _say_problems(server: FakeProviderServer, *, all_replies: bool) -> int:
-    """Tell what nobody expected, and the status that follows from it."""
+    """Print the problems; returns the exit status for them."""
     problems = list(server.problems)
     if all_replies:
         problems += [f"reply {name}: not asked for" for name in server.unused]

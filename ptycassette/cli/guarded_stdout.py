@@ -1,4 +1,4 @@
-"""Stdout that says of its own errors that they are its own.
+"""A stdout whose errors can be recognised as its own.
 
 A full disk under stdout is the user's affair; one anywhere else that nobody handled is a
 fault of ours. Both are an ``OSError`` without a file's name, so at the top nobody can tell.

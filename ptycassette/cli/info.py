@@ -48,7 +48,7 @@ def command(cassette: str, as_json: bool) -> None:
 
 
 def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
-    """Everything that ``info`` says."""
+    """Everything that ``info`` prints."""
     from ptycassette.cli.reports import InfoReport, StreamCounts
     from ptycassette.model import Size
 

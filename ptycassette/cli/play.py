@@ -70,7 +70,7 @@ def command(
     text of the session is written instead.
 
     \b
-    Keys: space        pause, go on
+    Keys: space        pause, continue
           + - > <      faster, slower
           .            next output, then pause
           left right   5 seconds back, forward
@@ -120,7 +120,7 @@ def _size(source: Cassette) -> Size:
 
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
-    """Play on the user's terminal, and leave the last screen behind in its scrollback."""
+    """Play on the user's terminal, and leave the last screen in its scrollback."""
     from ptycassette.cli.guarded_stdout import direct_writes
     from ptycassette.replaying.io.player import Player
     from ptycassette.replaying.io.player_checkpoints import Checkpoints

@@ -41,7 +41,7 @@ def error_lines(failed: CassetteError) -> Iterator[str]:
 
 
 def bug_lines(bug: Exception) -> Iterator[str]:
-    """The lines of an exception that nobody expected: a bug of ours, with its traceback."""
+    """The lines for an unexpected exception, which is a bug of ours, with its traceback."""
     yield "ptycassette: internal error, this is a bug in ptycassette (exit status 5)"
     for part in traceback.format_exception(bug):
         for line in part.rstrip("\n").split("\n"):

@@ -158,7 +158,7 @@ def _watch(
             harness=harness,
             clock=MonotonicClock(),
         )
-        outcome = "somebody else is asking for this account" if result is None else result.status
+        outcome = "another process is asking for this account" if result is None else result.status
         click.echo(f"{harness}: {outcome}")
 
     watch(once, interval_s=every_s, stop=stop)

@@ -188,7 +188,7 @@ class RecCommand(click.Command):
 @click.option(
     "--no-scrub",
     is_flag=True,
-    help="Keep secrets. Readers refuse such a cassette unless told otherwise.",
+    help="Keep secrets. Readers refuse such a cassette by default.",
 )
 @click.option(
     "--lifeline",
@@ -200,7 +200,7 @@ class RecCommand(click.Command):
 @click.option(
     "--keep-journal",
     is_flag=True,
-    help="With --lifeline: keep the journal, for whoever holds the pipe to delete it.",
+    help="With --lifeline: keep the journal; the owner of the pipe deletes it.",
 )
 @click.option(
     "-q", "--quiet", is_flag=True, help="Say nothing; with --headless also do not show the output."
@@ -209,7 +209,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     """Record a program into CASSETTE, a new directory.
 
     Without ARGV it records your shell; exit the shell to stop. Options of
-    ptycassette stand before CASSETTE or the `--`. Ends with the status of the
+    ptycassette come before CASSETTE or the `--`. Ends with the status of the
     program: its own, or 128 and the number of the signal; 125, 126 or 127 when
     ptycassette itself failed, 6 when it refused to start.
 

@@ -1,4 +1,4 @@
-"""Which terminal stands behind a recording: ``rec --emulator`` and ``--answers``."""
+"""The terminal of a recording: the options ``rec --emulator`` and ``--answers``."""
 
 from __future__ import annotations
 

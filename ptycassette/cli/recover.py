@@ -41,7 +41,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @click.option(
-    "--salvage", is_flag=True, help="Of a damaged journal take what stands before the damage."
+    "--salvage", is_flag=True, help="Recover the events before the damage in a damaged journal."
 )
 @json_option
 def command(
@@ -56,7 +56,7 @@ def command(
     """Turn journals that a crash left behind into cassettes.
 
     They are scrubbed first, as the recorder would have done it; a journal is
-    deleted once its cassette is durable. A recording that goes on is left alone.
+    deleted once its cassette is durable. A recording in progress is not touched.
 
     Example: ptycassette recover --all
     """
@@ -64,7 +64,7 @@ def command(
     from ptycassette.system.files.staging import journal_dir
 
     if listing and (journals or everything):
-        raise click.UsageError("--list stands alone")
+        raise click.UsageError("--list takes neither JOURNAL nor --all")
     if journals and everything:
         raise click.UsageError("give JOURNAL or --all, not both")
     if output is not None and len(journals) != 1:
@@ -92,7 +92,7 @@ def command(
 def _recover(
     journals: tuple[Path, ...], output: Path | None, *, overwrite: bool, salvage: bool
 ) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
-    """One after the other; one that fails does not keep the others from it."""
+    """Recover journals one after the other; an error in one does not stop the others."""
     from ptycassette.errors import CassetteError
     from ptycassette.recording.io.recovery import recover
 

@@ -24,7 +24,7 @@ SHOWN = 200
 
 
 def known_options(function: F) -> F:
-    """The options that say what is secret. Values are never given on the command line."""
+    """The options for known secrets. Values are never given on the command line."""
     for option in (
         click.option(
             "--known-env",

@@ -47,7 +47,7 @@ def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
 
     Args:
         target: the directory to publish; must not exist.
-        begin: told what is about to be done.
+        begin: called with each step before it is done.
 
     Raises:
         CassetteError: the program could not be recorded at all.

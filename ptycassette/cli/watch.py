@@ -18,7 +18,7 @@ __all__ = ["command"]
 def command(target: str | None, memory: int) -> int:
     """Follow a recording in progress, the newest one or that which will be TARGET.
 
-    Nothing is written and nobody is disturbed. What is shown is not scrubbed
+    Nothing is written, and the recording is not disturbed. What is shown is not scrubbed
     yet: it is what the program prints. TARGET may also be a journal.
 
     Example: ptycassette watch hello.cassette

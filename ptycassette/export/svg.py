@@ -117,7 +117,7 @@ def animated_svg(
 
 
 def _merge(frames: Iterable[tuple[int, Screen]], opts: SvgOptions) -> list[tuple[int, Screen]]:
-    """Take idle time out, drop what nobody would see, start at 0."""
+    """Cut idle time, drop frames that would not be seen, start at 0."""
     film: list[tuple[int, Screen]] = []
     shown_us = last_us = 0
     for t_us, screen in frames:
@@ -201,7 +201,7 @@ def _frame(
 
 
 def _within(runs: Sequence[StyleRun], cols: int) -> list[StyleRun]:
-    """The runs cut to the screen: what a cassette says of its cells is not trusted."""
+    """The runs clipped to the screen: the cells of a cassette are not trusted."""
     return [
         StyleRun(run.col, min(run.length, cols - run.col), run.style)
         for run in runs

@@ -1,4 +1,4 @@
-"""Facts out of captured screens, or the exact reason why there are none."""
+"""Extracts facts from captured screens, or reports exactly why that is not possible."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Fact(Checked, frozen=True, kw_only=True):
     map: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         check_regex(self.regex)
         if _VALUE not in self.regex:
             raise ValueError("regex has no group named value")
@@ -98,7 +98,7 @@ class Window(Checked, frozen=True, kw_only=True):
     required: bool = True
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         check_regex(self.regex)
         groups = file_pattern(self.regex, multiline=True).groups
         unknown = groups - {"used_percent", "left_percent", "resets", "used", "limit", "name"}
@@ -117,7 +117,7 @@ class Accounted(Checked, frozen=True, kw_only=True):
     regex: str
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         check_regex(self.regex)
 
 
@@ -162,7 +162,7 @@ class Probe(Checked, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         parse_window(self.freshness_window)
         if self.quota is None and self.discovery is None:
             raise ValueError("a probe asks for quota, discovery or both")

@@ -30,7 +30,7 @@ class DriveStep(Checked, frozen=True, kw_only=True):
     exit: bool = False
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         kinds = (
             self.wait is not None,
             self.submit is not None,

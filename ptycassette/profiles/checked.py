@@ -38,7 +38,7 @@ def check_regex(pattern: str | None) -> None:
 
 
 def _check_all(value: Any, patterns: FilePatterns) -> None:
-    """Hold that the patterns of a file are not too many; each is checked where it stands."""
+    """Check that a file has not too many patterns; each is checked in its own place."""
     if isinstance(value, list):
         for item in value:
             _check_all(item, patterns)

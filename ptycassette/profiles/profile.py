@@ -43,14 +43,14 @@ class VersionQuery(Checked, frozen=True, kw_only=True):
     tested: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         check_regex(self.regex)
         if "(?P<version>" not in self.regex:
             raise ValueError("version.regex has no group named version")
 
 
 class Capability(Checked, frozen=True, kw_only=True):
-    """What the CLI can do, in its own words: what a recording of it says in its manifest.
+    """The capabilities of the CLI, in its own terms, for the manifest of a recording.
 
     ``permission_modes`` are what its option for that takes.
     """
@@ -75,7 +75,7 @@ class HomeFile(Checked, frozen=True, kw_only=True):
     base: Literal["home", "cwd"] = "home"
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         _check_inside(self.path)
 
 
@@ -91,7 +91,7 @@ class Credentials(Checked, frozen=True, kw_only=True):
     key_prefix: str = "sk-"
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         for path in (*self.home, *self.cwd):
             _check_inside(path)
 
@@ -132,7 +132,7 @@ class Stroke(Checked, frozen=True, kw_only=True):
     pause_ms: int = 0
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if (self.key is None) == (self.text is None):
             raise ValueError("a stroke has either key or text")
 

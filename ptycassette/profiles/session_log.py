@@ -70,7 +70,7 @@ class EventRule(Checked, frozen=True, kw_only=True):
     each: str | None = None
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         unknown = sorted(set(self.fields) - _FIELDS[self.type])
         if unknown:
             known = ", ".join(sorted(_FIELDS[self.type]))
@@ -78,7 +78,7 @@ class EventRule(Checked, frozen=True, kw_only=True):
 
 
 class LogSource(Checked, frozen=True, kw_only=True):
-    """Where a log lies and how to read it.
+    """The location of a log, and how to read it.
 
     ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``).
     """
@@ -92,7 +92,7 @@ class LogSource(Checked, frozen=True, kw_only=True):
     events: tuple[EventRule, ...]
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         check_regex(self.regex)
         if (self.format == "sqlite") != (self.query is not None):
             raise ValueError("query belongs to format sqlite, which needs one")
@@ -138,7 +138,7 @@ def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
 
 
 def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Events of one type and id count once, as they were told last: logs rewrite their rows."""
+    """Keep the last of the events with one type and id, because logs rewrite their rows."""
     latest: dict[Any, dict[str, Any]] = {}
     for index, event in enumerate(events):
         name = event.get("id", event.get("call_id"))
@@ -147,7 +147,7 @@ def _once(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Token counts added up; None where there are none."""
+    """The sum of the token counts; None if there are none."""
     totals = {
         name: sum(int(event[name]) for event in usages if name in event)
         for name in _COUNTS
@@ -157,7 +157,7 @@ def _total(usages: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def _cost(usages: list[dict[str, Any]]) -> float | None:
-    """Costs added up; None where there are none."""
+    """The sum of the costs; None if there are none."""
     costs = [float(event["cost_usd"]) for event in usages if "cost_usd" in event]
     return round(sum(costs), 9) if costs else None
 
@@ -185,7 +185,7 @@ def _events(rule: EventRule, row: Any) -> Iterator[dict[str, Any]]:
 
 
 def _sum(element: Any, paths: str) -> int | float | None:
-    """The sum of the counts at ``a.b + a.c``; None where none of them is there."""
+    """The sum of the counts at ``a.b + a.c``; None if all are missing."""
     found = [to_number(_at(element, path)) for path in paths.split(" + ")]
     counts = [one for one in found if one is not None]
     return sum(counts) if counts else None

@@ -52,7 +52,7 @@ def directory_of(item: pytest.Item) -> Path:
 
 
 def default_path(item: pytest.Item, marker_path: str | None) -> Path:
-    """The cassette of a test: the one that its marker names, else its own."""
+    """The cassette of a test: the one named by its marker, else the default one."""
     base = directory_of(item)
     if marker_path is not None:
         return base / marker_path

@@ -1,4 +1,4 @@
-"""Where the cassette of a test lies: stable, readable, never two tests in one place."""
+"""The path of a test's cassette: stable, readable, and different for each test."""
 
 from __future__ import annotations
 

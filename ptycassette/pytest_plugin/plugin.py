@@ -152,7 +152,7 @@ def _replays(item: pytest.Item) -> bool:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep a trace of what failed, and say where; collect what the last lines need."""
+    """Write a trace of a failed test, and report its path; collect data for the summary."""
     if not item.config.getoption("fulltrace", False):
         _leave_our_frames_out(call)
     report = yield
@@ -210,7 +210,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
-    """Write the trace; where it is, or why there is none: a full disk fails no test."""
+    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
     place = Path(
         config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
     )
@@ -226,13 +226,13 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> st
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: Any) -> None:
-    """A worker of xdist is done: take over what it learnt."""
+    """Merge the run summary of an xdist worker that has ended."""
     del error
     node.config.stash[RUN_SUMMARY].merge(getattr(node, "workeroutput", {}).get("ptycassette"))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A worker hands over what it learnt; the main process judges what needs all of it."""
+    """A worker sends its run summary; the main process judges the whole run."""
     run_summary = session.config.stash[RUN_SUMMARY]
     output = getattr(session.config, "workeroutput", None)
     if output is not None:

@@ -1,7 +1,7 @@
-"""What is known at the end of a test run: cassettes used, orphans, stale ones, drift.
+"""The summary of a test run: cassettes used, orphans, stale ones, drift.
 
-Each worker of xdist keeps its own and hands it over at its end; the main process
-merges them and judges.
+Each worker of xdist keeps its own summary and sends it at its end. The main process
+merges them and judges the run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["RunSummary"]
 
 
 class RunSummary:
-    """What one process learns.
+    """The summary of one process.
 
     Attributes:
-        partial: some tests were left out, so that nothing can be said about orphans.
-        failures: what makes the whole run fail.
+        partial: some tests were left out, so that orphans cannot be determined.
+        failures: the reasons why the whole run fails.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -41,22 +41,22 @@ class RunSummary:
         self.failures: list[str] = []
 
     def expect(self, path: Path, shelf: Path | None = None) -> None:
-        """A collected test has this cassette; ``shelf`` is where all of its file's lie."""
+        """Note the cassette of a collected test; ``shelf`` has all cassettes of its file."""
         self._known.add(str(path))
         self._shelves.add(str(shelf or path.parent))
 
     def take(self, test: str, state: TestState) -> None:
-        """A test is over."""
+        """Note the result of a test."""
         self._known.update(str(path) for path in state.used)
         self._notes += [f"{test}: {note}" for note in state.notes]
         self._spared.update(str(path) for path in state.spared)
 
     def spare(self, shelf: Path) -> None:
-        """A test that did not come to its end may use anything on its file's shelf."""
+        """Note a test that did not finish: it may use any cassette on its file's shelf."""
         self._spared.add(str(shelf))
 
     def stale_of(self, state: TestState) -> list[str]:
-        """The used recordings that are not to be trusted any more, and why."""
+        """The used recordings that are stale, and why."""
         if config_value(self._config, "stale", "report") == "ignore":
             return []
         found = []
@@ -81,7 +81,7 @@ class RunSummary:
         }
 
     def merge(self, dumped: dict[str, Any] | None) -> None:
-        """Take over what a worker dumped; a worker that died leaves nothing to judge by."""
+        """Merge the summary of a worker; None for a worker that died."""
         if dumped is None:
             self.partial = True
             return
@@ -95,7 +95,7 @@ class RunSummary:
     # -- the end -------------------------------------------------------------------
 
     def judge(self, exitstatus: int) -> None:
-        """Look for orphans, when every test had its chance."""
+        """Look for orphans, if all tests have run."""
         how = config_value(self._config, "orphans", "report")
         if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
             return
@@ -106,7 +106,7 @@ class RunSummary:
             self.failures += self._orphans
 
     def _unused(self) -> Iterable[str]:
-        """Cassettes beside those that are known, which nobody knows."""
+        """Cassettes next to the known ones that no test uses."""
         shelves = {Path(shelf) for shelf in self._shelves}
         shelves |= {Path(path).parent for path in self._known}
         known = {_resolved(path) for path in self._known}
@@ -125,7 +125,7 @@ class RunSummary:
         ]
 
     def lines(self) -> list[str]:
-        """What is said at the end."""
+        """The lines of the summary."""
         said = [f"drift: {note}" for note in self._notes]
         said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
         said += [f"orphan: no test uses {path}" for path in self._orphans]

@@ -102,7 +102,7 @@ class ShimRun:
         return list(read_reports(self._place))
 
     def complete(self) -> None:
-        """Raise for the first stand-in that did not pass; else keep what was recorded."""
+        """Raise for the first stand-in that did not pass; else keep the recordings."""
         __tracebackhide__ = True
         try:
             self._judge()

@@ -85,7 +85,7 @@ def config_value(config: pytest.Config, name: str, default: str) -> str:
     """An option, else its ini key, else ``default``.
 
     Raises:
-        pytest.UsageError: a value that is none of its choices.
+        pytest.UsageError: a value is not one of its choices.
     """
     key = name.replace("-", "_")
     value = config.getoption(f"ptycassette_{key}")

@@ -53,7 +53,7 @@ class TestState:
         self._open: list[Run] = []
 
     def complete(self) -> None:
-        """Finish every run, the last first; behind a failure nothing is kept any more.
+        """Finish every run, the last first. After a failure no recording is kept.
 
         Raises:
             Exception: the first failure, when all are finished.

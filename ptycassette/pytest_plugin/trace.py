@@ -35,7 +35,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 def trace_object(
     test: str, outcome: str, message: str, runs: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Everything that the three forms show, scrubbed: it is sent around, and lies in a work tree.
+    """The content of all three forms, scrubbed, because traces are shared.
 
     Args:
         test: the test's id.
@@ -164,7 +164,7 @@ def _code(text: str) -> str:
 
 
 def _fenced(lines: Iterable[str]) -> Iterator[str]:
-    """Lines as they are, in a fence that none of them can end."""
+    """Literal lines in a fence that none of them can close."""
     kept = list(lines)
     fence = "`" * max(3, 1 + max((_longest_ticks(line) for line in kept), default=0))
     yield from ("", fence, *kept, fence)
@@ -184,7 +184,7 @@ def _page(trace: dict[str, Any]) -> str:
 
 
 def _shown(trace: dict[str, Any]) -> dict[str, Any]:
-    """The trace with every text as it is to be seen: a page shows what its data holds."""
+    """The trace with every text escaped for display."""
     return {name: _shown_value(name, value) for name, value in trace.items()}
 
 

@@ -1,4 +1,4 @@
-"""What a probe found out about the recorded CLI, in ``harness.capability`` of the manifest."""
+"""Results of probing the recorded CLI, for ``harness.capability`` of the manifest."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["with_probed"]
 def with_probed(
     harness: Harness, quota: QuotaRecord | None, discovery: DiscoveryRecord | None
 ) -> Harness:
-    """The harness block with what the probes of this run told: models, reasoning levels, quota.
+    """The harness block with the results of this run's probes: models, reasoning levels, quota.
 
-    What the caller said stays. ``quota`` is true when usage windows were read.
+    Values of the caller are kept. ``quota`` is true if usage windows were read.
     """
     found: dict[str, Any] = {}
     if discovery is not None:

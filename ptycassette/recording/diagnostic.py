@@ -1,4 +1,4 @@
-"""``diagnostic.json``: why a run is no cassette. Its presence keeps every reader away."""
+"""``diagnostic.json``: why a run did not become a cassette. Readers refuse a directory with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DIAGNOSTIC_VERSION = 1
 
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What failed, and when. Scrubbed like everything else.
+    """Why a run did not become a cassette. Scrubbed like everything else.
 
     Attributes:
         reason: in words.
@@ -40,7 +40,7 @@ def diagnostic_of(
     stage: str,
     findings: tuple[str, ...] = (),
 ) -> Diagnostic:
-    """The diagnostic of a session; ``scrubber`` has seen its events already."""
+    """The diagnostic of a session whose events ``scrubber`` has processed already."""
     return Diagnostic(
         version=DIAGNOSTIC_VERSION,
         reason=scrubber.text(reason, channel="diagnostic"),

@@ -1,12 +1,13 @@
-"""The saver's core: what a journal holds becomes what a cassette holds, while it is recorded.
+"""The saver's core: turns the events of a journal into a cassette, also while it is recorded.
 
-A scrubber hands out the events with their output masked; each is numbered, floored and written,
-with the frames between them. Where it finds that something written before must be masked, all
-of it is void and comes once more. What is not output is masked last, when everything is known
-that is secret: it keeps its numbers. Then the manifest, and the sink publishes.
+A scrubber returns the events with their output masked. Each is numbered, its time is floored, and
+it is written, with the frames between them. If the scrubber finds that something written before
+must be masked, everything is discarded and written again. Events other than output are masked
+last, when all secrets are known; they keep their numbers. Then the manifest is written, and the
+sink publishes.
 
 It reads no clock and makes no id: the same events, head and scrubber give the same calls of the
-sink, byte for byte. Nothing is visible before the sink publishes, and it publishes only when the
+sink, byte for byte. Nothing is visible before the sink publishes, and it publishes only if the
 verification found nothing.
 """
 

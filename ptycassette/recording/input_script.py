@@ -11,8 +11,8 @@
     key ctrl-d
     wait-exit
 
-The first word is the step, the rest of the line is what it is about, as it
-stands; a rest that begins with ``"`` is a JSON string, for spaces at the ends,
+The first word is the step, and the rest of the line is its argument, taken
+literally. An argument that begins with ``"`` is a JSON string, for spaces at the ends,
 newlines and escapes. ``secret: TEXT`` may be written for ``secret TEXT``. Empty
 lines and lines that begin with ``#`` are skipped.
 """
@@ -98,7 +98,7 @@ def parse_script(text: str, *, name: str = "script") -> tuple[ScriptStep, ...]:
         name: of its file, for messages.
 
     Raises:
-        UsageError: a line that is no step, with its number.
+        UsageError: a line is not a step; the message has its number.
     """
     steps: list[ScriptStep] = []
     timeout_s = DEFAULT_TIMEOUT_S
@@ -160,7 +160,7 @@ def parse_size(text: str) -> Size:
     """A size as ``COLSxROWS``, as asciinema writes it: ``80x24``.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a size.
     """
     match = _SIZE.fullmatch(text)
     cols, rows = (int(number) for number in match.groups()) if match else (0, 0)

@@ -8,21 +8,20 @@ Layout, all numbers little-endian::
 ``mark`` starts every record; ``index`` counts records from 0; ``crc`` is the
 CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
 Record 0 is the head (``SessionMeta``); the others are output or single events.
-What an echo is made of has kinds of its own, because somebody waits for it: a
-*key*, whose body is a byte of flags (1: masked) and what was typed, and a *read*,
-whose body is what was read.
+Typing and its echo have kinds of their own, because the user waits for the echo: a
+*key*, whose body is a byte of flags (1: masked) and the typed bytes, and a *read*,
+whose body is the bytes that were read.
 
 A batch holds any number of reads: ``count:u32``, then per read
 ``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),
 then all bytes together. So a recorder that drained several reads pays for one
-checksum and one system call, and every read keeps its own moment.
+checksum and one system call, and every read keeps its own time.
 
 A crash can only cut the file off, or leave blocks of its end unwritten: the
-*torn tail*, which is dropped. Damage with whole records behind it is no crash
-but corruption, and an error. The two are told apart by looking for a later
-record: mark, a higher ``index`` and the checksum must fit. The salt and the
-index keep a recorded program that prints a journal (even its own) from being
-taken for one.
+*torn tail*, which is dropped. Damage before complete records is not from a crash: it
+is corruption, and an error. The decoder distinguishes the two by looking for a later
+record: its mark, a higher ``index`` and the checksum must be right. The salt and the
+index prevent confusion when a recorded program prints a journal (even its own).
 """
 
 from __future__ import annotations
@@ -72,11 +71,11 @@ _MAX_AFTER_US = (1 << 32) - 1
 
 
 class EmptyJournalError(JournalError):
-    """The recorder died before it had written the head: there is nothing to recover."""
+    """The recorder died before it wrote the head: there is nothing to recover."""
 
 
 class JournalEncoder:
-    """Turns a session into journal bytes. Returns buffers; whoever calls writes them in order.
+    """Turns a session into journal bytes. Returns buffers, which the caller writes in order.
 
     Args:
         salt: any 32-bit number that differs between journals.
@@ -107,7 +106,7 @@ class JournalEncoder:
         return self._record(event.t_us, _KIND_EVENT, body)
 
     def key(self, t_us: int, data: bytes, *, masked: bool = False) -> bytes:
-        """What the user typed: as ``event`` of a ``Typed``, with less work."""
+        """Typed input: as ``event`` of a ``Typed``, but faster."""
         body = (b"\x01" if masked else b"\x00") + data
         return self._head(t_us, _KIND_KEY, body) + body
 
@@ -117,7 +116,7 @@ class JournalEncoder:
         """A batch of reads, ready for ``writev``: the framing, and ``data`` untouched.
 
         Args:
-            reads: per read its moment in microseconds and its length; one or more.
+            reads: per read its time in microseconds and its length; one or more.
             data: the bytes of all reads together, at most ``MAX_BATCH_BYTES``.
         """
         t_us = reads[0][0]
@@ -136,7 +135,7 @@ class JournalEncoder:
         return self._head(t_us, kind, body) + body
 
     def _head(self, t_us: int, kind: int, body: bytes | memoryview) -> bytes:
-        """What stands before ``body``, its checksum included."""
+        """The header of a record with ``body``, including the checksum."""
         head = _HEAD.pack(MARK, self.index, len(body), t_us, kind)
         self.index += 1
         return head + _CRC.pack(crc32(body, crc32(head, self.salt)))
@@ -146,8 +145,8 @@ class JournalDecoder:
     """Reads a journal as its bytes come, in memory bounded by the largest record.
 
     Feed blocks of any size, then call ``finish``. ``meta`` is set once the
-    head was read; ``torn_bytes`` says after ``finish`` how much of a torn tail
-    was dropped; ``good_bytes`` is where the last whole record ends.
+    head was read; ``torn_bytes`` is, after ``finish``, the size of the torn tail
+    that was dropped; ``good_bytes`` is the end of the last complete record.
     """
 
     def __init__(self) -> None:
@@ -163,10 +162,10 @@ class JournalDecoder:
         self._event_decoder = msgspec.msgpack.Decoder(JournalEvent)
 
     def feed(self, block: bytes) -> Iterator[JournalEvent]:
-        """The events that are whole now. Exhaust the iterator before feeding again.
+        """The events that are complete now. Exhaust the iterator before feeding again.
 
         Raises:
-            JournalError: this is no journal, a newer one, or damaged in the middle.
+            JournalError: this is not a journal, or a newer one, or damaged in the middle.
         """
         self._buffer += block
         if self._salt is None and not self._read_preamble():
@@ -177,11 +176,11 @@ class JournalDecoder:
         yield from self._read_records()
 
     def finish(self) -> None:
-        """Say that there is no more.
+        """Note the end of the file.
 
         Raises:
-            JournalError: the file ends before its head is whole, or a record
-                whose length is damaged hides whole ones.
+            JournalError: the file ends before its head is complete, or a record
+                whose length is damaged hides complete ones.
         """
         if not self._damaged and self._salt is not None:
             self._look_for_later_record()
@@ -209,7 +208,7 @@ class JournalDecoder:
         return True
 
     def _read_records(self) -> Iterator[JournalEvent]:
-        """The events of the whole records at the start of the buffer, which are taken from it."""
+        """Take the complete records at the start of the buffer; returns their events."""
         at = 0
         try:
             if self._first_is_whole():
@@ -243,7 +242,7 @@ class JournalDecoder:
             self._look_for_later_record()
 
     def _first_is_whole(self) -> bool:
-        """Whether it is worth looking: a record of 16 MiB comes in many blocks."""
+        """Whether the first record is complete. Cheap, because 16 MiB come in many blocks."""
         if len(self._buffer) < _RECORD_OVERHEAD:
             return False
         mark, _, length, _, _ = _HEAD.unpack_from(self._buffer)
@@ -252,9 +251,9 @@ class JournalDecoder:
         return len(self._buffer) >= _RECORD_OVERHEAD + int(length)
 
     def _record_at(self, at: int, low: int, high: int) -> tuple[int, bool] | None:
-        """Length and wholeness of a record at ``at``; None when there is none.
+        """The length of the record at ``at``, and whether it is complete; None if there is none.
 
-        A record that is not whole yet has a fitting mark and index only.
+        Of an incomplete record only the mark and the index are checked.
         """
         mark, index, length, _, _ = _HEAD.unpack_from(self._buffer, at)
         if mark != MARK or not low <= index <= high or length > _MAX_BODY:
@@ -273,7 +272,7 @@ class JournalDecoder:
         where = f"record {index}"
         try:
             if (kind == _KIND_META) != (index == 0):
-                raise JournalError("the head stands at the wrong place", where=where)
+                raise JournalError("the head is in the wrong place", where=where)
             if kind == _KIND_META:
                 self.meta = msgspec.msgpack.decode(content, type=SessionMeta)
             elif kind == _KIND_BATCH:
@@ -292,7 +291,7 @@ class JournalDecoder:
             raise JournalError(f"cannot be understood: {exc}", where=where) from exc
 
     def _look_for_later_record(self) -> None:
-        """Raise if a whole later record follows the damage; else keep what may still become one."""
+        """Raise if a complete record follows the damage; else keep what may become one."""
         buffer = self._buffer
         keep_from: int | None = None
         at = buffer.find(MARK, 1 if self._skipped == 0 else 0)

@@ -31,7 +31,7 @@ def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
     Args:
         item: the item.
         seq: its number in the cassette.
-        offset: where its output begins in ``output.raw``.
+        offset: the start of its output in ``output.raw``.
     """
     t_us = item.t_us
     match item:

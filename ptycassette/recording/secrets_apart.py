@@ -1,4 +1,4 @@
-"""The digests by which a replay tells the recorded secrets from others, made while saving."""
+"""Makes the digests by which a replay recognises the recorded secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["input_was_scrubbed", "typed_digests"]
 
 
 def input_was_scrubbed(report: ScrubReport) -> bool:
-    """Whether anything was masked in what was typed."""
+    """Whether anything was masked in the input."""
     channels = report.channels
     return channels is not msgspec.UNSET and bool(channels.get("input"))
 
@@ -31,9 +31,9 @@ def typed_digests(
 
     Args:
         cassette_id: of the manifest.
-        raw: the input as it was typed; what was typed unseen is hidden in it, too.
+        raw: the input as it was typed, but masked where it was typed without echo.
         shown: the same records as they are published.
-        typed: what was typed where the program asked for a secret: people choose such.
+        typed: input at prompts for secrets; it gets no digests, because people choose such secrets.
     """
     pairs = zip(iter_entries(raw), iter_entries(shown), strict=False)
     return input_digests(cassette_id, pairs, apart_from=[secret.text for secret in typed])

@@ -1,6 +1,6 @@
-"""The scrubber that removes nothing, for those who said ``--no-scrub``; it says so in its report.
+"""The scrubber of ``--no-scrub``, which removes nothing; its report says so.
 
-A cassette made with it says ``unscrubbed``, and no reader opens it unless told to.
+A cassette made with it is marked ``unscrubbed``. Readers refuse it by default.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Unscrubbed"]
 
 
 class Unscrubbed:
-    """A ``Scrubber`` that hands everything through."""
+    """A ``Scrubber`` that changes nothing."""
 
     def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:  # noqa: ARG002 - the port
         """The events as they are."""
@@ -29,11 +29,11 @@ class Unscrubbed:
         return value
 
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:  # noqa: ARG002 - the port
-        """Looks at all events, as the port asks, and at nothing in them."""
+        """Iterate over all events, as the port requires, without searching them."""
         for _ in source():
             pass
         return ()
 
     def report(self) -> ScrubReport:
-        """Nothing was scrubbed, on explicit demand."""
+        """A report that nothing was scrubbed, on explicit demand."""
         return ScrubReport(status="unscrubbed")

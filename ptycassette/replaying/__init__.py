@@ -1,4 +1,4 @@
-"""Replay without a clock: what to emit and how long to wait; whoever owns the loop waits."""
+"""Replay without a clock: what to emit and how long to wait; the owner of the loop waits."""
 
 from ptycassette.replaying.scheduler import (
     DONE,

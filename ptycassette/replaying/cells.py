@@ -1,8 +1,8 @@
 """A row of a ``Screen`` as cells: what is painted where, safe to send to a terminal.
 
-A cluster is what one cell (or two, for wide ones) shows: a character with what
-combines with it, cut and measured as the emulator does it. Nothing that
-acts on a terminal or hides comes out: control characters become U+FFFD,
+A cluster is the content of one cell (or two, for wide ones): a character and its
+combining marks, split and measured as in the emulator. The result contains nothing
+that acts on a terminal or hides text: control characters become U+FFFD,
 bidirectional and other format characters are dropped, except for the joiners
 and selectors that hold a cluster together.
 """
@@ -71,7 +71,7 @@ def cells_of_row(screen: Screen, row: int, *, colors: bool = True) -> list[Cell]
 
 
 def _clusters(text: str, cols: int) -> Iterator[Cell]:
-    """The cells of ``text``, cut as the emulator measures; none of a wide one that is cut off."""
+    """The cells of ``text``, split as in the emulator; a wide one that is cut off is dropped."""
     texts = split_cells(text[: cols * MAX_CLUSTER])
     for col, cluster in enumerate(texts[:cols]):
         wide = texts[col + 1 : col + 2] == [""]

@@ -1,8 +1,8 @@
-"""What the driver did is not what the recording holds: always typed, never silent.
+"""Divergences: differences between what the driver did and the recording.
 
-A divergence says what was expected and what came (bytes and text), where in the
-recording, what stood on the screen, the recorded input most like what came, and
-what to do next. Nothing here knows how it is shown or where it is written.
+A divergence has a kind, the expected and the actual input (bytes and text), the place in the
+recording, the screen at that moment, the most similar recorded input, and advice what to
+do next. This module does not know how it is shown or where it is written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Nearest(msgspec.Struct, frozen=True):
-    """The recorded input that is most like what came. ``similarity`` is between 0 and 1."""
+    """The recorded input most similar to the actual one. ``similarity`` is between 0 and 1."""
 
     exchange: int
     seq: int
@@ -51,9 +51,9 @@ class Nearest(msgspec.Struct, frozen=True):
 class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     """One divergence. ``kind`` is a name of ``divergence_kinds.KINDS``; another is a ValueError.
 
-    ``seq`` and ``t_ms`` are where the recording stood; ``exchange`` is the number
-    of the input entry, from 1, or 0 where no input is concerned. ``screen`` are
-    the rows shown at that moment.
+    ``seq`` and ``t_ms`` are the place in the recording; ``exchange`` is the number
+    of the input entry, from 1, or 0 if no input is concerned. ``screen`` has the
+    rows shown at that moment.
     """
 
     kind: str
@@ -78,7 +78,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def divergence_lines(divergence: Divergence) -> Iterator[str]:
-    """The divergence for people, line by line, everything from outside made visible."""
+    """The divergence as lines for people, with control characters escaped."""
     where = f"seq {divergence.seq}, {divergence.t_ms} ms"
     if divergence.exchange:
         where += f", input {divergence.exchange}"

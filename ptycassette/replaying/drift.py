@@ -1,7 +1,7 @@
 """What changed between two recordings of the same thing: exchanges, screens, the end, the binary.
 
 Pure: two lists of events and their manifests in, a ``Drift`` out. Exchanges are
-aligned by their input, so that one that was added does not make all behind it differ.
+aligned by their input, so that an added one does not make all later ones differ.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """All that changed; false when nothing did.
+    """All changes; false if there are none.
 
     ``exchanges`` are changes of input and output, ``screens`` of the last frame of an
     exchange; ``divergences`` hold the end, the emulator and the binary.
@@ -70,14 +70,14 @@ class _Exchange(msgspec.Struct):
 
 
 def drift(old: Side, new: Side) -> Drift:
-    """What changed, byte by byte."""
+    """The changes between two recordings, byte by byte."""
     return _drift(old, new, None, DEFAULT_THRESHOLD)
 
 
 def semantic_drift(
     old: Side, new: Side, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
 ) -> Drift:
-    """What changed in meaning: screens are compared by ``scorer``, bytes are not looked at.
+    """The changes in meaning: ``scorer`` compares screens; bytes are ignored.
 
     Raises:
         ValueError: the threshold is out of range.
@@ -111,7 +111,7 @@ def _drift(old: Side, new: Side, alike: Scorer | None, threshold: float) -> Drif
 
 
 def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
-    """Number 0 is what came before any input."""
+    """Split events into exchanges. Number 0 is the output before any input."""
     records = [event.record for event in events if isinstance(event.record, InputRecord)]
     entries = read_entries(records)
     found = [_Exchange(0, "", b"", ())]
@@ -133,7 +133,7 @@ def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
 def _aligned(
     before: list[_Exchange], after: list[_Exchange], changes: list[Change]
 ) -> Iterator[tuple[_Exchange, _Exchange]]:
-    """Pairs with the same input, in order; everything else goes to ``changes``."""
+    """Pairs of exchanges with the same input, in order; all others are added to ``changes``."""
     yield before[0], after[0]
     left, right = before[1:], after[1:]
     matcher = SequenceMatcher(
@@ -271,7 +271,7 @@ def _text(data: bytes) -> str:
 
 
 def drift_lines(found: Drift) -> Iterator[str]:
-    """The drift for people, everything from outside made visible."""
+    """The drift as lines for people, with control characters escaped."""
     if not found:
         yield "no drift: the new recording says the same"
     for change in (*found.exchanges, *found.screens):

@@ -44,7 +44,7 @@ MAX_PENDING = 65_536
 
 
 class KeyReader:
-    """Cuts a stream of bytes into names of keys, however it is split."""
+    """Splits a stream of bytes into names of keys, whatever the chunks are."""
 
     def __init__(self) -> None:
         self._pending = b""
@@ -76,7 +76,7 @@ class KeyReader:
         return keys
 
     def flush(self) -> list[str]:
-        """Nothing more came for a while: a lone escape was the escape key."""
+        """Decide after a pause: a lone escape was the escape key."""
         alone = self._pending == b"\x1b"
         self._pending = b""
         return ["escape"] if alone else []

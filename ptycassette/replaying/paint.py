@@ -1,13 +1,12 @@
-"""Bring a terminal from one screen to the next with few bytes, and none that could do harm.
+"""Repaints a terminal from one screen to the next with few bytes, all of them harmless.
 
-What comes out is made of these alone: printable text, SGR (colours and
-attributes), CUP and CHA (cursor to a place), EL and ED (erase), and DECTCEM
-(cursor shown or hidden). Titles, links, modes, queries and everything else a
-recording may hold has no way out of here.
+The output consists only of printable text, SGR (colours and attributes), CUP and CHA
+(cursor position), EL and ED (erase), and DECTCEM (cursor shown or hidden). Titles,
+links, modes, queries and anything else in a recording never reach the terminal.
 
 Terminals disagree on the width of some characters. After each one that is not
-plain ASCII the cursor is put where the recording has it, so that a
-disagreement stays where it is.
+ASCII the cursor is set to its position in the recording, so that a disagreement
+affects one cell only.
 
 Underlines are plain or double, and have no colour of their own: terminals
 that do not know ``4:3`` or ``58;5;n`` take them for something else.

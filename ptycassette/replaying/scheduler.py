@@ -2,7 +2,7 @@
 
 Rules:
 
-- Order is the order of the events given, which is the order of ``seq``. Nothing overtakes.
+- Events are emitted in the given order, which is the order of ``seq``.
 - An event is due at ``anchor_now + (t - anchor_t) * scale``. The anchor is a
   pair of moments (the caller's clock, the recording's) set when the replay
   starts; every due time is computed from it, so that a late sleeper makes one
@@ -56,19 +56,19 @@ FOREVER_US = 10**18
 
 
 class Emit(msgspec.Struct, frozen=True, gc=False):
-    """Hand ``event`` on now."""
+    """Emit ``event`` now."""
 
     event: Event
 
 
 class Wait(msgspec.Struct, frozen=True, gc=False):
-    """Come back in ``us`` microseconds (above 0), or earlier: nothing breaks."""
+    """Step again in ``us`` microseconds (above 0). Earlier is harmless."""
 
     us: int
 
 
 class AwaitInput(msgspec.Struct, frozen=True, gc=False):
-    """The recording has ``event``, an input, next: somebody must send it."""
+    """The next event of the recording is ``event``, an input that must be sent first."""
 
     event: Event
 
@@ -85,8 +85,8 @@ def replay_mode(manifest: Manifest, mode: Mode | None = None, *, scale: float = 
     """The mode to replay in: the one asked for, else ``scaled`` for a scale, else the manifest's.
 
     Raises:
-        ValueError: ``mode`` is none of the three.
-        ManifestError: nothing is asked for, and the manifest names none of the three.
+        ValueError: ``mode`` is not one of the three.
+        ManifestError: no mode is asked for, and that of the manifest is unknown.
     """
     if mode is not None:
         return _mode(mode)
@@ -147,7 +147,7 @@ class Scheduler:
 
     @property
     def next_event(self) -> Event | None:
-        """What comes next, or None at the end. Looking changes nothing."""
+        """The next event, or None at the end. Reading it does not change the state."""
         return self._next
 
     @property
@@ -194,14 +194,14 @@ class Scheduler:
         return event
 
     def position_us(self, now_us: int) -> int:
-        """Which moment of the recording is being played; never beyond the next event."""
+        """The current position in the recording; never beyond the next event."""
         if self._anchor_now is None:
             return self._anchor_us
         position = self._anchor_us + int((now_us - self._anchor_now) / self._scale)
         return position if self._next is None else min(position, self._next.t_us)
 
     def anchor(self, now_us: int, position_us: int) -> None:
-        """Let ``position_us`` of the recording be ``now_us``: how a pause ends."""
+        """Set the anchor: ``position_us`` of the recording is at ``now_us``. Ends a pause."""
         self._anchor_now = now_us
         self._anchor_us = position_us
 

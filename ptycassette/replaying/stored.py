@@ -1,4 +1,4 @@
-"""Stored frames as screens, and what changed from one screen to the next."""
+"""Stored frames as screens, and the differences between two screens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SIDE = 1000
 
 
 class RowDifference(msgspec.Struct, frozen=True):
-    """Row ``row`` (from 0) was ``before`` and is ``after``; None where there is no such row."""
+    """Row ``row`` (from 0) was ``before`` and is ``after``; None if there is no such row."""
 
     row: int
     before: str | None

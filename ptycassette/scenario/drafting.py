@@ -18,7 +18,7 @@ MAX_LINES = 5
 
 
 def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
-    """A scenario that the recording passes: what it shows, what was sent, how it ended.
+    """Draft a scenario that the recording passes: its screens, its input, its end.
 
     It is meant to be read and changed; it says what is there, not what matters.
     """
@@ -56,7 +56,7 @@ def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
 
 
 def _screen(evidence: Evidence) -> list[dict[str, Any]]:
-    """The longest lines of the first screen that says something, and of the last."""
+    """The longest lines of the first screen with text, and of the last."""
     checks: list[dict[str, Any]] = []
     spoken = [frame for frame in evidence.frames if any(row.strip() for row in frame.text)]
     for label, frames in (("first", spoken[:1]), ("last", spoken[-1:])):

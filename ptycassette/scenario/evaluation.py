@@ -36,7 +36,7 @@ class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> CheckOutcome | None:
-        """The one check that says why nothing could be checked.
+        """The check that explains why nothing could be checked.
 
         Its group is ``usage`` (no scenario) or ``error`` (no recording), its name the error's;
         a scenario may have groups of these names, too.
@@ -82,7 +82,7 @@ def _outcome(group: str, name: str, failed: Failed | None, evidence: Evidence) -
 
 
 def _binding(scenario: Scenario, evidence: Evidence) -> Iterator[CheckOutcome]:
-    """What the scenario says about the recording as a whole."""
+    """The assertions of the scenario about the recording as a whole."""
     manifest = evidence.manifest
     terminal = manifest.terminal
     pairs: list[tuple[str, object, object]] = [

@@ -140,7 +140,7 @@ class AsyncSession(SessionFace):
         what: str = "a predicate",
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Screen:
-        """Wait until ``predicate`` holds; ``what`` names it in the error."""
+        """Wait until ``predicate`` is true; ``what`` names it in the error."""
         return await self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
 
     async def wait_for_cursor(

@@ -1,6 +1,6 @@
 """What a session does, without deciding when: the core under the sync and the async face.
 
-One pump (``session_pump``) calls it, from one thread; it never blocks. Others
+One pump (``pump.py``) calls it, from one thread; it never blocks. Others
 hand in requests, which the pump performs in order, so that the tap sees output,
 input, resizes and signals in the order in which they happened.
 
@@ -128,7 +128,7 @@ class SessionCore:
 
     @property
     def watched(self) -> bool:
-        """Whether somebody waits for the screen."""
+        """Whether a caller waits for the screen."""
         return bool(self._watchers)
 
     def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
@@ -195,7 +195,7 @@ class SessionCore:
         return self.request(self.render)
 
     def note(self, event: Callable[[int], JournalEvent]) -> Future[None]:
-        """Tell the tap of something else, made from the moment in microseconds."""
+        """Report another event to the tap; it is made from the time in microseconds."""
         return self.request(lambda: self._tell(event(self.now_us())))
 
     def request(self, action: Callable[[], None]) -> Future[None]:
@@ -211,7 +211,7 @@ class SessionCore:
 
     @property
     def hung_up(self) -> bool:
-        """Whether nobody has the other side of the PTY open just now."""
+        """Whether no process has the other side of the PTY open at the moment."""
         return self._hung_up
 
     @property
@@ -315,7 +315,7 @@ class SessionCore:
             self._input.add(Sending(Input(data=data, source="terminal")))
 
     def _raise_if_broken(self) -> None:
-        """Raise what the tap raised: a session that cannot be recorded must not go on."""
+        """Raise the tap's error: a session that cannot be recorded must not continue."""
         if self._broken is not None:
             raise self._broken
 

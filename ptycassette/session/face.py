@@ -165,7 +165,7 @@ class SessionFace:
 
     @property
     def elapsed_us(self) -> int:
-        """Microseconds since the start, as the tap's ``t_us``; stands still after the end."""
+        """Microseconds since the start, as the tap's ``t_us``; constant after the end."""
         ended_us = self._core.ended_us
         return self._core.now_us() if ended_us is None else ended_us
 

@@ -1,7 +1,7 @@
-"""Input on its way into the terminal of a session: as much as it takes, in order, told as it goes.
+"""Input on its way into the terminal of a session: in order, as much as it takes, and logged.
 
 The kernel keeps a bounded line in canonical mode and drops the rest without a word; such
-input is refused. What is typed at a password prompt, or was said to be secret, is told as masked.
+input is refused. Input at a password prompt, or declared secret, is logged as masked.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["Input", "InputQueue", "Sending"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes for the program, and what the tap is told about them.
+    """Bytes for the program, and how they are reported to the tap.
 
-    ``secret``: whoever sends it says so, whatever the terminal's modes are.
+    ``secret``: the sender declared it secret, whatever the terminal's modes are.
     """
 
     data: bytes
@@ -56,7 +56,7 @@ class InputQueue:
 
     Args:
         pty: takes the bytes.
-        now_us: the moment, for what is told.
+        now_us: the time, for the tap.
         tell: called with each piece that the terminal took.
     """
 
@@ -75,7 +75,7 @@ class InputQueue:
         return len(self._sendings)
 
     def add(self, sending: Sending) -> None:
-        """Put it behind all others."""
+        """Append it to the queue."""
         self._sendings.append(sending)
 
     def fail(self, problem: BaseException) -> None:
@@ -146,7 +146,7 @@ class InputQueue:
 
 
 def _typed(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
-    """What the tap is told; the bytes are the real ones. Answers of the terminal are no secret."""
+    """The event for the tap, with the real bytes. Answers of the terminal are never secret."""
     return Typed(
         t_us,
         data,

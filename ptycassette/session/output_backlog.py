@@ -1,4 +1,4 @@
-"""Output that the emulator has not seen yet, kept small without changing what it will show.
+"""Output that the emulator has not seen yet, shortened without changing its final screen.
 
 An emulator renders a few MB a second, programs write hundreds. So output waits
 here until somebody wants to see the screen, and what can make no difference to
@@ -37,7 +37,7 @@ _SAFE_CUT = re.compile(rb"\r\n(?=(?:\x1b\[[0-9;:]*m)*[!-~])")
 
 
 class OutputBacklog:
-    """A queue of output. Bounded by whoever fills it: see ``full``."""
+    """A queue of output. The caller bounds it: see ``full``."""
 
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
@@ -52,12 +52,12 @@ class OutputBacklog:
         return self._size > LIMIT_BYTES
 
     def append(self, data: bytes) -> None:
-        """Put a chunk behind all others."""
+        """Append a chunk."""
         self._chunks.append(data)
         self._size += len(data)
 
     def take(self) -> bytes:
-        """Take the chunk in front. Raises ``IndexError`` when there is none."""
+        """Take the first chunk. Raises ``IndexError`` when there is none."""
         data = self._chunks.popleft()
         self._size -= len(data)
         return data

@@ -55,7 +55,7 @@ class Scripted(Pty, Protocol):
     """A PTY whose program is a script: it knows when it will say something next."""
 
     def due_us(self) -> int | None:
-        """The moment, on the session's clock, of the next thing to happen by itself."""
+        """The time, on the session's clock, of the next event that needs no input."""
         ...
 
 
@@ -115,7 +115,7 @@ class ScriptPump:
             self._busy = False
 
     def _step(self) -> bool:
-        """One round; whether there is more to do at this moment."""
+        """One round; returns whether there is more to do now."""
         core = self._core
         core.perform_requests()
         core.pump_input()

@@ -32,14 +32,14 @@ class Telling(Protocol):
     """An emulator that tells what programs say besides text; others need not."""
 
     def signals(self) -> tuple[Signal, ...]:
-        """What was told since the last call."""
+        """The signals since the last call."""
         ...
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """What a waiter looks at. Times are microseconds since the start of the session.
 
-    ``turn`` is what the program last told of whose turn it is, ``turn_us`` when;
+    ``turn`` is whose turn it is by the program's last signal, ``turn_us`` its time;
     ``input_us`` is when a driver or user last sent something.
     """
 
@@ -145,13 +145,13 @@ class SessionScreen:
         self._output_us = t_us
 
     def _take_signals(self) -> None:
-        """Take what the program told its terminal besides text."""
+        """Take the program's signals, and update the turn."""
         if isinstance(self._emulator, Telling):
             turn = turn_after(self._emulator.signals())
             if turn is not None:
                 self._turn, self._turn_us = turn, self._output_us
 
     def _shorten(self) -> None:
-        """Drop what nobody will see, if the emulator and the margins allow to tell."""
+        """Drop output that will never be visible, if emulator and margins allow to decide it."""
         if self._emulator.pending == 0 and not self.scan.margins:
             self._backlog.shorten(self._emulator.size.rows)

@@ -130,7 +130,7 @@ class Session(SessionFace):
         return self._core.view().screen
 
     def wait_for_text(self, text: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
-        """Wait until the screen shows ``text``; a newline in it stands for the next row.
+        """Wait until the screen shows ``text``; a newline in it continues in the next row.
 
         Returns:
             The screen that did.
@@ -154,7 +154,7 @@ class Session(SessionFace):
         what: str = "a predicate",
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Screen:
-        """Wait until ``predicate`` holds; ``what`` names it in the error."""
+        """Wait until ``predicate`` is true; ``what`` names it in the error."""
         return self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
 
     def wait_for_cursor(
@@ -238,7 +238,7 @@ class Session(SessionFace):
         return self.terminate(grace_s=0)
 
     def request_end(self) -> None:
-        """Ask the program, and whoever it started, to end; return at once.
+        """Ask the program, and all processes that it started, to end; return at once.
 
         ``wait_exit`` tells when it has. May be called from a signal handler.
         """
@@ -249,7 +249,7 @@ class Session(SessionFace):
         """End whatever still runs and let everything go. Idempotent.
 
         Raises:
-            CassetteError: the tap failed while the session ran, and nobody was told yet.
+            CassetteError: the tap failed while the session ran, and this was not raised yet.
         """
         if self._closed:
             return

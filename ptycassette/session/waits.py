@@ -56,7 +56,7 @@ class Satisfies:
         self._predicate = predicate
 
     def met(self, view: View, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
-        """Whether the predicate holds."""
+        """Whether the predicate is true."""
         return self._predicate(view.screen)
 
     def due_us(self, view: View) -> int | None:  # noqa: ARG002 - the protocol's
@@ -65,7 +65,7 @@ class Satisfies:
 
 
 def contains(text: str) -> Satisfies:
-    """The screen shows ``text``; a newline in it stands for the next row.
+    """The screen shows ``text``; a newline in it continues in the next row.
 
     Blanks at the end of a row count as there, as on a screen they are: ``"$ "``
     finds a prompt that nobody has typed behind.
@@ -130,7 +130,7 @@ class Stable:
 
 
 class Idle:
-    """It is the driver's turn: the program says so, or has nothing more to show.
+    """It is the driver's turn: the program reports so, or shows nothing more.
 
     A program that tells its turns (OSC 7501, OSC 133) is believed: while it
     says that it works, it is not idle, however quiet; once it says otherwise
@@ -160,7 +160,7 @@ class Idle:
 
 
 class Exited:
-    """The program ended, nobody it started is left, and everything they wrote was read."""
+    """The program and all that it started have ended, and all of their output was read."""
 
     what = "the end of the program"
 

@@ -63,7 +63,7 @@ class Uniform:
     Args:
         cols: how many cells.
         char: the text of each cell.
-            style: the style of each cell.
+        style: the style of each cell.
     """
 
     __slots__ = ("chars", "style", "styles", "view")

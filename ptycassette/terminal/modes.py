@@ -132,7 +132,7 @@ class Modes(Reports, Movement):
 
     @property
     def synchronized(self) -> bool:
-        """Whether the program is in the middle of a synchronised update."""
+        """Whether a synchronised update is open (DEC private mode 2026)."""
         return _SYNCHRONIZED << _PRIVATE_SHIFT in self.mode
 
     def _show_alt(self, *, on: bool) -> None:

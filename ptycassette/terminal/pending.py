@@ -21,7 +21,7 @@ class PendingCounter:
 
     Only the bytes since the last ESC matter, because an ESC ends whatever was
     open before it, and of plain text only the last few. They are parsed on
-        demand.
+    demand.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Exchanges: one stretch of input up to the next stretch of input, with the output it caused.
 
-Exchange 0 is what the program says before anybody speaks to it; it has no
+Exchange 0 is the output of the program before any input; it has no
 input. Answers of the terminal to queries (``source: "terminal"``) are no
 input of a user or driver: they stay inside the exchange in which they were
 given. Frames, service events and the final event belong to the exchange
@@ -16,7 +16,7 @@ and 633, the prompt marks of shells), the marks decide, from the first one on:
 - all else is as without marks: the first input after the turn begins the next exchange.
 
 A prompt mark says that a command runs, not what it is: input to it is cut as without
-marks. A reset of the terminal (RIS) forgets what was told.
+marks. A reset of the terminal (RIS) clears the turn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where in time each event stands: seek by time, by ``seq``, to the next or last of a kind.
+"""An index of events by time: seek by time, by ``seq``, to the next or last of a kind.
 
 Sixteen bytes an event, so that a recording of a gigabyte is indexed in a few
 megabytes; the events themselves are not kept.
@@ -82,7 +82,7 @@ class TimeIndex:
         return len(self._of_kind.get(kind, ()))
 
     def after(self, seq: int, kind: EventKind) -> int | None:
-        """The first event of ``kind`` behind ``seq``, or None."""
+        """The first event of ``kind`` after ``seq``, or None."""
         seqs = self._of_kind.get(kind)
         if seqs is None:
             return None

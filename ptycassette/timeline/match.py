@@ -7,14 +7,14 @@
 - ``semantic``: as ``prompt``, but the texts need only be alike enough to a scorer.
 - ``any``: whatever is sent.
 
-A matcher takes keys one by one and says how far the recording may go on:
+A matcher takes keys one by one and reports how far the recording may continue:
 ``satisfied`` steps of the entry were sent, or sent in effect. So echo that was
 recorded between keys plays as the keys come, also when the typing differs
 (``hel``, typed for ``hex<backspace>l``, satisfies all five steps at once).
 
-A recording holds masks where a secret was typed. Where a recorded text has any, what the
-driver sends is compared as a recording of it would hold it: ``conceal`` says how. Until the
-line is whole nobody knows what of it is secret; up to there a mask stands for any character.
+A recording has masks in place of typed secrets. If a recorded text has any, the driver's input
+is scrubbed by ``conceal`` before it is compared. Before the line is complete it is not known
+which part of it is secret; until then a mask matches any character.
 ``exact`` and ``prompt`` then also ask whether it is the secret that was recorded, where the
 recording tells (``match_secrets``).
 """
@@ -117,10 +117,10 @@ class Matching:
             come before others that were recorded earlier; each comes once.
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
-        conceal: a text as a recording of it would hold it.
+        conceal: scrubs a text as a recording would.
         secrets: ``same``: under ``exact`` and ``prompt``, a secret is the one that was recorded,
             where the recording tells. ``any``: another one of the same form will do. When None,
-            ``$PTYCASSETTE_SECRETS`` says it for runs that a host starts, else ``same``.
+            ``$PTYCASSETTE_SECRETS`` sets it for runs that a host starts, else ``same``.
 
     Attributes:
         conceal: the same; None compares as it is.
@@ -165,7 +165,7 @@ class Matching:
 
         Args:
             entry: what was recorded.
-            secrets: what its cassette tells of the secrets in it.
+            secrets: the digests of its secrets in the cassette.
         """
         strategy = self.strategy_for(entry)
         conceal = self.conceal if _MASKED.search(entry.text) else None

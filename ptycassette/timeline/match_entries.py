@@ -1,4 +1,4 @@
-"""The recorded input, cut into entries: what stands on a line up to the key that sends it.
+"""The recorded input, split into entries: a line and the key that sends it.
 
 An entry is the unit that comparison strategies work on. It holds the keys of one
 or more input records, ends behind the first action key (Enter, Escape, Ctrl-C, an

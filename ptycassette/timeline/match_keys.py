@@ -103,7 +103,7 @@ class KeyReader:
     """Reads keys from a byte stream, however it is split.
 
     ``feed`` returns the keys that are complete; ``pending`` is what is not;
-    ``flush`` says that no more is coming soon, and makes keys of it.
+    ``flush`` decides that no more is coming soon, and turns the bytes into keys.
     """
 
     def __init__(self) -> None:

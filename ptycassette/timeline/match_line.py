@@ -12,7 +12,7 @@ __all__ = ["Line"]
 
 
 class Line:
-    """One line of text under edit. ``apply`` says whether a key edited it.
+    """One line of text under edit. ``apply`` returns whether a key edited it.
 
     A key that edits is no edit while the line is empty: there it moves a menu,
     scrolls a pager or ends a program, and counts as an action.

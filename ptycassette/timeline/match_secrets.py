@@ -133,7 +133,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class RecordedSecrets:
-    """What a cassette tells of its secrets; says whether other texts hold the same ones.
+    """The digests of secrets in a cassette; checks whether other texts have the same secrets.
 
     Computes at most ``2 * MOST_SECRETS`` digests. After that every secret passes for the same:
     no cassette makes its reader compute for ever.
@@ -145,7 +145,7 @@ class RecordedSecrets:
         self._computed: dict[str, str] = {}
 
     def of_entry(self, entry: Entry) -> Callable[[str], bool] | None:
-        """Says of a line whether it holds the secrets of ``entry``; None where none is known."""
+        """A check whether a line has the secrets of ``entry``; None without digests."""
         found = [
             d for d in self._stored.inputs if (d.entry, d.seq) == (entry.number, entry.last_seq)
         ]
@@ -154,7 +154,7 @@ class RecordedSecrets:
         return lambda line: all(self._is(line[d.start : d.end], d.digest) for d in found)
 
     def in_argv(self, argv: Sequence[str]) -> bool:
-        """Whether arguments, the program first, hold the secrets of the recorded ones."""
+        """Whether arguments, the program first, have the same secrets as the recorded ones."""
         return all(
             d.word < len(argv) and self._is(argv[d.word], d.digest) for d in self._stored.argv
         )

@@ -70,7 +70,7 @@ def semantic_match(
     threshold: float = DEFAULT_THRESHOLD,
     scorer: Scorer | None = None,
 ) -> SemanticMatch:
-    """Whether ``actual`` says what ``expected`` says.
+    """Whether ``actual`` has the same meaning as ``expected``.
 
     An empty expectation matches nothing: it would match everything, and a test
     that rests on it could not fail.

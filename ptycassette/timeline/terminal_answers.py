@@ -1,4 +1,4 @@
-"""Which events are the terminal's own: nobody typed them, so nobody is waited for."""
+"""Which inputs are answers of the terminal, which a replay does not wait for."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["is_terminal_answer"]
 
 
 def is_terminal_answer(event: Event) -> bool:
-    """Whether ``event`` is the terminal's own answer to a query, typed by nobody."""
+    """Whether ``event`` is an answer of the terminal to a query, not typed input."""
     return isinstance(event.record, InputRecord) and event.record.source == "terminal"

@@ -1,4 +1,4 @@
-"""What the program told its terminal, as events: derived from the output, kept nowhere else.
+"""The signals of a program as events: derived from the output, not stored.
 
 The evidence is ``output.raw``. A title, a notification or a turn mark is bytes in it,
 so that a recording needs no record of them: they are found when somebody asks, in
@@ -17,7 +17,7 @@ __all__ = ["SignalFinder", "TerminalSignal", "terminal_signals"]
 
 
 class TerminalSignal(msgspec.Struct, frozen=True):
-    """One thing told. ``seq`` and times are those of the output that completed it.
+    """One signal. ``seq`` and times are those of the output that completed it.
 
     ``name`` is ``title``, ``cwd``, ``notification``, ``turn``, ``bell``, ...; the table in
     ``ptycassette.terminal.signals`` says what ``data`` then holds.

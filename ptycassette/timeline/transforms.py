@@ -29,7 +29,7 @@ def _moved(event: Event, t_us: int) -> Event:
 
 
 def chain(events: Iterable[Event], *transforms: Transform | None) -> Iterator[Event]:
-    """Apply ``transforms`` from left to right; ``None`` stands for one that is not wanted."""
+    """Apply ``transforms`` from left to right; ``None`` is skipped."""
     stream = iter(events)
     for transform in transforms:
         if transform is not None:

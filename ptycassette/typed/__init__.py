@@ -1,4 +1,4 @@
-"""What was typed in a session and is secret: prompts, hidden fields, edited lines."""
+"""Finds typed secrets in a session: prompts, hidden fields, edited lines."""
 
 from ptycassette.typed._fields import AtCursor
 from ptycassette.typed._prompts import asks_for_secret

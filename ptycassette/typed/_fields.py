@@ -1,7 +1,7 @@
-"""A field into which something is typed, and whether the screen says that it is a secret.
+"""An input field, and whether the screen shows that it is for a secret.
 
-Programs in raw mode paint their own fields, so the modes of the terminal tell nothing. What
-tells is the screen: a prompt that asks for a secret by name, or signs where text should appear.
+Programs in raw mode paint their own fields, so the modes of the terminal do not help. The screen
+does: it has a prompt that asks for a secret by name, or mask characters in place of the text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AtCursor(NamedTuple):
         return self.before.strip(_BORDERS)
 
     def full(self, row: int) -> bool:
-        """Whether the text of a row may go on in the next one."""
+        """Whether the text of a row may continue in the next one."""
         text = self.rows[row]
         cells_at_most = len(text) if text.isascii() else 2 * len(text)
         return cells_at_most >= self.cols - 1

@@ -1,4 +1,4 @@
-"""Learns what was typed and is secret, from the screens of whoever reads the session anyway."""
+"""Learns typed secrets from the screens of the reader of a session."""
 
 from __future__ import annotations
 

@@ -54,4 +54,4 @@ def test_the_demo_replaces_nothing(tmp_path: Path) -> None:
     ran = _run("demo", "--keep", str(tmp_path))
 
     assert ran.returncode == 6
-    assert "stands there already" in ran.stderr
+    assert "exists already" in ran.stderr

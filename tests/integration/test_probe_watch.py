@@ -179,7 +179,7 @@ def test_of_two_for_one_account_one_asks(start: Start, tmp_path: Path) -> None:
     while turn == refused:
         turn = line_of(two)
 
-    assert refused == "small: somebody else is asking for this account"
+    assert refused == "small: another process is asking for this account"
     assert while_refused == "x"
     assert (asked, turn, starts.read_text()) == ("small: ok", "small: ok", "xx")
 

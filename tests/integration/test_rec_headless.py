@@ -309,7 +309,7 @@ def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None
         (("rec", "--timeout", "0.3", "c", "--", "sleep", "9"), 125, b"timeout"),
         (("recover", "none"), 3, b"no such journal"),
         (("recover", "--all", "x"), 2, b"not both"),
-        (("recover", "--list", "x"), 2, b"stands alone"),
+        (("recover", "--list", "x"), 2, b"neither JOURNAL nor --all"),
         (("recover", "--all", "-o", "x"), 2, b"one JOURNAL"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_kill_loses_nothing_and_leaks_nothing(what: str) -> None:
     outcome = safety_kills.kill(what, POINTS, seconds=200)
 
     assert outcome.points > 0
-    assert outcome.clean, outcome.told
+    assert outcome.clean, outcome.failures
     assert outcome.journals + outcome.published > 0
 
 

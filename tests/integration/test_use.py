@@ -99,7 +99,7 @@ def test_a_block_that_ends_early_is_a_divergence(cassette: Path) -> None:
 
 
 def test_lenient_keeps_divergences_for_the_caller(cassette: Path) -> None:
-    """And the recording goes on."""
+    """And the recording continues."""
     using = use(cassette, lenient=True)
     with using as session:
         session.type("hullo\n")
@@ -127,7 +127,7 @@ def test_a_wait_that_comes_before_its_input_says_which(
     with pytest.raises(WaitTimeoutError) as caught, using as session:
         session.wait_for_text("> ")
 
-    assert f"the recording goes on when input 1 comes: {told}" in str(caught.value.__notes__)
+    assert f"the recording continues when input 1 comes: {told}" in str(caught.value.__notes__)
     assert (using.result.unplayed.inputs, using.result.unplayed.outputs) == (1, 1)
 
 
@@ -144,7 +144,7 @@ def test_a_wait_for_what_never_comes_says_nothing_of_input(tmp_path: Path) -> No
     with pytest.raises(SessionError) as caught:
         block()
 
-    assert "the recording goes on" not in str(getattr(caught.value, "__notes__", ""))
+    assert "the recording continues" not in str(getattr(caught.value, "__notes__", ""))
 
 
 def test_what_is_shown_for_a_moment_can_be_waited_for(tmp_path: Path) -> None:

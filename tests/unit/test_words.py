@@ -15,11 +15,9 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def modules() -> list[Path]:
-    """The modules of the library and of the viewer."""
-    return [
-        *sorted((ROOT / "ptycassette").rglob("*.py")),
-        *sorted((ROOT / "viewer" / "ptycassette_viewer").rglob("*.py")),
-    ]
+    """The modules of the library, of the viewer and of the tools beside them."""
+    folders = ("ptycassette", "viewer/ptycassette_viewer", "benchmarks", "fixtures", "fuzz")
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int]]:

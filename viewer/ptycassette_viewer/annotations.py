@@ -59,7 +59,7 @@ class Annotations:
 
     @property
     def kept_where(self) -> str:
-        """In words, for whoever writes a note."""
+        """Where notes are stored, for the user."""
         return f"kept in {printable(self.path.name, limit=80)}, not in the cassette"
 
     def _read(self) -> tuple[Note, ...]:

@@ -102,7 +102,7 @@ class ViewerApp(App[int]):
             self.open(self._path, quit_after=True)
 
     def open(self, path: Path, *, quit_after: bool = False) -> None:
-        """Show a cassette; an error is a dialog, behind which the app ends or goes on."""
+        """Show a cassette. An error is shown in a dialog; then the app ends or continues."""
         session = self._session(path, quit_after=quit_after)
         if session is None:
             return

@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_library(path: Path) -> bool:
-    """Whether a path is a directory of cassettes, and none itself."""
+    """Whether a path is a directory of cassettes, and not a cassette."""
     return path.is_dir() and not (path / "manifest.json").exists() and bool(_places(path, 1))
 
 
@@ -95,7 +95,7 @@ def harness_text(name: str, version: str | None) -> str:
 
 
 def age_text(recorded_at: str, now: datetime) -> str:
-    """How long ago, roughly: ``3 d``; empty when the time cannot be read."""
+    """The rough age, such as ``3 d``; empty when the time cannot be read."""
     try:
         then = datetime.fromisoformat(recorded_at)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Files of what is known of recordings, in a directory of the user's own; bounded.
+"""A cache of session states, in a private directory of the user; bounded.
 
-Nothing depends on them: whatever is missing, foreign, damaged or too large is as if it
-were not there. A file holds a checksum over its name and its content. The directory must
-belong to the user and to nobody else, or it is not used at all.
+Nothing depends on it: files that are missing, foreign, damaged or too large are ignored.
+A file has a checksum over its name and its content. The directory must belong to the user
+and be closed to others, or it is not used at all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def user_cache(environment: Mapping[str, str]) -> Cache | None:
 
 
 class Cache:
-    """Bytes by key. Never raises for what the disk does.
+    """Bytes by key. Never raises for errors of the disk.
 
     Args:
         folder: made, for the user alone, when something is kept.
@@ -59,7 +59,7 @@ class Cache:
         self.worth_bytes = worth_bytes
 
     def get(self, key: str) -> bytes | None:
-        """What was kept under ``key``."""
+        """The content stored under ``key``."""
         path = self._folder / key
         try:
             if not _is_private(os.lstat(self._folder), stat.S_ISDIR):
@@ -75,7 +75,7 @@ class Cache:
         return _opened(key, data)
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep ``content``, and forget what is oldest where there is too much."""
+        """Store ``content``; the oldest files are deleted when there are too many."""
         data = _closed(key, content)
         if len(data) > self._max_bytes // 4 or len(content) > _MAX_PLAIN_BYTES:
             return
@@ -110,7 +110,7 @@ class Cache:
 
 
 def _is_private(status: os.stat_result, kind: object) -> bool:
-    """Of the right kind, the user's own, and closed to everybody else."""
+    """Whether it is of the right kind, belongs to the user, and is closed to others."""
     right = callable(kind) and kind(status.st_mode)
     return bool(right) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 

@@ -251,7 +251,7 @@ class CompareScreen(TextualScreen[None]):
         )
 
     def _look(self, number: int, *, by_exchange: bool) -> None:
-        """In a thread: play both, and tell in portions where differences begin."""
+        """In a thread: play both, and report in portions where differences begin."""
         first, second = self.sessions
 
         def stop() -> bool:
@@ -301,7 +301,7 @@ class CompareScreen(TextualScreen[None]):
     # -- showing ---------------------------------------------------------------------
 
     def on_key(self) -> None:
-        """What was said is old now."""
+        """Clear the message in the status line."""
         self._said = None
 
     def _show_status(self) -> None:

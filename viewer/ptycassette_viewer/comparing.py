@@ -27,9 +27,8 @@ def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
 def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_exchange: bool) -> int:
     """The moment of ``theirs`` that belongs to ``t_us`` of ``ours``.
 
-    By exchange, both stand equally far into the exchange of the same number, measured
-    from its first event to its last: they begin it together and end it together, however
-    long each took.
+    By exchange, both are at the same fraction of the exchange of the same number, measured
+    from its first event to its last. They begin and end it together, however long each took.
     """
     if not by_exchange:
         return min(t_us, theirs.duration_us)

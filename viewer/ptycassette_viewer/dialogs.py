@@ -74,7 +74,7 @@ class ErrorDialog(ModalScreen[None]):
 
 
 class AskDialog(ModalScreen[str | None]):
-    """One line of text; None when the user thought better of it."""
+    """A dialog for one line of text; None when it is cancelled."""
 
     DEFAULT_CSS = _CSS.format(name="AskDialog")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "Cancel")]

@@ -1,9 +1,8 @@
 """The moments at which two recordings begin to differ, found by playing both. No Textual here.
 
-At every moment at which either of them changes, the screens that belong together are
-compared. A difference begins where a row begins to differ: what stays different is told
-once. What lasts shorter than a blink is none, because programs repaint in pieces that are
-never cut twice in the same places.
+Whenever either of them changes, the corresponding screens are compared. A difference begins
+when a row begins to differ; a lasting difference is reported once. Very short differences are
+ignored, because programs repaint in pieces, which are split differently each time.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ def differences(
 
 
 class _Lasting:
-    """Rows that differ, and since when; tells the beginnings of what lasts."""
+    """Rows that differ, and since when; returns the beginnings of differences that last."""
 
     def __init__(self) -> None:
         self.rows: frozenset[int] = frozenset()
         self._since: dict[int, int] = {}
 
     def at(self, t_us: int, rows: frozenset[int]) -> dict[int, int]:
-        """The beginnings of what was different until now, and long enough, and is not told yet."""
+        """The beginnings of differences that lasted long enough and are not reported yet."""
         begun = {
             since: row
             for row, since in sorted(self._since.items(), reverse=True)

@@ -1,4 +1,4 @@
-"""What a driver did that was not recorded, from the reports of stand-ins."""
+"""Divergences from the reports of stand-ins."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def divergences_of(cassette_id: str, path: Path) -> tuple[ReportedDivergence, ..
     """The divergences from one cassette in a report, or in a directory of reports, by place.
 
     Raises:
-        CassetteError: there is no report, what is there is none, or it is about other
+        CassetteError: there is no report, it is invalid, or it is about other
             recordings.
     """
     reports = []

@@ -1,4 +1,4 @@
-"""What is on screen as text, ANSI, SVG or HTML, in a new file that nothing else is lost for."""
+"""Exports the screen as text, ANSI, SVG or HTML to a new file; never overwrites one."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _need_terminal(hint: str) -> None:
         return
     for name, stream in (("stdin", sys.__stdin__), ("stderr", sys.__stderr__)):
         if stream is None or not stream.isatty():
-            raise UsageError(f"the viewer needs a terminal, and {name} is none", hint=hint)
+            raise UsageError(f"the viewer needs a terminal, and {name} is not one", hint=hint)
 
 
 def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> int:

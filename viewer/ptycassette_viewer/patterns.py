@@ -1,4 +1,4 @@
-"""What is looked for: plain text or a regular expression, never for longer than a moment.
+"""Search patterns: plain text or regular expressions, with a time limit.
 
 An expression such as ``(a|aa)+$`` takes time that doubles with every character. The
 ``regex`` library gives up when its time is over, and lets other threads run meanwhile.
@@ -52,7 +52,7 @@ class Pattern:
         """Whether it is in ``text``.
 
         Raises:
-            TooSlowError: nobody knows.
+            TooSlowError: the search took too long.
         """
         return next(self.spans(text), None) is not None
 
@@ -82,7 +82,7 @@ def compiled(query: Query) -> Pattern:
     """The pattern of a query.
 
     Raises:
-        ValueError: it is no regular expression, or longer than any query.
+        ValueError: it is not a regular expression, or too long.
     """
     if len(query.text) > MAX_QUERY:
         raise ValueError(f"a query has at most {MAX_QUERY} characters")

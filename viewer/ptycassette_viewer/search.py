@@ -1,9 +1,8 @@
-"""Looking for text in screens, output, inputs, service events and what the terminal was told.
+"""Searches for text in screens, output, inputs, service events and signals.
 
-Every state of the screen is looked at, as it was behind each event: the emulator
-is played from the start. A hit counts where it appears, not in each state in which
-it still stands. Output is searched without its control sequences, over the borders
-of chunks.
+Every state of the screen is searched, after each event: the emulator is played from
+the start. A hit counts where it appears, not in each state in which it is still shown.
+Output is searched without its control sequences, across the borders of chunks.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class Search:
     Args:
         pattern: what is looked for.
         size: of the terminal at the start.
-        stop: asked now and then; the search ends when it says so.
+        stop: called now and then; the search ends when it returns true.
 
     Attributes:
         t_us: how far it is.
@@ -93,7 +92,7 @@ class Search:
         return (hit for hit in self.steps(events) if hit is not None)
 
     def steps(self, events: Iterable[Event]) -> Iterator[Hit | None]:
-        """The same, and None behind each event, so that whoever asks can tell how far it is."""
+        """The hits, and None after each event, so that the caller can report progress."""
         for event in events:
             self.t_us = event.t_us
             looks = (self._in_record, self._in_output, self._in_screen, self._in_signals)
@@ -145,7 +144,7 @@ class Search:
 
 
 class _Screens:
-    """The rows with a hit that the state before did not have, and what the terminal was told."""
+    """The rows with a hit that the state before did not have, and the signals."""
 
     def __init__(self, pattern: Pattern, size: Size) -> None:
         self._pattern = pattern
@@ -162,7 +161,7 @@ class _Screens:
         self._signals += [signal_text(s.name, s.data) for s in signals if s.name not in ROUTINE]
 
     def signals(self) -> list[str]:
-        """What said something to people, since the last call."""
+        """The notable signals since the last call."""
         signals, self._signals = self._signals, []
         return signals
 

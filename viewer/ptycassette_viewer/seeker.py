@@ -1,7 +1,7 @@
 """Moves a playhead in a thread of its own, always to where the user wants to be last.
 
-A request replaces the one before it, also one that is being served. Where the
-exact screen takes long, a stored frame is shown first, and said to be one.
+A request replaces the one before it, even while that is being served. If the exact
+screen takes long, a stored frame is shown first, and marked as one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stored frame of a moment, found by halving the file: no index, whatever the size.
+"""The stored frame at a given time, found by binary search in the file, without an index.
 
 Lines are in order of time, so a few reads lead to the right one. Only lines that
 were read are checked, and whether the file is in order is for ``verify`` to say.

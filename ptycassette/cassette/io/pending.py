@@ -115,7 +115,7 @@ def settled(path: Path) -> Path:
 
 
 def remove_abandoned(library: Path) -> None:
-    """Remove the directories of pending recordings that nobody holds any more, as one can."""
+    """Remove the directories of pending recordings whose maker is gone, as far as possible."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
         found += library.glob(f"{PREFIX}*")

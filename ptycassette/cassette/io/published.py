@@ -1,4 +1,4 @@
-"""Whether a cassette has been published already, by whoever has not lived to say so."""
+"""Whether a cassette has been published already, by a recorder that died afterwards."""
 
 from __future__ import annotations
 

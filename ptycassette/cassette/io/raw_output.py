@@ -22,7 +22,7 @@ def write_raw(source: RawSource, fd: int) -> int:
     """Write all recorded output to ``fd``; returns how many bytes.
 
     Raises:
-        BrokenPipeError: whoever read from ``fd`` is gone.
+        BrokenPipeError: the reader of ``fd`` is gone.
         OSError: the system refused.
     """
     return sum(write_all(fd, block) for block in source.raw())

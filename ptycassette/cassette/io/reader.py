@@ -175,7 +175,7 @@ class Cassette(Closing):
         return self._records(FRAME_CODEC)
 
     def frame_at(self, t_us: int) -> FrameRecord | None:
-        """The last stored frame at or before a moment; quick whatever the size.
+        """The last stored frame at or before a given time; fast for any size.
 
         Args:
             t_us: microseconds since the start.
@@ -238,12 +238,12 @@ class Cassette(Closing):
         """A pinned file that this version does not interpret, in blocks of at most 1 MiB.
 
         Raises:
-            MissingFileError: the cassette holds no such file.
+            MissingFileError: the cassette has no such file.
         """
         file = self._files.get(name)
         if file is None:
             raise MissingFileError(
-                f"{visible(name)} is no file of this cassette", where=str(self.path)
+                f"{visible(name)} is not a file of this cassette", where=str(self.path)
             )
         return file.blocks()
 
@@ -251,7 +251,7 @@ class Cassette(Closing):
         """Go over every byte.
 
         Args:
-            progress: told the bytes of output done and their number, now and then.
+            progress: called now and then with the bytes of output done and their total.
 
         Raises:
             InvalidCassetteError: the first rule that is broken.

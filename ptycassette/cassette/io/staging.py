@@ -44,7 +44,7 @@ _HINTS = {
 
 @contextlib.contextmanager
 def disk_errors(doing: str, path: Path | str) -> Iterator[None]:
-    """Turn an ``OSError`` into a ``StorageError`` that says what, where and what to do."""
+    """Turn an ``OSError`` into a ``StorageError`` with its cause, its place and a hint."""
     try:
         yield
     except OSError as exc:
@@ -127,7 +127,7 @@ class Staging:
         return os.open(_CONTENT, flags, dir_fd=self.fd)
 
     def _ignore(self) -> None:
-        """Keep git away from it, in case that it is left behind in a work tree."""
+        """Let git ignore the directory, in case it is left behind in a work tree."""
         with disk_errors("writing", self.path / _IGNORE):
             fd = os.open(_IGNORE, _NEW_FILE, 0o600, dir_fd=self.fd)
             try:

@@ -48,7 +48,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _call(one: bytes, other: bytes) -> tuple[ctypes._NamedFuncPointer, tuple[object, ...]] | None:
-    """The function of the C library and what to call it with, or None when it has none."""
+    """The function of the C library and its arguments; None if the library has none."""
     library = ctypes.CDLL(None, use_errno=True)
     try:
         if sys.platform == "darwin":

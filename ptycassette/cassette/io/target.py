@@ -1,4 +1,4 @@
-"""May a cassette be published here? What stands at the target decides.
+"""Whether a cassette may be published at a target. It depends on what is there.
 
 ===========================================  ==========================
 there is                                     with ``overwrite``
@@ -46,7 +46,7 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
     Raises:
         ExistsError: something is there, and it may not be replaced.
         NewerCassetteError: a cassette of a newer version is there.
-        StorageError: the disk refuses to say.
+        StorageError: the disk refuses the question.
     """
     for _ in range(_LOOKS):
         found = _status(target)
@@ -71,7 +71,7 @@ def _look_at(
     if found is None:
         return None
     if not stat.S_ISDIR(found.st_mode):
-        raise _exists(target, "what stands there is no directory")
+        raise _exists(target, "there is something there that is not a directory")
     with DirectoryHandle(target) as directory:
         if not directory.entries():
             return None
@@ -106,9 +106,9 @@ def _check_replaceable(directory: DirectoryHandle, target: Path, *, overwrite: b
 
 
 def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target: Path) -> None:
-    """Refuse to replace what is no cassette, or a newer one, or holds more than a cassette."""
+    """Refuse to replace other directories, newer cassettes, and cassettes with foreign files."""
     if MANIFEST not in entries:
-        raise _exists(target, "the directory there is no cassette: it has no manifest.json")
+        raise _exists(target, "the directory there is not a cassette: it has no manifest.json")
     with directory.open(MANIFEST) as file:
         data = file.read_document()
     try:
@@ -132,7 +132,7 @@ def _check_cassette(directory: DirectoryHandle, entries: frozenset[str], target:
     if extra:
         raise _exists(
             target,
-            f"the directory there holds what is no part of a cassette: "
+            f"the directory there has files that are not part of a cassette: "
             f"{visible(extra[0], limit=100)}",
         )
 

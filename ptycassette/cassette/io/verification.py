@@ -1,4 +1,4 @@
-"""Check a cassette in every way there is, and say what was found as a value, not an exception."""
+"""Verifies a cassette completely. The result is a value, not an exception."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether everything that was asked for holds."""
+        """Whether all requested checks passed."""
         return self.error is None and self.mismatch_count == 0
 
 
@@ -58,8 +58,8 @@ def verify_cassette(
         path: its directory.
         allow_unscrubbed: do not object to a cassette that was never scrubbed.
         emulator: make every frame again with it, and compare.
-        progress: told bytes of output done and in all, now and then.
-        stage: told what begins: ``bytes``, ``frames``.
+        progress: called now and then with the bytes of output done and their total.
+        stage: called with the stage that begins: ``bytes``, ``frames``.
     """
     verdict = Verdict(path=path)
     try:
@@ -87,7 +87,7 @@ def _rederived(cassette: Cassette, verdict: Verdict, emulator: EmulatorFactory) 
     By the emulator that made them, when that is another one and installed here.
 
     Raises:
-        EmulatorPinError: another emulator made the frames; differences would say nothing.
+        EmulatorPinError: another emulator made the frames; differences would mean nothing.
         UsageError: the emulator that made them is announced here, but cannot be loaded.
     """
     terminal = cassette.manifest.terminal

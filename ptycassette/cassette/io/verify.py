@@ -36,7 +36,7 @@ _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes are done, and of how many."""
+"""Called with the number of bytes done, and their total."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class _RawPass:
             self._progress(self._end, self._file.size)
 
     def _take_large(self, record: OutputRecord) -> None:
-        """A chunk that no window holds: hash it block by block."""
+        """Hash a chunk that is larger than the window, block by block."""
         digest = sha256()
         for offset in range(record.offset, record.offset + record.length, BLOCK_BYTES):
             length = min(BLOCK_BYTES, record.offset + record.length - offset)

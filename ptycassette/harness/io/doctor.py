@@ -1,4 +1,4 @@
-"""Look at the machine: what ptycassette needs, what it can use, what was left behind."""
+"""Inspects the machine: what ptycassette needs, what it can use, journals left behind."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _state() -> Finding:
 
 
 def _journals() -> Finding:
-    """Journals that nobody writes any more. Looking makes no directory."""
+    """Journals whose recorder is gone. Never creates a directory."""
     left = sorted((state_dir() / "journals").glob(f"*{SUFFIX}"))
     if left:
         return Finding(

@@ -78,7 +78,7 @@ def _wait_for_echo(session: Session, text: str) -> None:
     """Wait until the program shows what was typed, if it does.
 
     Enter that comes while a busy program still reads the text counts as a part of
-    it for some (Gemini CLI, Codex). Who does not echo is not waited for for long.
+    it for some (Gemini CLI, Codex). For a CLI that does not echo, the wait is short.
     """
     head = text.strip().split("\n")[0][:_ECHO_CHARS]
     if head:

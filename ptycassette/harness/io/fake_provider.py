@@ -133,7 +133,7 @@ class ProviderApp:
             await asyncio.shield(asyncio.wrap_future(line))
 
     async def _converse(self, request: web.Request, asked: HttpRequest) -> web.StreamResponse:
-        """A WebSocket: a handshake, then messages until somebody leaves."""
+        """Serve a WebSocket: a handshake, then messages until one side closes."""
         handshake = self._provider.connect(asked)
         if handshake.status != HTTPStatus.SWITCHING_PROTOCOLS:
             return await self._carry_out(request, handshake)
@@ -310,7 +310,7 @@ class FakeProviderServer:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Replies of the script that nobody asked for, or not often enough."""
+        """Replies of the script that were not requested, or not often enough."""
         return self._provider.unused
 
     def _run(self) -> None:
@@ -322,7 +322,7 @@ class FakeProviderServer:
             self._ready.set()
 
     async def _serve(self) -> None:
-        """Listen until told to stop."""
+        """Serve until ``stop`` is called."""
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         app = ProviderApp(self._provider, self._log).app

@@ -7,7 +7,7 @@ gives away is removed from the earlier lines when the log is closed: every byte 
 changed there is changed in its place, which takes no room on the disk.
 
 Scrubbing a large request takes a tenth of a second. It is done in a thread of its own,
-in the order of the requests, so that answers to others go on meanwhile.
+in the order of the requests, so that other answers continue meanwhile.
 
 A disk that refuses ends the file, not the provider: a half line is taken back, nothing
 more is written, and ``close`` raises.
@@ -178,7 +178,7 @@ class _ScrubbedLines:
             self._lines.append((os.lseek(self._fd, 0, os.SEEK_CUR) - len(line), len(line)))
 
     def _take_back(self, written: int) -> None:
-        """Remove the beginning of a line, unless somebody else has written behind it."""
+        """Remove an incomplete line, unless another process has written after it."""
         if not self._seekable or not written:
             return
         end = os.lseek(self._fd, 0, os.SEEK_CUR)

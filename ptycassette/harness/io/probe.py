@@ -191,7 +191,7 @@ def probe_cassette(
         clock: time, for tests.
 
     Raises:
-        InvalidCassetteError: the cassette is not one; a diagnostic is none.
+        InvalidCassetteError: it is not a cassette; a diagnostic is not one, either.
     """
     run = ProbeRun(probe)
     screen = Screen(size=Size(probe.rows, probe.cols), rows=(), cursor=Cursor(0, 0))

@@ -50,7 +50,7 @@ def refresh(
         clock: for the time in the file.
 
     Returns:
-        The result as it came; None when somebody else is asking for this account.
+        The result; None when another process is asking for this account.
 
     Raises:
         StorageError: the file cannot be written.
@@ -98,7 +98,7 @@ def watch(once: Callable[[], object], *, interval_s: float, stop: threading.Even
 
 
 def _last_ok(path: Path) -> ProbeResult | None:
-    """The last good result of an earlier snapshot; None when there is none to be read."""
+    """The last good result of an earlier snapshot; None if that is missing or unreadable."""
     try:
         return msgspec.json.decode(read_plain(path, max_bytes=_MAX_BYTES), type=Snapshot).last_ok
     except (OSError, msgspec.DecodeError, CassetteError):

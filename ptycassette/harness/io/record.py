@@ -2,7 +2,7 @@
 
 When the program is over, its newest log is read; tool calls, answers and usage
 become service events at the end of the record, and the totals go into the final
-record. A log that cannot be read is told as an event and costs no recording.
+record. A log that cannot be read is reported as an event, and the recording is still saved.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _wants_tls(profile: Profile, mode: str) -> bool:
 
 
 def write_home(prepared: PreparedRun, *, home: Path, cwd: Path) -> None:
-    """Write the files of a prepared run; nobody else may read them.
+    """Write the files of a prepared run, readable by the user alone.
 
     Raises:
         StorageError: the disk refuses.
@@ -204,7 +204,7 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path) -> None:
 
 
 def make_root(root: Path | None) -> Path:
-    """A private folder for a run; whoever asks for it removes it.
+    """Create a private folder for a run; the caller removes it.
 
     Args:
         root: where to make it; in the user's cache folder when None.

@@ -1,1 +1,1 @@
-"""Recording: the journal, the relay, and what becomes of it."""
+"""Recording: the journal, the relay, the saver and the recovery."""

@@ -1,4 +1,4 @@
-"""What the manifest says about the recorded CLI and the place: name, binary, version, git, system.
+"""Facts about the recorded CLI and its system: name, binary, version, git commit, platform.
 
 The version is asked for by running ``PROGRAM --version``, or with what its profile says. Not every
 program takes that for a question: a script that ignores its arguments would simply run. So it
@@ -66,7 +66,7 @@ def probe_harness(
         now: the wall clock.
         name: what it is called; the file's name when None.
         account_class: what kind of account it runs with.
-        freshness_window: for how long the recording is to be trusted, e.g. ``24h``.
+        freshness_window: how long the recording stays valid, e.g. ``24h``.
         version: whether to ask it for its version; None for agent CLIs only.
     """
     name = name or binary.name
@@ -97,7 +97,7 @@ def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] 
 
 
 def timestamp(moment: datetime) -> str:
-    """RFC 3339 in UTC, to the second if it is whole, else to the microsecond."""
+    """An RFC 3339 timestamp in UTC: whole seconds if possible, else microseconds."""
     text = moment.isoformat()
     return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
 
@@ -110,8 +110,8 @@ def ask_version(
 ) -> str | None:
     """The first line that ``binary --version`` prints; None when it prints none in time.
 
-    It gets a clean environment, no input, and is killed with all it started
-    when it takes too long or says too much.
+    It runs in a clean environment without input. It is killed, with its children, if it
+    takes too long or prints too much.
     """
     try:
         process = subprocess.Popen(
@@ -138,7 +138,7 @@ def ask_version(
 
 
 def _read_some(fd: int, timeout_s: float) -> bytes:
-    """What comes until the end, the limit or the timeout."""
+    """Read until the end, the limit or the timeout."""
     said = b""
     deadline = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
@@ -155,7 +155,7 @@ def _read_some(fd: int, timeout_s: float) -> bytes:
 
 
 def git_commit(cwd: Path) -> str | None:
-    """The commit that is checked out in ``cwd``; None where there is none, or no git."""
+    """The commit that is checked out in ``cwd``; None without a repository or without git."""
     try:
         done = subprocess.run(
             ["git", "rev-parse", "--verify", "--quiet", "HEAD"],  # noqa: S607 - the user's own git
@@ -174,13 +174,13 @@ def git_commit(cwd: Path) -> str | None:
 
 
 def architecture(machine: str | None = None) -> str:
-    """The processor, as Go names it."""
+    """The processor architecture, by Go's names."""
     machine = platform.machine() if machine is None else machine
     return _ARCHITECTURES.get(machine, machine)
 
 
 def system(platform_name: str = sys.platform) -> str:
-    """The operating system, as Go names it."""
+    """The operating system, by Go's names."""
     return platform_name.rstrip("0123456789")
 
 

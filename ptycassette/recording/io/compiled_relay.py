@@ -1,6 +1,6 @@
-"""The compiled form of the hot loop, where there is one: ``relay.c``, made when we were installed.
+"""The compiled relay loop, ``relay.c``, which is built at installation.
 
-It is not needed: without a C compiler, or on another system than Linux, or with
+It is optional: without a C compiler, on other systems than Linux, or with
 ``PTYCASSETTE_PURE_PYTHON`` set, the loop in ``interactive.py`` does all of the work.
 """
 
@@ -59,13 +59,13 @@ class _State(ctypes.Structure):
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user typed and the caller completes; it is not in the journal yet.
+    """Typed input that the caller must complete. It is not in the journal yet.
 
     Attributes:
-        t_us: its moment, microseconds since the start.
+        t_us: its time, microseconds since the start.
         data: the bytes.
-        sent: how many of them the program has.
-        secret: the program read a line and did not show it.
+        sent: how many of them the program has received.
+        secret: it was typed while the terminal did not echo.
     """
 
     t_us: int
@@ -75,13 +75,13 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a run.
+    """The result of one ``CompiledRelay.run``.
 
     Attributes:
-        records: how many records the journal has got.
-        written: their bytes.
-        error: the ``errno`` with which the journal refused more; 0 when it did not.
-        unshown: what the screen has not taken yet.
+        records: the number of records appended to the journal.
+        written: their size in bytes.
+        error: the ``errno`` of the write to the journal that failed; 0 if none did.
+        unshown: output that the screen has not taken yet.
         key: a key to be completed.
     """
 
@@ -98,9 +98,9 @@ class CompiledRelay:
     Args:
         library: what ``load`` found.
         master: the program's terminal; non-blocking.
-        in_fd: where keys come from; -1 for nowhere.
-        others: descriptors at which something may come that ends a run; at most four.
-        start_us: the moment of ``CLOCK_MONOTONIC`` that counts as 0.
+        in_fd: where keys are read; -1 for none.
+        others: further descriptors that end a run when they become readable; at most four.
+        start_us: the time of ``CLOCK_MONOTONIC`` that counts as 0.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class CompiledRelay:
 
     @staticmethod
     def load(path: Path = LIBRARY) -> ctypes.CDLL | None:
-        """The library; None when it was not made, or is not ours."""
+        """Load the library; None if it was not built, or belongs to another version."""
         if os.environ.get(PURE_PYTHON):
             return None
         try:
@@ -143,14 +143,14 @@ class CompiledRelay:
     def run(
         self, *, journal_fd: int, salt: int, index: int, out_fd: int, deadline_us: int | None
     ) -> Run:
-        """Relay until there is something that it leaves to the caller: look at everything then.
+        """Relay until something happens that only the caller can handle; check everything then.
 
         Args:
             journal_fd: where records go, at its end.
             salt: of the journal.
             index: of the next record.
             out_fd: the screen, non-blocking; -1 for none.
-            deadline_us: the moment of ``CLOCK_MONOTONIC`` at which to end.
+            deadline_us: the time of ``CLOCK_MONOTONIC`` at which to return.
         """
         state = self._state
         state.journal_fd, state.salt, state.index = journal_fd, salt, index

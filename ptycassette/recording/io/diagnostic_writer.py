@@ -1,4 +1,4 @@
-"""Writes the diagnostic directory of a failed run: scrubbed streams, and why it is no cassette."""
+"""Writes the diagnostic directory of a failed run: the scrubbed streams, and what failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DiagnosticWriter", "diagnostic_path"]
 
 
 def diagnostic_path(target: Path) -> Path:
-    """Where the diagnostic of a run that should have become ``target`` lies."""
+    """The path of the diagnostic of a failed run whose cassette would have been ``target``."""
     return target.with_name(f"{target.name}.diagnostic")
 
 
@@ -29,10 +29,10 @@ class DiagnosticWriter(CassetteWriter):
         super().__init__(self.path, overwrite=True)
 
     def publish_failure(self, diagnostic: Diagnostic) -> Path:
-        """Make everything durable and publish; returns where.
+        """Make everything durable and publish; returns the path.
 
         Raises:
-            ExistsError: something that is no diagnostic stands there.
+            ExistsError: something other than a diagnostic is at that path.
             StorageError: the disk refused.
         """
         for name, document in {**self._documents, DIAGNOSTIC: diagnostic}.items():

@@ -1,4 +1,4 @@
-"""From a journal on disk to a published cassette, or to the diagnostic of why there is none."""
+"""Turns a journal on disk into a published cassette, or into the diagnostic of a failed run."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ __all__ = ["Finaliser"]
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
-    """How cassettes are made from sessions.
+    """The settings for making cassettes, and the functions that publish them.
 
     Attributes:
         emulator: makes the frames.
         scrubber: makes a scrubber for one session; None for the default one.
-        known: secrets that the caller declares. Those that were typed are learnt from the
-            events.
+        known: secrets that the caller declares. Typed secrets are learnt from the events.
         progress: told the number of output bytes that are done.
     """
 
@@ -55,7 +54,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             RunFailedError: the run failed; its diagnostic has been written.
             SecretLeftError: scrubbing left something; a diagnostic without
                 streams has been written.
-            StorageError, ExistsError, NewerCassetteError: the place refuses.
+            StorageError, ExistsError, NewerCassetteError: ``target`` cannot be written.
             JournalError: the journal is damaged.
         """
         typed = TypedWatch()
@@ -87,11 +86,11 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         reason: str,
         stage: str,
     ) -> Path:
-        """Write the diagnostic of a failed run; returns where.
+        """Write the diagnostic of a failed run; returns its path.
 
         Args:
             meta: the head.
-            source: the events, as far as they go.
+            source: the events, which may end early.
             target: where the cassette would have been.
             reason: what failed.
             stage: see ``Diagnostic``.
@@ -126,7 +125,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         stage: str,
         findings: tuple[str, ...] = (),
     ) -> Path:
-        """As ``diagnose``, where no stream may be kept."""
+        """As ``diagnose``, but without any streams."""
         scrubber = self._scrubber(meta)
         if isinstance(scrubber, StepScrubber):  # it learns the environment, and what was typed
             for _ in scrubber.steps(meta, source, TypedWatch()):

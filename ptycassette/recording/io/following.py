@@ -1,11 +1,11 @@
 """A journal read while its recorder still writes to it, as a source of events.
 
-Each iterator starts at the first event. At the live end it waits for more: a look
-at the file costs microseconds, so it looks again after 2 ms, then less and less often, up
-to every 50 ms. The recorder does nothing for it: no message, no lock, no system call.
+Each iterator starts at the first event. At the live end it polls: checking the file costs
+microseconds, so it checks again after 2 ms, then less and less often, down to every 50 ms.
+The recorder has no part in it: no message, no lock, no system call.
 
-An iterator ends behind the event ``Finished``, and with an exception when there will be
-none because the recorder is gone; so half a session never looks like a whole one.
+An iterator ends after the event ``Finished``. If the recorder is gone without one, it raises,
+so that half a session never looks like a whole one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.05
 
 
 class Pace(Protocol):
-    """When to go on reading; both methods may raise to end the reading."""
+    """Decides when to continue reading. Both methods may raise to end it."""
 
     def wait(self, seconds: float) -> None:
-        """Nothing is there to be read: return after that long, or when it may have changed."""
+        """Called when there is nothing to read: return after that long, or when there may be."""
 
     def yield_to_others(self) -> None:
-        """A block is done: return when it is fair to go on."""
+        """Called after each block: return when it is fair to continue."""
 
 
 class Following:
@@ -41,10 +41,10 @@ class Following:
 
     Args:
         path: the journal; it may lose its name meanwhile.
-        pace: says when to go on.
+        pace: decides when to continue.
 
     Attributes:
-        read_bytes: how far the iterator that is furthest has read.
+        read_bytes: how far the most advanced iterator has read.
 
     Raises:
         NotFoundError, JournalError: it cannot be opened.
@@ -57,11 +57,11 @@ class Following:
 
     @property
     def size(self) -> int:
-        """How long the journal is now."""
+        """The current length of the journal in bytes."""
         return os.fstat(self._fd).st_size
 
     def __call__(self) -> Iterator[JournalEvent]:
-        """The events, from the first; waits for those that are not there yet.
+        """The events, from the first. Waits for those that are not written yet.
 
         Raises:
             JournalError: damaged.

@@ -2,16 +2,16 @@
 
 What makes it cheap, and what makes it safe:
 
-- A burst is drained into one buffer, read by read with a moment for each; one
-  checksum and one system call put it into the journal, one puts it on the
-  screen. No rendering, scrubbing, hashing or JSON happens here.
-- The journal comes first: what is on the screen is in the kernel's hands already.
-- Input goes to the program first and into the journal with what comes next, the
-  answer most likely, or after ten milliseconds without any; the order holds.
-- Input never blocks the loop: what the program does not take yet waits in a
+- A burst is drained into one buffer, read by read, each with its time. One
+  checksum and one system call write it to the journal, another system call shows
+  it. No rendering, scrubbing, hashing or JSON happens here.
+- The journal comes first: everything on the screen was handed to the kernel before.
+- Input goes to the program first. It is written to the journal together with the next
+  output, which is usually its echo, or after ten milliseconds. The order is kept.
+- Input never blocks the loop: input that the program does not take yet waits in a
   queue, so a program that writes before it reads cannot deadlock with us.
-- What comes by the thousand is left to the compiled loop, where there is one
-  (``compiled_relay.py``); whatever that does not know is done here.
+- The compiled loop, if there is one (``compiled_relay.py``), handles the frequent
+  events; all others are handled here.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _HUNG_UP_MS = 20
 
 
 class PassThrough:
-    """One interactive session. Make it, ``run`` it once.
+    """One interactive session. Call ``run`` once.
 
     Args:
         child: the program, just spawned.
         journal: where everything goes first.
         clock: time.
-        start_us: the moment that counts as 0.
+        start_us: the time that counts as 0.
         size: the size that the program was started with.
-        streams: where the user is, and the side channel.
+        streams: the user's side, and the side channel.
         timeout_s: end the program after this long.
 
     Attributes:
@@ -106,7 +106,7 @@ class PassThrough:
         return self._now_us() - self._start_us
 
     def run(self) -> ExitStatus:
-        """Relay until the program and all its output are through; how it ended."""
+        """Relay until the program has ended and all its output was read; returns its exit."""
         poll = self._poll
         poll.register(self._master, select.POLLIN)
         poll.register(self._child.control_fd, select.POLLIN)
@@ -137,7 +137,7 @@ class PassThrough:
         return status
 
     def _compiled(self, signals: SignalPipe) -> CompiledRelay | None:
-        """The compiled loop, where there is one."""
+        """The compiled loop, if there is one."""
         if self._library is None:
             return None
         others = [signals.fd, self._child.control_fd]
@@ -152,7 +152,7 @@ class PassThrough:
         )
 
     def _run_compiled(self, relay: CompiledRelay) -> bool:
-        """Let it relay until something is ours to do. Whether that is done already."""
+        """Run the compiled loop until it returns; whether its reason was handled here."""
         lent = self._journal.lend()
         busy = self._screen.waiting or self._input.waiting or self._hung_up or self.ended_by
         if lent is None or busy:
@@ -175,7 +175,7 @@ class PassThrough:
         return run.key is not None
 
     def _wait(self) -> list[tuple[int, int]]:
-        """What is ready, as soon as something is, and the moment at which it was."""
+        """Wait until a descriptor is ready; returns those that are, and the time."""
         if self._journal.holding:
             ready = self._poll.poll(HELD_MS)
             if not ready:
@@ -193,12 +193,12 @@ class PassThrough:
         return max(0, (self._deadline_us - self._now_us()) // 1000 + 1)
 
     def _moment_us(self) -> int:
-        """When it happened what is served now: as we woke, if that is why we did."""
+        """The time of the event that is served now: when we woke, if it woke us."""
         woke_us, self._woke_us = self._woke_us, 0
         return woke_us or self._now_us() - self._start_us
 
     def _turn(self, ready: list[tuple[int, int]], signals: SignalPipe) -> None:
-        """Serve everything that is ready."""
+        """Handle every ready descriptor."""
         for fd, what in ready:
             if fd == self._master:
                 if what & select.POLLOUT:
@@ -251,13 +251,13 @@ class PassThrough:
             self._show(data)
 
     def _hang_up(self) -> None:
-        """Nobody has the other side open. Somebody may open it again until all have ended."""
+        """Note that no process has the PTY open. One may still open it again."""
         if not self._hung_up:
             self._hung_up = True
             self._poll.unregister(self._master)  # it would be ready all the time
 
     def _look_again(self) -> None:
-        """See whether somebody has opened the other side again."""
+        """Check whether a process has opened the PTY again."""
         self._hung_up = False
         self._poll.register(self._master, self._wanted)
         self._relay()
@@ -268,7 +268,7 @@ class PassThrough:
             self._watch_master()
 
     def _watch_master(self) -> None:
-        """Ask for what we can take: no output while too much of it is unshown."""
+        """Poll for what we can take: no output while too much of it is unshown."""
         wanted = 0 if self._screen.full else select.POLLIN
         if self._input.waiting:
             wanted |= select.POLLOUT
@@ -293,7 +293,7 @@ class PassThrough:
             self._watch_master()
 
     def _lose_terminal(self) -> None:
-        """The user's terminal is gone: as SIGHUP."""
+        """Handle the loss of the user's terminal as a SIGHUP."""
         self._screen.drop()
         self._signals.hang_up()
 
@@ -305,7 +305,7 @@ class PassThrough:
         self._child.request_end()
 
     def _look_for_end(self) -> None:
-        """The supervisor said something: when nobody is left, what is unread is all there is."""
+        """Read the supervisor's message. When no process is left, only unread output remains."""
         if self._child.poll() is None:
             return
         size = -1

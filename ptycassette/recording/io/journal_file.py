@@ -133,31 +133,31 @@ class JournalFile:
         self._put((head, data), len(head) + len(data))
 
     def hold_key(self, t_us: int, data: bytes, *, masked: bool = False) -> None:
-        """Append what the user typed, together with what comes next: the echo waits for less.
+        """Hold typed input, and append it with the next output, so that the echo is faster.
 
-        ``flush`` when nothing comes for ten milliseconds.
+        Call ``flush`` if no output comes for ten milliseconds.
 
         Args:
-            t_us: its moment.
+            t_us: its time.
             data: the bytes; at most ``MAX_BATCH_BYTES``.
-            masked: it was typed unseen; the bytes are the real ones all the same.
+            masked: it was typed without echo. ``data`` still has the real bytes.
         """
         self._held += self._encoder.key(t_us, data, masked=masked)
 
     @property
     def holding(self) -> bool:
-        """Whether a key waits for ``flush``."""
+        """Whether typed input waits for ``flush``."""
         return bool(self._held)
 
     def flush(self) -> None:
-        """Append the key that is held, if one is."""
+        """Append the typed input that waits, if any."""
         if self._held:
             self._put((), 0)
 
     def lend(self) -> tuple[int, int, int] | None:
-        """For somebody else to append records: descriptor, salt, next index.
+        """What the compiled relay needs to append records itself: descriptor, salt, next index.
 
-        None when every byte must go through here. Say afterwards what was appended.
+        None if every byte must go through this object. Call ``appended`` afterwards.
         """
         if self._syncer is not None or self._write is not os.writev:
             return None
@@ -165,12 +165,12 @@ class JournalFile:
         return self._fd, self._encoder.salt, self._encoder.index
 
     def appended(self, *, records: int, written: int, error: int) -> None:
-        """Somebody else has appended records.
+        """Note that the compiled relay has appended records.
 
         Args:
             records: how many were begun.
-            written: the bytes of those that are whole.
-            error: the ``errno`` at which it ended; 0 for none.
+            written: the size in bytes of the complete ones.
+            error: the ``errno`` of the write that failed; 0 for none.
         """
         self._encoder.index += records
         self.size += written
@@ -178,7 +178,7 @@ class JournalFile:
             self._fail(OSError(error, os.strerror(error)))
 
     def on_event(self, event: JournalEvent) -> None:
-        """Append anything else."""
+        """Append any other event."""
         if isinstance(event, Typed) and len(event.data) > MAX_BATCH_BYTES:
             for at in range(0, len(event.data), MAX_BATCH_BYTES):
                 part = event.data[at : at + MAX_BATCH_BYTES]
@@ -189,11 +189,11 @@ class JournalFile:
             self._put((record,), len(record))
 
     def on_idle(self) -> None:
-        """Nothing to do: every call above has already handed its bytes to the kernel."""
+        """Do nothing: every call above has already handed its bytes to the kernel."""
 
     @property
     def failure(self) -> StorageError | None:
-        """Why nothing more can be written, if so; what was written before is readable."""
+        """Why nothing more can be written; None if it can. Earlier records are readable."""
         return self._failure
 
     def close(self) -> None:
@@ -210,7 +210,7 @@ class JournalFile:
             os.close(self._fd)
 
     def discard(self) -> None:
-        """Delete the file: what it held is durable elsewhere, or not wanted."""
+        """Delete the file, because its contents are durable elsewhere or not wanted."""
         try:
             delete_journal(self.path)
         finally:
@@ -233,7 +233,7 @@ class JournalFile:
             ) from exc
 
     def _appear(self, directory: Path, name: str) -> None:
-        """Take the visible name; another one if a crash left a journal of the same id."""
+        """Link the file under its visible name, or another if a crash left a journal of that id."""
         for number in range(1000):
             self.path = directory / (f"{name}-{number}{SUFFIX}" if number else f"{name}{SUFFIX}")
             try:
@@ -251,7 +251,7 @@ class JournalFile:
         raise StorageError("a thousand journals of one id", where=str(directory))
 
     def _sync_name(self, directory: Path) -> None:
-        """Make the name durable, and those of the directories that may have been made for it."""
+        """Sync the directory entry, and those of directories that may have been created for it."""
         try:
             with disk_errors("syncing the journal's directory", directory):
                 fsync_directory(directory)
@@ -295,7 +295,7 @@ class JournalFile:
             self._notify(total)
 
     def _put_rest(self, rest: bytes) -> None:
-        """The uncommon way: after a short write or an interruption."""
+        """Write the rest after a short write or an interruption."""
         try:
             while rest:
                 try:
@@ -384,7 +384,7 @@ def delete_journal(path: Path) -> None:
     """Delete a journal.
 
     Raises:
-        StorageError: the disk refuses, and what is not scrubbed lies there still.
+        StorageError: the disk refused, and the unscrubbed journal is still there.
     """
     try:
         path.unlink(missing_ok=True)

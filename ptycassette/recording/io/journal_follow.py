@@ -51,7 +51,7 @@ class JournalFollower(Closing):
         self._offset = 0
 
     def again(self) -> JournalFollower:
-        """Another follower of the same journal, from its start, also when it has lost its name.
+        """Another follower of the same journal from its start, even if its file was unlinked.
 
         Raises:
             JournalError: this one is closed.
@@ -67,12 +67,12 @@ class JournalFollower(Closing):
 
     @property
     def meta(self) -> SessionMeta | None:
-        """The head of the session, once it was read."""
+        """The head of the session; None before it was read."""
         return self._decoder.meta
 
     @property
     def gone(self) -> bool:
-        """Whether the recorder has finished: the journal has no name any more."""
+        """Whether the recorder has finished, and has unlinked the journal."""
         try:
             return os.fstat(self._fd).st_nlink == 0
         except OSError:
@@ -81,11 +81,10 @@ class JournalFollower(Closing):
     def poll(self) -> Iterator[Event]:
         """The events that were written since the last call, as a cassette would number them.
 
-        They are what the recorder saw: nothing is scrubbed yet. There are no
-        frames. Never waits.
+        They are not scrubbed yet, and there are no frames. Never waits.
 
         Raises:
-            JournalError: it is no journal, or damaged.
+            JournalError: it is not a journal, or damaged.
         """
         for item in self._items():
             event = event_of(item, self._seq + 1, self._offset)
@@ -113,9 +112,9 @@ class JournalFollower(Closing):
 
 
 def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta]]:
-    """The journals that are there, the newest first; those that cannot be read are left out.
+    """The readable journals of a directory, the newest first.
 
-    Looks only: a journal of a recorder that died is listed as well.
+    Locks are not checked: the journal of a dead recorder is listed as well.
     """
     place = journal_dir() if directory is None else directory
     found = []

@@ -1,4 +1,4 @@
-"""A journal read back, and the question whether its recorder lives."""
+"""Reads a journal back, and finds out whether its recorder is alive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class JournalSource:
 
     Raises:
         NotFoundError: there is no such file.
-        JournalError: it is no journal, or it ends before its head.
+        JournalError: it is not a journal, or it ends before its head.
     """
 
     def __init__(self, path: Path, *, salvage: bool = False) -> None:
@@ -86,7 +86,7 @@ class JournalSource:
 
 
 def _opened(path: Path) -> int:
-    """A descriptor of a regular file that is no link; see ``lock_left_behind`` for the errors."""
+    """Open a regular file that is not a link; see ``lock_left_behind`` for the errors."""
     try:
         return open_plain(path, follow_links=False)
     except NotFoundError as exc:
@@ -96,15 +96,15 @@ def _opened(path: Path) -> int:
 
 
 def lock_left_behind(path: Path) -> int:
-    """Lock a journal that nobody records to. Returns the descriptor that holds the lock.
+    """Lock a journal whose recorder is gone. Returns the descriptor that holds the lock.
 
-    A recorder that was killed while it started its program leaves a fork that
-    has not yet let go of the lock; so this asks again for a moment.
+    A recorder that is killed while it starts its program leaves a fork, which keeps the
+    lock for a moment. So this tries several times.
 
     Raises:
-        LockedError: its recorder lives, or another ``recover`` works on it.
+        LockedError: its recorder is alive, or another ``recover`` works on it.
         NotFoundError: it is gone.
-        JournalError: it is no regular file, or cannot be read.
+        JournalError: it is not a regular file, or cannot be read.
     """
     fd = _opened(path)
     deadline = time.monotonic() + _PATIENCE_S
@@ -120,6 +120,6 @@ def lock_left_behind(path: Path) -> int:
                 continue
             os.close(fd)
             raise LockedError(
-                "somebody is still recording to it, or recovering it", where=str(path)
+                "another process is recording to it or recovering it", where=str(path)
             ) from exc
         return fd

@@ -1,14 +1,13 @@
-"""The pipe between a recorder and whoever started it in their place: a shim.
+"""A pipe by which a recorder notices the end of its owner, the shim that started it.
 
-The owner holds the writing end, and nobody else does. So the kernel itself says when the
-owner is gone, whatever ended it: the recorder reads the end of the pipe. (A signal at the
-parent's death, PR_SET_PDEATHSIG, is Linux's alone, comes when the parent's *thread* ends,
-and is lost where the parent was gone before it was asked for.)
+Only the owner has the writing end open. So however the owner ends, the kernel closes the pipe and
+the recorder reads its end. (The alternative, PR_SET_PDEATHSIG, exists on Linux only, fires when
+the parent's *thread* ends, and is lost if the parent ended before it was set.)
 
-- One byte: the owner's caller is gone. The program is ended, as by a terminal that hangs
-  up; the recording is saved, and the owner does with it what it would have done.
-- The end of the pipe: the owner is gone. The program is ended; nobody is there to take the
-  recording, so its journal is kept for ``recover``, or deleted where it was for the owner alone.
+- One byte means that the owner's caller is gone. The program is ended as by SIGHUP, the recording
+  is saved, and the owner handles it as usual.
+- The end of the pipe means that the owner is gone. The program is ended. Nobody will take the
+  recording, so its journal is kept for ``recover``, or deleted if only the owner wanted it.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ class Lifeline:
     """The recorder's end of the pipe.
 
     Args:
-        fd: the reading end; from now on ours, and inherited by nobody.
-        keeps_journal: what is recorded is worth a cassette without its owner, too: the journal
-            stays when the cassette is published, until the owner has put that in its place.
+        fd: the reading end. This object owns it, and children do not inherit it.
+        keeps_journal: the recording is wanted even without its owner. The journal is kept after
+            the cassette is published, until the owner has moved that to its place.
 
     Raises:
         OSError: ``fd`` is not open.
@@ -46,7 +45,7 @@ class Lifeline:
         self.keeps_journal = keeps_journal
 
     def watch(self, end_program: Callable[[], None]) -> None:
-        """Call ``end_program``, once, from a thread, when the owner says so or is gone."""
+        """Call ``end_program`` once, from a thread, when the owner asks for it or is gone."""
         threading.Thread(
             target=self._watch, args=(end_program,), name="owner-watch", daemon=True
         ).start()

@@ -1,4 +1,4 @@
-"""What can be asked of a recording, its defaults, and the head of the journal that follows."""
+"""The options of a recording, their defaults, and the head of the journal made from them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RecordOptions(TypedDict, total=False):
         cwd: where the program starts; here.
         env: what to add to its environment. The values are known to the
             scrubber, and a cassette never holds more than names.
-        base_env: what its environment starts from, in place of this process's.
+        base_env: the environment to start from, in place of this process's.
         clean_env: give the program an allowlist only; the default.
         term: its TERM.
         timeout_s: end the program after this long; the run is a failed one then.
@@ -59,7 +59,7 @@ class RecordOptions(TypedDict, total=False):
             name tells when None.
         account: which account of the harness it uses: only one recording at a time.
         account_class: what kind of account, for the manifest (``pro``, ``api``, ...).
-        freshness_window: for how long the recording is to be trusted (``24h``).
+        freshness_window: how long the recording stays valid (``24h``).
         probe_version: whether to run ``PROGRAM --version``; None for agent CLIs only.
         require: command lines that must succeed before anything is started.
         permission_mode: how the harness was allowed to act, for the manifest.
@@ -69,16 +69,16 @@ class RecordOptions(TypedDict, total=False):
         resolution_ms: what ``t_ms`` is floored to; 1.
         idle_limit_ms: suggest to players to shorten longer pauses to this.
         durability: ``os`` or ``disk``, see ``JournalFile``.
-        scrub: False records without scrubbing; readers refuse that unless told.
+        scrub: False records without scrubbing; readers refuse that by default.
         known: secrets that the scrubber is to know.
         state_dir: where the journal, locks and side channel are; the user's state directory.
         clock, sleeper, id_source, emulator, scrubber: the seams. ``scrubber``
             makes one for one session.
-        progress: told while finalising how many bytes are done, of how many.
+        progress: called while finalising with the bytes done and their total.
         show: gets the output, once it is in the journal.
-        at_end: called with the recorder and the moment in microseconds when the program
-            is over, before anything is finalised; may add events and final fields.
-        pty: a PTY that is there already, such as a scripted one; nothing is spawned.
+        at_end: called with the recorder and the time in microseconds when the program
+            has ended, before anything is finalised; may add events and final fields.
+        pty: an existing PTY, such as a scripted one; nothing is spawned.
     """
 
     size: Size
@@ -249,7 +249,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
 
 
 def _options(plan: RecordPlan) -> dict[str, Any]:
-    """What ``recover`` must know to finalise as asked."""
+    """The options that ``recover`` needs to finalise in the same way."""
     options: dict[str, Any] = {"frame_policy": plan.frame_policy}
     if plan.idle_limit_ms is not None:
         options["idle_limit_ms"] = plan.idle_limit_ms

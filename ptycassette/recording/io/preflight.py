@@ -1,4 +1,4 @@
-"""What must hold before a recording begins. A refusal here has written nothing."""
+"""Checks before a recording begins. When one fails, nothing has been written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
 
     Raises:
         SpawnError: there is none (``exit_status`` 127), or it is not executable (126).
-        PreflightError: the working directory is none.
+        PreflightError: the working directory is not a directory.
     """
     base = Path.cwd() if cwd is None else Path.cwd() / cwd
     if not base.is_dir():
@@ -54,12 +54,12 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
 
 
 def _is_there(path: Path) -> bool:
-    """As far as we may look: others' directories on the PATH are passed over, as a shell does."""
+    """Whether the file exists. Unreadable directories on the PATH are skipped, as shells do."""
     return os.path.exists(path)  # noqa: PTH110 - Path.exists raises PermissionError
 
 
 def check_place(target: Path, *, overwrite: bool) -> None:
-    """Refuse a target that could not be published in the end.
+    """Refuse a target that could not be published at the end.
 
     Raises:
         ExistsError: something is there, and it may not be replaced.
@@ -83,7 +83,7 @@ def check_place(target: Path, *, overwrite: bool) -> None:
 def check_requirements(
     commands: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
 ) -> None:
-    """Run what must succeed first: is the CLI logged in, is there quota?
+    """Run the commands that must succeed first: is the CLI logged in, is there quota?
 
     Args:
         commands: each a command line, split as a shell would, but run without one.
@@ -91,7 +91,7 @@ def check_requirements(
         cwd: its working directory.
 
     Raises:
-        PreflightError: one of them fails; with the end of what it printed.
+        PreflightError: one of them fails; the message has the end of its output.
     """
     for command in commands:
         _require(command, env, cwd)

@@ -1,4 +1,4 @@
-"""What ``rec`` does between the first check and the finished cassette: with a user, or without."""
+"""The session of ``rec``, between preflight and cassette: interactive or headless."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shell_status(status: ExitStatus) -> int:
-    """The status that a shell reports: the program's own, or 128 and the number of the signal."""
+    """The status that a shell reports: the program's own, or 128 plus the signal number."""
     if not status.signaled:
         return status.code
     for number in signal.valid_signals():
@@ -63,8 +63,8 @@ def record_interactive(
     Args:
         recorder: entered.
         fixed_size: the program's terminal keeps its size.
-        passes_signals: signals go on to the program instead of ending it.
-        secret_key: what the key sends that says that a secret follows; empty for none.
+        passes_signals: signals are passed to the program instead of ending it.
+        secret_key: the bytes of the key that announces a secret; empty for none.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
@@ -123,7 +123,7 @@ def _relayed(
 
 
 def _own_description(fd: int) -> int:
-    """The terminal behind ``fd``, opened anew, so that non-blocking is for us alone."""
+    """Open the terminal of ``fd`` again, so that O_NONBLOCK affects only us."""
     try:
         return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -141,12 +141,12 @@ def record_headless(
 
     Args:
         recorder: not entered.
-        steps: what to do; None to wait for the end.
-        in_fd: whose bytes the program gets as input, up to their end.
-        passes_signals: signals go on to the program instead of ending it.
+        steps: the input script; None to wait for the end.
+        in_fd: input for the program, read until its end.
+        passes_signals: signals are passed to the program instead of ending it.
 
     Raises:
-        UsageError: the secret of a step is not where the step says.
+        UsageError: the source of a step's secret does not exist.
     """
     steps = [_with_secret(step) for step in steps or ()]
     with (
@@ -175,9 +175,9 @@ def record_headless(
 
 
 class _EndingSignals:
-    """While entered, what would end the recorder ends the program instead, and is remembered.
+    """While entered, signals that would end the recorder end the program, and are remembered.
 
-    A job that is cancelled has recorded something all the same; it is saved.
+    The recording of a cancelled job is saved.
     Entered before the program starts, because its output may be seen before
     there is a session to ``watch``.
     """
@@ -190,7 +190,7 @@ class _EndingSignals:
         self.number: int | None = None
 
     def watch(self, session: Recording) -> None:
-        """End this one; at once, if a signal came already."""
+        """End this session on a signal; at once, if one came already."""
         self._session = session
         if self.number is not None:
             session.request_end()
@@ -235,7 +235,7 @@ def perform(session: Recording, step: ScriptStep) -> None:
     """One step of an input script.
 
     Raises:
-        WaitTimeoutError: what it waits for did not come; says the line.
+        WaitTimeoutError: a wait timed out; the message has the line.
         SessionError, InputRefusedError: the program cannot take it.
     """
     try:
@@ -307,10 +307,10 @@ def _wait(session: Recording, step: ScriptStep) -> None:
 
 
 def _feed(session: Recording, in_fd: int) -> None:
-    """Give the program what comes on ``in_fd``, then the end of input.
+    """Send the program the bytes of ``in_fd``, then the end of input.
 
-    The end is ctrl-d, as at a terminal, so it must not come while the program
-    is still starting or busy: it is sent once the program has been silent.
+    The end is ctrl-d, as at a terminal. A program that is starting or busy could miss
+    it, so it is sent once the program has been silent.
     """
     fed = False
     try:

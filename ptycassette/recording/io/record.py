@@ -38,7 +38,7 @@ __all__ = [
 
 
 class _Tap:
-    """What the pump tells of the session: the journal first, then whoever else wants it."""
+    """Passes the events of the pump to the journal first, then to the other listeners."""
 
     takes_secrets = True  # for the journal; of what was typed nothing is shown
 
@@ -49,7 +49,7 @@ class _Tap:
         self.on_idle = self._journal.on_idle
 
     def on_output(self, t_us: int, data: bytes) -> None:
-        """Journal first."""
+        """Append output to the journal, then pass it on."""
         self._journal.on_output(t_us, data)
         if self._show is not None:
             self._show(data)
@@ -58,16 +58,16 @@ class _Tap:
 
 
 class RecordingFace(SessionFace):
-    """What a recorded session can do besides being driven."""
+    """The methods of a recorded session that other sessions lack."""
 
     _recorder: Recorder
 
     def set_quota(self, quota: QuotaRecord) -> None:
-        """Keep what the harness said about its usage windows; the last call counts."""
+        """Store the usage windows that the harness reported; the last call counts."""
         self._core.note(lambda t_us: Probed(t_us, quota=quota))
 
     def set_discovery(self, discovery: DiscoveryRecord) -> None:
-        """Keep what models and levels the harness offers; the last call counts."""
+        """Store the models and levels that the harness offers; the last call counts."""
         self._core.note(lambda t_us: Probed(t_us, discovery=discovery))
 
     def set_final(
@@ -80,7 +80,7 @@ class RecordingFace(SessionFace):
         routing_actual: str | None = None,
         session_log_path: str | None = None,
     ) -> None:
-        """Set what the final record says besides the exit; what is None stays as it was."""
+        """Set fields of the final record besides the exit. None leaves a field unchanged."""
         self._recorder.set_final(
             usage=usage,
             cost_usd=cost_usd,
@@ -92,7 +92,7 @@ class RecordingFace(SessionFace):
 
     @property
     def manifest(self) -> Manifest | None:
-        """The manifest of the cassette, once it is published."""
+        """The manifest of the published cassette; None before."""
         return self._recorder.manifest
 
     def _noted(self, payload: Any) -> Any:
@@ -100,7 +100,7 @@ class RecordingFace(SessionFace):
         return super()._noted(checked_payload(payload))
 
     def listen(self) -> None:
-        """Take the events of the side channel as they arrive; over a script, at the end."""
+        """Take events of the side channel as they arrive; for a scripted PTY at the end."""
         if self._recorder.plan.pty is not None:
             return
 
@@ -110,7 +110,7 @@ class RecordingFace(SessionFace):
         self._recorder.channel.start_thread(take)
 
     def complete(self) -> Manifest:
-        """The session is over: publish."""
+        """Publish the session, which has ended."""
         recorder = self._recorder
         recorder.channel.stop_thread()
         recorder.note_side_events(self.elapsed_us)
@@ -132,7 +132,7 @@ def record(
 
     A program that still runs at the end of the block is ended (SIGTERM, then
     SIGKILL). When the block raises, there is a diagnostic directory
-    ``TARGET.diagnostic`` instead of a cassette, and the exception goes on.
+    ``TARGET.diagnostic`` instead of a cassette, and the exception propagates.
 
     Args:
         argv: the program and its arguments; no shell is involved.
@@ -153,7 +153,7 @@ def record(
 
 @contextmanager
 def recording_with(recorder: Recorder) -> Iterator[Recording]:
-    """As ``record``, with a recorder that was made already and is not entered yet."""
+    """As ``record``, with an existing recorder that is not entered yet."""
     with recorder:
         session = Recording.over(pty_of(recorder), **wiring_of(recorder))
         try:
@@ -168,9 +168,9 @@ def recording_with(recorder: Recorder) -> Iterator[Recording]:
 
 
 def saver_for(plan: RecordPlan) -> Saver | None:
-    """A saver that may be started later; None where only this process can do its work.
+    """A saver that may be started later; None if only this process can do its work.
 
-    An emulator, a scrubber or a clock of the caller's cannot be handed to another process.
+    A caller's own emulator, scrubber or clock cannot be passed to another process.
     """
     ours = (
         savers_wanted()
@@ -183,12 +183,12 @@ def saver_for(plan: RecordPlan) -> Saver | None:
 
 
 def pty_of(recorder: Recorder) -> PtyChild | Scripted:
-    """The program, started; or the script that stands for it."""
+    """Start the program; or the scripted PTY in its place."""
     return recorder.start() if recorder.plan.pty is None else recorder.plan.pty
 
 
 def wiring_of(recorder: Recorder) -> Any:
-    """What a recorded session is made with, besides its program."""
+    """The parts of a recorded session besides its program."""
     plan = recorder.plan
     return {
         "size": plan.size,
@@ -202,7 +202,7 @@ def wiring_of(recorder: Recorder) -> Any:
 
 
 def give_up(recorder: Recorder, exc: BaseException, session: Recording | None) -> None:
-    """End the session and write the diagnostic; ``exc`` goes on, and says where that is."""
+    """End the session and write the diagnostic; its path is added to ``exc``."""
     if session is not None:
         with suppress(CassetteError):
             session.close()

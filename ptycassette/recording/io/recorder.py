@@ -1,18 +1,17 @@
 """Recording: everything around a live session, from the first check to the published cassette.
 
-``Recorder`` is what ``record`` and ``arecord`` (``record.py``) and the interactive
-``rec`` have in common.
+``record`` and ``arecord`` (``record.py``) and the interactive ``rec`` share ``Recorder``.
 
 What becomes of a run:
 
 ========================================  ==========================================
 it ended, and the block was left quietly  a cassette, whatever the program's status
 the block raised, or a timeout passed     a diagnostic directory beside the target
-it failed without a word, over a          a diagnostic directory beside the target
-cassette that shows something
+it failed without output, over a          a diagnostic directory beside the target
+cassette that has output
 scrubbing left something                  a diagnostic without streams; the journal stays
 the disk refused, or we were killed       the journal stays; ``ptycassette recover``
-whoever started us was killed             the same; nothing when it was for them alone
+our owner (a shim) was killed             the same; nothing if only the owner wanted it
 ========================================  ==========================================
 """
 
@@ -84,12 +83,12 @@ class Recorder:
         target: the directory to publish.
         plan: the options.
         saver: follows the journal and saves it; None to save here, at the end.
-        lifeline: to whoever started us; None when our own end is the user's business.
+        lifeline: to our owner, the shim that started us; None without one.
 
     Attributes:
-        saving: the program is over, its journal complete, and its cassette is being made.
+        saving: the program has ended, its journal is complete, and its cassette is being made.
         status: how the program ended.
-        saved: what the saver told, if it did the work.
+        saved: the result of the saver, if it did the work.
 
     Raises:
         RefusedError: on entering: a check failed, a lock is held, the target is
@@ -211,7 +210,7 @@ class Recorder:
         return child
 
     def note_side_events(self, elapsed_us: int) -> None:
-        """Log what is left in the side channel, when the program is over."""
+        """Log what is left in the side channel after the program has ended."""
         for payload in self.channel.finish():
             self.journal.on_event(Noted(elapsed_us, payload))
 
@@ -225,7 +224,7 @@ class Recorder:
     def finish(
         self, *, t_us: int, status: ExitStatus | None, failure: str | None = None
     ) -> Manifest:
-        """Close the journal's account, finalise and publish.
+        """End the journal, finalise and publish.
 
         Args:
             t_us: when it ended.
@@ -235,7 +234,7 @@ class Recorder:
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
             SecretLeftError, StorageError, ...: not published; the journal stays.
-            SessionError: who started us is gone; the journal stays, unless it was for them alone.
+            SessionError: our owner is gone; the journal stays, unless only the owner wanted it.
         """
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
@@ -260,7 +259,7 @@ class Recorder:
         return self.manifest
 
     def _late_version(self) -> dict[str, Any]:
-        """Ask once more for a version that was not told in time; what the end says about it."""
+        """Ask again for a version that was not read in time; returns fields for the last event."""
         version_known = self.meta.harness.binary_version is not None or isinstance(
             self.plan.harness, Harness
         )
@@ -279,7 +278,7 @@ class Recorder:
         }
 
     def _check_owner(self) -> None:
-        """Save nothing where nobody is left who would take it."""
+        """Save nothing if our owner is gone."""
         if self._lifeline is None or not self._lifeline.owner_gone:
             return
         hint = None
@@ -290,7 +289,7 @@ class Recorder:
         raise SessionError("what started the recorder is gone, so the program was ended", hint=hint)
 
     def _save(self) -> Manifest:
-        """Take what the saver has; where there is none, or it fell over, do its work here."""
+        """Take the saver's result. Without a saver, or if it failed, do its work here."""
         progress = self._progress()
         if self.saver is not None:
             self.saved = self.saver.finish(progress)
@@ -308,7 +307,7 @@ class Recorder:
         )
 
     def fail(self, reason: str, *, stage: str) -> Path:
-        """Write the diagnostic of a failed run instead of a cassette; returns where."""
+        """Write the diagnostic of a failed run instead of a cassette; returns its path."""
         self._abandon_saver()
         path = self._finaliser(self._progress()).diagnose(
             self.meta, self._source(), self.target, reason=reason, stage=stage
@@ -346,7 +345,7 @@ def checked_payload(payload: Any) -> Any:
     """``payload``, if readers will take it as a service event.
 
     Raises:
-        RecordError: no JSON value, or one that is too large.
+        RecordError: it is not a JSON value, or it is too large.
         LimitError: too large, or nested too deep.
     """
     try:

@@ -1,9 +1,9 @@
 """Cassettes from journals that a crash left behind.
 
-A journal whose recorder lives is locked, and left alone. The others are
+A journal whose recorder is alive is locked, and is not touched. The others are
 finalised as their recorder would have done it: scrubbed first, published with
-one rename, and only then deleted. So recovering can itself be killed at any
-moment and done again.
+one rename, and only then deleted. So recovery can itself be killed at any
+time and repeated.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _head_of(path: Path) -> SessionMeta:
 
 
 def _sweep(directory: Path) -> None:
-    """Delete what recorders left that died before their journal had its name: it holds nothing."""
+    """Delete the empty files of recorders that died before they named their journal."""
     for path in directory.glob(f".*{HIDDEN_SUFFIX}"):
         with suppress(OSError):
             if path.lstat().st_mtime < time.time() - _BEING_MADE_S:
@@ -154,11 +154,11 @@ def recover(
 
     Raises:
         NotFoundError: no such journal.
-        LockedError: its recorder lives.
+        LockedError: its recorder is alive.
         RefusedError: a journal from elsewhere, and no ``output``.
         JournalError: it is damaged; nothing was changed.
         SecretLeftError: scrubbing left something; the journal stays.
-        ExistsError, StorageError: the place refuses; the journal stays.
+        ExistsError, StorageError: the cassette cannot be written; the journal stays.
     """
     if output is None:
         _check_ours(path)
@@ -189,7 +189,7 @@ def recover(
 
 
 def _check_ours(path: Path) -> None:
-    """Let only journals of our own say where to publish: a stranger's could name any place."""
+    """Accept a target only from the user's own journals: another's could name any path."""
     try:
         found = path.parent.stat()
     except OSError:
@@ -203,7 +203,7 @@ def _check_ours(path: Path) -> None:
 
 
 def _check_head(source: JournalSource) -> None:
-    """Refuse a head that no recorder writes, before anything is made of it."""
+    """Refuse a head that no recorder writes, before it is used."""
     meta = source.meta
     policy = str(meta.options.get("frame_policy", POLICY_NAMES[0]))
     paths = (meta.home, meta.cwd, meta.target)
@@ -219,7 +219,7 @@ def _check_head(source: JournalSource) -> None:
 
 
 def _recovered(source: JournalSource, target: Path) -> Recovered:
-    """Read the whole journal once: how much there is, whether it is sound and has its end."""
+    """Read the whole journal once, for its size, its damage, and whether it has its end."""
     ended, size = False, 0
     for event in source():
         ended = ended or isinstance(event, Finished)
@@ -256,7 +256,7 @@ def _publish(
 
 
 def _with_end(source: JournalSource) -> Iterator[JournalEvent]:
-    """The events, with an end where the crash took it: how the program ended is not known."""
+    """The events, with an added end if it was lost in the crash. Its exit is unknown."""
     t_us = 0
     for event in source():
         t_us = max(t_us, event.t_us)

@@ -13,13 +13,13 @@ __all__ = ["reason_to_keep"]
 
 
 def reason_to_keep(target: Path, journal: Path, status: ExitStatus | None) -> str | None:
-    """Why the cassette at ``target`` is worth more than this run; None when it may be replaced.
+    """Why the cassette at ``target`` must be kept; None if this run may replace it.
 
-    A program that failed without a word has nothing to tell that what it showed once does not.
+    A run that failed without any output must not replace a recording that has some.
 
     Args:
-        target: the place of the cassette, which may be empty.
-        journal: of the run, all of its output in it.
+        target: the path of the cassette, which need not exist.
+        journal: of the run, complete.
         status: how the program ended.
     """
     if status is None or (status.exited and status.code == 0) or not _shows_something(target):

@@ -1,8 +1,8 @@
-"""Scrubs a cassette that exists, and looks whether anything is left in one.
+"""Scrubs an existing cassette, and checks whether secrets are left in one.
 
-A cassette is read as the session that it was, its records keep their numbers
-and times, output and input their lengths. Frames that our emulator made are
-made again from the scrubbed bytes; others are masked row by row.
+The cassette is converted back to the session that was recorded. Records keep their numbers and
+times, output and input keep their lengths. Frames of our own emulator are rendered again
+from the scrubbed bytes; others are masked row by row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FINDINGS_SHOWN = 5
 def cassette_session(
     cassette: Cassette, *, environment: Mapping[str, str] | None = None
 ) -> tuple[SessionMeta, EventSource]:
-    """A cassette as the session that it was recorded from.
+    """The session that a cassette was recorded from.
 
     Args:
         cassette: open.
@@ -88,7 +88,7 @@ def cassette_session(
 
 
 def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per kind
-    """One event of a cassette as what happened; None for frames."""
+    """One event of a cassette as an item of a journal; None for frames."""
     t_us, record = event.t_us, event.record
     match record:
         case OutputRecord():
@@ -123,7 +123,7 @@ def scrub_cassette(
 ) -> ScrubReport:
     """Scrub the cassette at ``path``, in its place or into ``target``.
 
-    Nothing is written when nothing was found in a cassette that says that it was scrubbed.
+    Nothing is written if the cassette was scrubbed before and nothing new is found.
 
     Args:
         path: its directory; one that was recorded without scrubbing is fine.
@@ -135,7 +135,7 @@ def scrub_cassette(
         What was done.
 
     Raises:
-        RefusedError: it holds files that only a newer version understands.
+        RefusedError: it has files that only a newer version understands.
         SecretLeftError: the verification still found something; nothing was written.
         CassetteError: it cannot be read or written.
     """
@@ -172,7 +172,7 @@ def _left(findings: tuple[str, ...], path: Path) -> SecretLeftError:
 
 
 def _check_files(cassette: Cassette) -> None:
-    """Refuse what this version cannot look into."""
+    """Refuse files that this version cannot scrub."""
     known = {MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES}
     artifacts = (cassette.manifest.optional or {}).get("artifacts", {})
     unknown = sorted(name for name in artifacts if name not in known)
@@ -185,7 +185,7 @@ def _check_files(cassette: Cassette) -> None:
 
 
 def _merged(old: ScrubReport, new: ScrubReport) -> ScrubReport:
-    """The report of a second scrub: what the first one did stays said."""
+    """The report of a second scrub, merged with that of the first."""
     if old.status == "unscrubbed":
         return new
     counts = dict(old.hit_counts or {})
@@ -214,7 +214,7 @@ class _Rewrite:
         self._fed = 0
 
     def write(self, source: EventSource, writer: CassetteWriter) -> None:
-        """Write all records, scrubbed; look at the texts that are in no event."""
+        """Write all records, scrubbed; search the texts that are in no event."""
         scrubbed = self._scrubber.masked(source)
         for event in self._cassette.events():
             if isinstance(event.record, FrameRecord):
@@ -265,7 +265,7 @@ class _Rewrite:
                 return record, b""
 
     def _frame(self, record: FrameRecord) -> FrameRecord:
-        """One frame, made again where that gives the same, masked otherwise."""
+        """One frame: rendered again if that reproduces it, else masked."""
         if self._renders and record.raw_end == self._fed:
             made = frame_of(
                 self._screen,
@@ -326,7 +326,7 @@ def find_left(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """What is left in a cassette: channel, time and rule, never the value."""
+    """The secrets left in a cassette: channel, time and rule, never the value."""
     with open_cassette(path, allow_unscrubbed=True) as cassette:
         meta, source = cassette_session(cassette, environment=environment)
         findings = list(scrubber.verify(meta, source))
@@ -337,7 +337,7 @@ def find_left(
 
 
 def _check_texts(cassette: Cassette, scrubber: SessionScrubber) -> None:
-    """Look at the texts of a cassette that are in no event: names, manifest, frames."""
+    """Search the texts of a cassette that are in no event: names, manifest, frames."""
     manifest = msgspec.to_builtins(cassette.manifest)
     for digest in ("content_digest", "id"):
         manifest.pop(digest, None)

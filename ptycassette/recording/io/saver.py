@@ -1,12 +1,12 @@
 """The recorder's side of its saver: start it, let it follow, and take its result.
 
 There are two ways to start one. ``rec`` is a program of our own with one thread, so it
-*forks* before it opens anything: that costs milliseconds, and what it has loaded is not
-loaded again. A library must not fork its host, which may have threads; there a new
-interpreter is *started*, and only when so much was recorded that it pays.
+*forks* before it opens anything: that takes milliseconds, and loaded modules are not
+loaded again. A library must not fork its host, which may have threads. There a new
+interpreter is *started*, and only when the recording is long enough to be worth it.
 
-Whatever befalls the saver, the recorder can do without: ``finish`` then returns None, and
-the caller saves from the journal, from its start.
+The recorder does not depend on the saver. If it fails, ``finish`` returns None, and the
+caller saves from the journal itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_SAVER = "PTYCASSETTE_NO_SAVER"
 """Environment variable: anything but nothing, and recordings are saved at their end."""
 
 Tell = Callable[[int], None]
-"""Told how many bytes of output are done; also called, with the same number, as time passes."""
+"""Called with the bytes of output done; also now and then when the number has not changed."""
 
 _PROGRESS_EACH_MS = 100
 _GRACE_S = 5.0
@@ -51,18 +51,18 @@ _STARTED_FROM_BYTES = 512 << 10
 
 
 def savers_wanted() -> bool:
-    """Whether the user has not switched them off."""
+    """Whether savers are switched on, as they are by default."""
     return not os.environ.get(NO_SAVER)
 
 
 class Saver(Protocol):
-    """What a recorder knows of its saver."""
+    """The interface of a saver, as the recorder uses it."""
 
     def begin(self, begin: Begin) -> None:
-        """There is a journal now."""
+        """Take the journal, which exists now."""
 
     def journal_grew(self, size: int) -> None:
-        """The journal has so many bytes now."""
+        """Take the new length of the journal in bytes."""
 
     def finish(self, tell: Tell | None) -> Published | None:
         """The journal is complete: wait for the result. None when there is none.
@@ -72,14 +72,14 @@ class Saver(Protocol):
         """
 
     def abandon(self) -> None:
-        """Nothing of it is wanted: end it. Idempotent."""
+        """End the saver and drop its work. Idempotent."""
 
 
 class _Connection:
-    """A saver that runs.
+    """The connection to a running saver.
 
     Args:
-        control: to it.
+        control: the socket to it.
         ended: whether the process has ended; reaps it.
         kill: ends the process at once.
     """
@@ -129,7 +129,7 @@ class _Connection:
                     pass
 
     def abandon(self) -> None:
-        """Let it clean up and end; what it had published by then counts."""
+        """Let it clean up and end. A cassette that it had published by then counts."""
         if self._control.fileno() < 0:
             return
         with suppress(OSError):
@@ -154,12 +154,12 @@ def _error(failed: Failed) -> CassetteError:
 
 
 class ForkedSaver:
-    """A saver for a program of ours: forks when made, and loads what it needs when it begins.
+    """A saver for our own commands. It forks when created, and loads its modules on ``begin``.
 
     Args:
         serve: what the fork does with its socket.
 
-    Make it while the process has one thread and has nothing open that matters.
+    Create it while the process has one thread and no important open files.
     """
 
     def __init__(self, serve: Callable[[socket.socket], None]) -> None:
@@ -184,12 +184,12 @@ class ForkedSaver:
             return True
 
     def begin(self, begin: Begin) -> None:
-        """There is a journal now."""
+        """Take the journal, which exists now."""
         if self._connection is not None:
             self._connection.begin(begin)
 
     def journal_grew(self, size: int) -> None:
-        """Nothing to do: it looks by itself."""
+        """Do nothing: this saver polls the journal itself."""
 
     def finish(self, tell: Tell | None) -> Published | None:
         """As ``Saver.finish``."""
@@ -214,7 +214,7 @@ def _be_saver(
 
 
 class StartedSaver:
-    """A saver for a library: another interpreter, started once the recording is long.
+    """A saver for library use: another interpreter, started once the recording is long.
 
     Args:
         from_bytes: how long the journal must be.
@@ -227,11 +227,11 @@ class StartedSaver:
         self._connection: _Connection | None = None
 
     def begin(self, begin: Begin) -> None:
-        """There is a journal now."""
+        """Take the journal, which exists now."""
         self._begin = begin
 
     def journal_grew(self, size: int) -> None:
-        """Start it when it pays; in a thread, so that the recording does not wait for it."""
+        """Start it when the journal is long enough, in a thread, without delaying the recording."""
         if size >= self._from_bytes and self._thread is None and self._begin is not None:
             self._thread = threading.Thread(
                 target=self._start, args=(self._begin,), name="saver-start", daemon=True
@@ -271,7 +271,7 @@ class StartedSaver:
             connection.abandon()
 
     def _started(self) -> _Connection | None:
-        """The connection, if one was or is being made; none is made afterwards."""
+        """The connection, if one exists or is being made. No new one is made afterwards."""
         self._begin = None
         if self._thread is not None:
             self._thread.join()

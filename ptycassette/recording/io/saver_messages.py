@@ -1,7 +1,7 @@
-"""What a recorder and its saver tell each other, over a pair of sockets and nowhere else.
+"""The messages between a recorder and its saver, over a pair of sockets.
 
-Declared secrets are among it, so it goes neither through arguments nor the environment
-nor the disk. A message is its length, four bytes little-endian, and MessagePack.
+They contain declared secrets, so they are never passed in arguments, in the environment or on
+disk. A message is its length (four bytes, little-endian) and MessagePack.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Begin", "Failed", "Finish", "Inbox", "Message", "Progress", "Publish
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
-    """Recorder to saver: there is a journal now.
+    """Recorder to saver: the journal exists.
 
     Attributes:
         journal: its path.
@@ -36,7 +36,7 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True, tag="finish"):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
-    """Saver to recorder: so many bytes of output are done."""
+    """Saver to recorder: the number of bytes of output that are done."""
 
     done_bytes: int
 
@@ -90,7 +90,7 @@ class Inbox:
     """Takes messages from a socket.
 
     Attributes:
-        closed: nothing more will come.
+        closed: the other side has closed the connection.
     """
 
     def __init__(self, control: socket.socket) -> None:
@@ -100,7 +100,7 @@ class Inbox:
         self.closed = False
 
     def receive(self) -> list[Message]:
-        """Wait until something comes or the other side is gone; the messages that are whole."""
+        """Wait for data or the end of the connection; returns the complete messages."""
         try:
             block = self._control.recv(1 << 16)
         except OSError:

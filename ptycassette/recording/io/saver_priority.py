@@ -1,10 +1,10 @@
-"""How a saver keeps out of the way of the program that is recorded, until somebody waits for it.
+"""The priority of a saver: low, until the user waits for it.
 
-A nice value of 19 is what is wanted: whoever else wants the processor gets nearly all of it.
-But an ordinary user can raise the value and never lower it again, and at the end, when the
-user waits, a saver on a busy machine would get nothing (setpriority(2)). So it is raised that
-far only where it can be lowered again. Elsewhere it is raised a little, and a saver that had to
-wait for a processor pauses, for longer and longer, up to a second.
+A nice value of 19 would be best: other processes then get nearly all of the processor. But
+an ordinary user cannot lower the value again (setpriority(2)). At the end, when the user
+waits, a saver on a busy machine would get no time. So 19 is used only if it can be lowered
+again. Otherwise the value is raised a little, and a saver that had to wait for a processor
+pauses, longer each time, up to a second.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Priority:
     """Of the thread that makes it, with ``lowered``; on Linux each thread has its own.
 
     Args:
-        before: the nice value to return to; None when the system would not let us.
+        before: the nice value to return to; None if the system does not allow it.
     """
 
     def __init__(self, before: int | None) -> None:
@@ -53,18 +53,18 @@ class Priority:
         return cls(before if back else None)
 
     def urgent(self) -> None:
-        """Somebody waits: as before, if the system lets us. Any thread may say so."""
+        """Return to normal priority, if the system allows it: the user waits. Thread-safe."""
         self._pauses = False
         if self._before is not None:
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._thread, self._before)
 
     def rested(self) -> None:
-        """What came before now was no work."""
+        """Do not count the time before now as work."""
         self._passed_s, self._used_s = time.monotonic(), time.thread_time()
 
     def pause_s(self) -> float:
-        """How long to pause, so that whoever else wants the processor gets it."""
+        """How long to pause, so that other processes get the processor."""
         used_s = time.thread_time() - self._used_s
         if not self._pauses or used_s < _SAMPLE_S:
             return 0.0

@@ -1,11 +1,11 @@
 """The saver's own process: follow a journal, and have its cassette ready when the program ends.
 
 It runs the same ``Finaliser.publish`` that a recorder or ``recover`` runs, over events that
-come while the program is still running. What it has is disposable: whatever goes wrong here
-ends this process, and the recorder begins again by itself, from the journal. Only when the
-session itself must not become a cassette does the recorder take its word.
+arrive while the program is still running. Its work is disposable: any error ends this process,
+and the recorder does the work itself, from the journal. There is one error that the recorder
+accepts from it: that the session must not become a cassette.
 
-It never outlives its recorder, and publishes nothing that the recorder has not finished: a
+It never outlives its recorder, and publishes nothing before the recorder has finished: a
 thread watches the recorder, and interrupts the work when that is gone.
 """
 
@@ -59,11 +59,11 @@ _UNWIND_S = 10.0
 
 
 class _RecorderGoneError(BaseException):
-    """There is nobody to save for: stop, and leave nothing behind."""
+    """The recorder is gone: stop, and leave no files behind."""
 
 
 class _Recorder:
-    """The recorder as its saver sees it: what it says, and whether it is there. A ``Pace``."""
+    """The saver's side of the connection to the recorder. A ``Pace``."""
 
     def __init__(self, control: socket.socket, inbox: Inbox, priority: Priority) -> None:
         self._control, self._inbox, self._priority = control, inbox, priority
@@ -75,14 +75,14 @@ class _Recorder:
         self.on_finish: Callable[[], None] = lambda: None
 
     def take_finish(self) -> None:
-        """The journal is complete, and somebody waits."""
+        """Note that the journal is complete, and that the user waits."""
         self.on_finish()
         self._priority.urgent()
         self.finished = True
         self._news.set()
 
     def watch(self) -> None:
-        """From now on, stop the main thread when the recorder is gone."""
+        """Start the thread that stops the main thread when the recorder is gone."""
         signal.signal(signal.SIGTERM, _stop)
         threading.Thread(target=self._watch, name="recorder-watch", daemon=True).start()
 
@@ -105,7 +105,7 @@ class _Recorder:
         os._exit(1)
 
     def wait(self, seconds: float) -> None:
-        """Return after that long, or as soon as the recorder says something."""
+        """Return after that long, or when a message from the recorder arrives."""
         if self.finished:
             time.sleep(seconds)  # the journal is complete: there is nothing to wait for but a disk
         else:
@@ -114,7 +114,7 @@ class _Recorder:
         self._priority.rested()
 
     def yield_to_others(self) -> None:
-        """Leave the processor to the program, unless somebody waits for us."""
+        """Leave the processor to the program, unless the user waits for the saver."""
         pause_s = self._priority.pause_s()
         if pause_s:
             self._news.wait(pause_s)
@@ -135,7 +135,7 @@ def serve(control: socket.socket, make: MakeFinaliser) -> None:
     """Save one session; returns when there is nothing left to do.
 
     Args:
-        control: to the recorder.
+        control: the socket to the recorder.
         make: makes the finaliser.
     """
     inbox = Inbox(control)
@@ -188,7 +188,7 @@ def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeF
 
 
 class _ProgressReport:
-    """Tells the recorder how far it is, ten times a second, once somebody waits."""
+    """Reports progress to the recorder ten times a second, once the user waits."""
 
     def __init__(self, control: socket.socket, recorder: _Recorder) -> None:
         self._control, self._recorder = control, recorder
@@ -204,7 +204,7 @@ class _ProgressReport:
 
 
 def main() -> None:
-    """A saver that was started as a program: the socket is its standard input."""
+    """Entry point of a saver that was started as a program: its socket is standard input."""
     from ptycassette.recording.io.finalising import Finaliser
     from ptycassette.recording.io.saver_seclusion import seclude
 

@@ -1,4 +1,4 @@
-"""Cuts a saver off: from the terminal and its signals, from open files, and from core dumps."""
+"""Detaches a saver from the terminal and its signals, open files and core dumps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal
 
 
 def seclude(kept_fd: int) -> None:
-    """Make this process one of its own; of its descriptors only ``kept_fd`` stays open."""
+    """Detach this process; of its open descriptors only ``kept_fd`` stays."""
     with suppress(OSError):  # it leads a session already
         os.setsid()
     signal.set_wakeup_fd(-1)

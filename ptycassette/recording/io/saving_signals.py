@@ -11,11 +11,10 @@ __all__ = ["SavingSignals"]
 
 
 class SavingSignals:
-    """What signals mean to ``rec`` when the program is over, until its recording is saved.
+    """How ``rec`` handles signals after the program has ended, until its recording is saved.
 
-    A hang-up is ignored: the terminal or the driver is gone, and what is recorded is worth
-    saving all the same. ctrl-c breaks the saving off; before that there is nothing to
-    break off, and it is ignored as well.
+    SIGHUP is ignored: the terminal or the driver is gone, but the recording is still saved.
+    ctrl-c aborts the saving. Before the saving begins it is ignored.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -23,7 +22,7 @@ class SavingSignals:
         self._before: dict[int, Any] = {}
 
     def hold(self) -> None:
-        """From now on. After the program was started, which would inherit some of it."""
+        """Install the handlers. Call this after the start of the program, which inherits them."""
         self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
 

@@ -5,9 +5,8 @@ in a private directory, so a line is seen when it arrives. ``echo '{"step": 1}'
 >> "$PTYCASSETTE_EVENTS"`` is all it takes. One line is one service event.
 Lines up to 4096 bytes from several writers never mix (PIPE_BUF, pipe(7)).
 
-What comes is not trusted: a line that is too long or no JSON becomes a warning
-event that says so, without its content; after too many events the rest is
-counted only.
+The input is not trusted: a line that is too long or not JSON becomes a warning
+event without its content. After too many events the rest is only counted.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class LineReader:
         self._too_long = 0
 
     def feed(self, data: bytes) -> Iterator[Any]:
-        """The payloads of the lines that are whole now; warnings for those that are none."""
+        """The payloads of the complete lines; warnings for those that are invalid."""
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = b""
         for line in lines:
@@ -64,7 +63,7 @@ class LineReader:
             self._rest = rest
 
     def finish(self) -> Iterator[Any]:
-        """What the end leaves: a last line without its newline counts if it is JSON."""
+        """The last payload: a line without its newline counts if it is JSON."""
         yield from self.feed(b"\n")
 
     def _parse(self, line: bytes) -> Any:
@@ -86,7 +85,7 @@ def _warning(message: str) -> dict[str, str]:
 
 
 class SideChannel:
-    """The FIFO, made on entering and gone on leaving.
+    """The FIFO: created on entering, removed on leaving.
 
     Args:
         top: the state directory.
@@ -131,7 +130,7 @@ class SideChannel:
                 yield from self._reader.feed(data)
 
     def finish(self) -> Iterator[Any]:
-        """What is left when the program is over."""
+        """The remaining payloads, after the program has ended."""
         yield from self.read()
         yield from self._reader.finish()
 
@@ -144,7 +143,7 @@ class SideChannel:
         self._thread.start()
 
     def stop_thread(self) -> None:
-        """End the thread; what it has not read is for ``finish``. Idempotent."""
+        """End the thread; ``finish`` reads what it has not. Idempotent."""
         if self._thread is not None:
             os.close(self._stop)
             self._thread.join()

@@ -1,7 +1,7 @@
-"""What the user types, on its way to the program and into the journal.
+"""Typed input, on its way to the program and into the journal.
 
-The journal gets the real bytes, and whether they were typed unseen: at a prompt that does
-not echo, or after the user pressed the key that says that a secret follows.
+The journal gets the real bytes, and whether they are secret: typed at a prompt that does not
+echo, or after the key with which the user announces a secret.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _ENTER = b"\r\n"
 class TypedInput:
     """Input for a program that may not take it at once.
 
-    It goes to the program first, and is held by the journal until its answer comes.
+    It goes to the program first. The journal holds it until the next output.
 
     Args:
         master: the program's terminal; non-blocking.
         journal: where it is logged.
-        secret_key: what the key sends that says that a secret follows; empty for none. The
-            program does not get it.
-        on_secret: told when what follows is secret, and when it no longer is.
+        secret_key: the bytes of the key that announces a secret; empty for none. They are not
+            sent to the program.
+        on_secret: called when the following input is secret, and when it no longer is.
 
     Attributes:
-        waiting: what the program has not taken yet.
+        waiting: input that the program has not taken yet.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TypedInput:
             self._type_part(t_us, part)
 
     def _type_part(self, t_us: int, data: bytes) -> None:
-        """``data`` without the key; Enter ends the secret."""
+        """Type ``data``, which does not contain the key. Enter ends the secret."""
         if self._secret:
             end = next((at for at, byte in enumerate(data, 1) if byte in _ENTER), 0)
             if end:
@@ -88,13 +88,13 @@ class TypedInput:
         self._log(t_us, data, secret=secret if ends_line else self._is_secret())
 
     def complete(self, key: Key) -> None:
-        """Do what is left to do for a key that the compiled loop has begun."""
+        """Complete a key that the compiled loop has begun."""
         if key.sent < len(key.data):
             self.waiting.append(key.data[key.sent :])
         self._log(key.t_us, key.data, secret=key.secret)
 
     def send(self) -> None:
-        """Go on with what waits, now that there is room."""
+        """Send waiting input, now that there is room."""
         while self.waiting:
             before = len(self.waiting)
             self._write(self.waiting.popleft())
@@ -105,12 +105,12 @@ class TypedInput:
         self._journal.hold_key(t_us, data, masked=secret or self._secret)
 
     def _is_secret(self) -> bool:
-        """Whether the program reads a line and does not show it: a password prompt."""
+        """Whether the program reads a line without echo, as password prompts do."""
         flags = local_modes(self._master)
         return bool(flags & termios.ICANON) and not flags & termios.ECHO
 
     def _write(self, data: bytes) -> None:
-        """What the program does not take now waits."""
+        """Write input to the program; what it does not take at once waits."""
         try:
             done = os.write(self._master, data)
         except BlockingIOError:

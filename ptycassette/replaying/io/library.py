@@ -1,4 +1,4 @@
-"""A library of cassettes: which one a program's start means, by rules that can be read.
+"""A library of cassettes, and the rules that choose one when a program is started.
 
 A library is a directory of cassettes, and maybe a ``library.yaml``::
 
@@ -15,13 +15,13 @@ A library is a directory of cassettes, and maybe a ``library.yaml``::
         match: exact               # how input is compared
         order: loose               # exchanges may come in another order
 
-The first rule that holds counts. Without rules, a cassette is meant when it was
-recorded with the same program name and the same arguments; a secret among them is the
-recorded one, where the recording tells and ``secrets`` is ``same``. What is ambiguous or
-missing is an error that names the candidates and why each was not it.
+The first rule that matches is used. Without rules, a cassette is chosen if it was recorded
+with the same program name and the same arguments. A secret among the arguments must be the
+recorded one if the recording has its digest and ``secrets`` is ``same``. If the choice is
+ambiguous or nothing matches, the error names the candidates and why each was rejected.
 
-A predicate file is Python, and is run: a library belongs to the tests that use it, as
-their other code does. It lies in the library; no rule reaches out of it.
+A predicate file is Python code, and is executed: a library is part of the tests that use it.
+The file is in the library; no rule can refer to files outside of it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """The cassette of a start. ``exists`` is false where one is yet to be recorded."""
+    """The cassette chosen for a start. ``exists`` is false if it is yet to be recorded."""
 
     path: Path
     match: str | None = None
@@ -102,10 +102,10 @@ class Library:
 
     Args:
         place: the directory.
-        state: where it is kept how often each rule was used: one directory per test.
-        pending: where recordings lie that are not yet in the library: they count as in it,
-            and new ones go there.
-        secrets: ``any``: another secret in the arguments will do.
+        state: the directory of the counts of how often each rule was used; one per test.
+        pending: the directory of recordings that are not yet in the library. They count as
+            part of it, and new ones are written there.
+        secrets: ``any`` accepts another secret in the arguments.
 
     Raises:
         UsageError: ``library.yaml`` is wrong.
@@ -121,15 +121,15 @@ class Library:
         self.rules = self._read_rules()
 
     def choose(self, start: Start, *, record: bool = False) -> Chosen:
-        """The cassette that ``start`` means.
+        """Choose the cassette for ``start``.
 
         Args:
             start: how the program was started.
             record: the program is about to be recorded, so the cassette may be missing.
 
         Raises:
-            NotFoundError: there is none; the message names the candidates.
-            UsageError: several are meant.
+            NotFoundError: none matches; the message names the candidates.
+            UsageError: several match.
         """
         if self.rules:
             return self._by_rule(start, record=record)
@@ -192,14 +192,14 @@ class Library:
         return None if said else f"predicate {rule.predicate} says no"
 
     def _current(self, path: Path) -> Path:
-        """Where a cassette of the library is now, or is to be recorded."""
+        """The current path of a cassette, or the path where it is to be recorded."""
         if self.pending is None:
             return path
         pending = self.pending / path.relative_to(self.place)
         return pending if pending.exists() or not path.exists() else path
 
     def to_record(self, path: Path) -> Path:
-        """Where a recording of that cassette goes."""
+        """The path for a recording of that cassette."""
         if self.pending is None or path.is_relative_to(self.pending):
             return path
         return self.pending / path.relative_to(self.place)
@@ -208,7 +208,7 @@ class Library:
         """A path within the library.
 
         Raises:
-            UsageError: it leads out of it.
+            UsageError: the path leaves the library.
         """
         parts = Path(name).parts
         if not parts or ".." in parts or Path(name).is_absolute():
@@ -216,7 +216,7 @@ class Library:
         return Path(name)
 
     def _named(self, name: str) -> Path:
-        """A cassette's path; a name may leave ``.cassette`` out, and may not leave the library."""
+        """The path of a cassette. A name may omit ``.cassette``, and must stay in the library."""
         path = self.place / self._inside(name)
         if path.exists() or path.name.endswith(".cassette"):
             return path
@@ -274,7 +274,7 @@ class Library:
         return [found[name] for name in sorted(found)]
 
     def _new_path(self, start: Start) -> Path:
-        """A name for a recording to come, made from what is started."""
+        """A name for a new recording, made from the program and its arguments."""
         words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.shown])).strip("-.")
         stem = words[:60].strip("-.") or "session"
         path = self._current(self.place / f"{stem}.cassette")
@@ -306,7 +306,7 @@ class Library:
         return rules
 
     def _count(self, key: str) -> int:
-        """How often ``key`` was counted before; counts it. Safe among processes."""
+        """Count ``key`` once more; returns the count before. Safe between processes."""
         path = self._state / STARTS_FILE
         try:
             with _open_counts(path) as file:
@@ -326,7 +326,7 @@ class Library:
 
 
 def _open_counts(path: Path) -> BinaryIO:
-    """The file of counts, made if need be; never through a link, and never waited for."""
+    """Open or create the file of counts. Never follows a link, and never blocks."""
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     fd = os.open(path, flags, 0o600)
@@ -337,7 +337,7 @@ def _open_counts(path: Path) -> BinaryIO:
 
 
 def forget_starts(state: Path) -> None:
-    """Begin anew: the next start of each rule is its first."""
+    """Reset the counts: the next start of each rule is its first."""
     (state / STARTS_FILE).unlink(missing_ok=True)
 
 

@@ -1,6 +1,6 @@
-"""Which of the five modes a run is in, and what follows from it: one meaning everywhere.
+"""Resolves the mode of a run (one of five), and what to do in it.
 
-And whether secrets are compared, which the environment may say as well.
+Also resolves how secrets are compared, which the environment may set as well.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def mode_named(name: str, *, where: str | None = None) -> Mode:
     """The mode of that name.
 
     Raises:
-        UsageError: there is none: a typo must not be taken for a mode.
+        UsageError: there is no such mode.
     """
     for known in MODES:
         if name == known:
@@ -45,14 +45,14 @@ def mode_named(name: str, *, where: str | None = None) -> Mode:
 
 
 def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mode:
-    """The mode that counts: the first choice that is made, then the environment, then ``replay``.
+    """The mode in force: the first choice that is set, then the environment, then ``replay``.
 
     Args:
-        choices: (where it is said, what is said or None), the strongest first.
+        choices: (name of the setting, its value or None), the strongest first.
         env: the environment.
 
     Raises:
-        UsageError: an unknown mode anywhere, also where it would not have counted.
+        UsageError: any of them is an unknown mode, even one that is overridden.
     """
     said = [*choices, (MODE_VARIABLE, env.get(MODE_VARIABLE) or None)]
     modes = [mode_named(mode, where=where) for where, mode in said if mode is not None]
@@ -60,10 +60,10 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mo
 
 
 def resolve_secrets(env: Mapping[str, str]) -> Secrets:
-    """How the environment wants secrets compared; as ``same`` where it does not say.
+    """How secrets are compared, as set in the environment; ``same`` by default.
 
     Raises:
-        UsageError: it says something else.
+        UsageError: the value is unknown.
     """
     try:
         return secrets_named(env.get(SECRETS_VARIABLE) or "same")

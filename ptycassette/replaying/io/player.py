@@ -1,11 +1,11 @@
 """Play a cassette in a terminal, in front of somebody.
 
-``PaintedView`` shows what our own emulator makes of the recording: the bytes
-go in there, and only paint comes out (``ptycassette.replaying.paint``).
-``RawView`` writes the bytes themselves, for who asks for it.
+``PaintedView`` renders the recording with our own emulator, and paints its screens
+with safe sequences only (``ptycassette.replaying.paint``). ``RawView`` writes the
+recorded bytes themselves, on request.
 
-Seeking back renders again, from the last state kept before that moment or from
-the beginning: there is no other way to be exactly where the recording was.
+Seeking back renders again, from the last checkpoint before that moment or from
+the beginning: only that gives the exact screen.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Playable(Protocol):
 
     @property
     def manifest(self) -> Manifest:
-        """Names the size of the screen."""
+        """The manifest, which has the size of the screen."""
         ...
 
     @property
     def final(self) -> FinalRecord:
-        """Says how long the recording is."""
+        """The final record, which has the duration."""
         ...
 
     def events(self) -> Iterator[Event]:
@@ -124,13 +124,13 @@ class Player:
                 self._seek(self._start_us)
 
     def _events(self) -> Iterator[Event]:
-        """All events up to the end, those before the start included: they make its screen."""
+        """All events up to the end, including those before the start, which make its screen."""
         idle_us = micros(self._options.idle_limit)
         idle = None if idle_us is None else limit_idle(idle_us, start_us=self._start_us)
         return chain(self._cassette.events(), between(None, micros(self._options.end)), idle)
 
     def _rewound(self, target_us: int = 0) -> Scheduler:
-        """A scheduler for what the view has yet to see on the way to ``target_us``."""
+        """A scheduler for the events that the view still needs to reach ``target_us``."""
         seen = self._view.restart(target_us)
         scale = 1 / self._speed
         mode: Mode = "collapsed" if self._options.mode == "collapsed" else "scaled"
@@ -141,7 +141,7 @@ class Player:
         )
 
     def _seek(self, target_us: int) -> None:
-        """Be at ``target_us``: forward by feeding what lies between, back from the beginning."""
+        """Seek to ``target_us``: forward by feeding events, back from a checkpoint or the start."""
         now = self._clock.now_us()
         if target_us < self._position_us(now):
             self._scheduler = self._rewound(target_us)
@@ -162,7 +162,7 @@ class Player:
         return self._scheduler.position_us(now)
 
     def _listen(self, timeout_us: int) -> None:
-        """Wait for keys at most so long, and do what they say."""
+        """Wait for keys, at most so long, and perform their commands."""
         for key in self._terminal.keys(timeout_us / 1_000_000):
             self._press(key)
         if self._terminal.resized:
@@ -207,7 +207,7 @@ class Player:
                 self._seek(self._start_us + span * int(key) // 10)
 
     def _seek_input(self, position_us: int, *, forward: bool) -> None:
-        """To the next or the previous input: what somebody typed marks the story."""
+        """Seek to the next or the previous input."""
         index = self._timed()
         at = index.seek(position_us if forward else position_us - 1)
         seq = index.after(at, "input") if forward else index.before(at + 1, "input")
@@ -215,7 +215,7 @@ class Player:
             self._seek(max(index.time_of(seq), self._start_us))
 
     def _step(self, now: int) -> None:
-        """Show the next output and stand still."""
+        """Show the next output and pause."""
         while (event := self._scheduler.next_event) is not None:
             self._view.feed(self._scheduler.skip(now))
             self._paused_us = event.t_us
@@ -240,7 +240,7 @@ class Player:
         return self._index
 
     def _duration_us(self) -> int:
-        """How long what is played takes; known without reading it where nothing is cut."""
+        """The duration of playback; that of the final record if no pause is cut."""
         if self._options.idle_limit is None and self._options.end is None:
             return moment_us(self._cassette.final)
         return self._timed().duration_us

@@ -1,4 +1,4 @@
-"""States of the emulator kept along the way, so that seeking back need not start all over."""
+"""Checkpoints of the emulator, so that seeking back need not start from the beginning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Checkpoints(Generic[E]):
 
     Args:
         save: the whole state of an emulator as bytes.
-        load: an emulator that goes on as the saved one would have.
+        load: an emulator that continues as the saved one would have.
         every_bytes: the first distance between two states.
     """
 
@@ -49,7 +49,7 @@ class Checkpoints(Generic[E]):
             self._every *= 2
 
     def before(self, t_us: int) -> tuple[int, E] | None:
-        """The last state at or before ``t_us``: the ``seq`` it stands behind, and an emulator."""
+        """The last state at or before ``t_us``: the ``seq`` of its last event, and an emulator."""
         for seq, at_us, state in reversed(self._states):
             if at_us <= t_us:
                 self._since = 0

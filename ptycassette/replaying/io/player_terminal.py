@@ -1,11 +1,10 @@
-"""The user's terminal while a cassette is played: keys in, paint out, put back on every way out.
+"""The user's terminal during playback: reads keys, paints, and is always restored.
 
-Entered, it is on the alternate screen, in cbreak mode, with the cursor as
-painted. Left, by whatever way (end, key, exception, SIGTERM, SIGHUP, SIGINT),
-it is as it was; bytes that the terminal still had to say (answers to queries
-of a raw playback) are taken and dropped, so that no shell reads them as typed.
-A stop (SIGTSTP, ctrl-z) puts the terminal back, too, and takes it again on
-SIGCONT. Only SIGKILL leaves it as it is.
+While entered, it is on the alternate screen, in cbreak mode, with the cursor as
+painted. On leaving (end, key, exception, SIGTERM, SIGHUP, SIGINT) it is restored.
+Pending answers of the terminal (to queries of a raw playback) are read and dropped,
+so that no shell reads them as typed input. A stop (SIGTSTP, ctrl-z) restores the
+terminal, too, and SIGCONT sets it up again. Only SIGKILL leaves it unrestored.
 """
 
 from __future__ import annotations
@@ -161,7 +160,7 @@ class PlayerTerminal:
         return self._reader.feed(data)
 
     def suspend(self) -> None:
-        """Give the terminal back and stop, as ctrl-z does; goes on at SIGCONT."""
+        """Restore the terminal and stop, as ctrl-z does; continue on SIGCONT."""
         self._give_back()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(0, signal.SIGTSTP)  # the whole job, as the key would

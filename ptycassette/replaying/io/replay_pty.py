@@ -1,7 +1,7 @@
-"""A PTY whose program is a recording: a ``Session`` over it cannot tell, and no time passes.
+"""A PTY whose program is a recording. For a ``Session`` it behaves like a real one.
 
-The stand-in's engine decides; here it is dressed as the ``Scripted`` port that sessions
-can be put over. Time is logical: it moves only while the session waits.
+It wraps the stand-in's engine as a ``Scripted`` port, which sessions accept in place of a
+PTY. Time is logical: it advances only while the session waits, and nothing sleeps.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class ReplayPty:
         matching: how input is compared.
         options: how it is played.
         size: the terminal's size at the start.
-        allow_unplayed: do not mind when the session is closed before the recording ends.
+        allow_unplayed: allow the session to be closed before the recording ends.
 
     Attributes:
-        engine: decides; holds the divergences.
-        replayed: true: what a driver says is secret comes as asterisks, as it was recorded.
+        engine: makes the decisions; has the divergences.
+        replayed: true: input that a driver declares secret arrives masked, as it was recorded.
     """
 
     replayed = True
@@ -109,7 +109,7 @@ class ReplayPty:
         return self._finished is not None and self._finished.complete
 
     def run_out(self) -> None:
-        """Play what needs no more input; the driver has nothing more to send."""
+        """Play the rest up to the next input, because the driver will send nothing more."""
         self.engine.input_ended()
         while self._finished is None:
             wait_us = self._run()
@@ -136,7 +136,7 @@ class ReplayPty:
         return self.ended
 
     def due_us(self) -> int | None:
-        """When something happens without the driver."""
+        """The time of the next event that does not need the driver."""
         wait_us = self._run()
         if self._output:
             return self._clock.now_us()
@@ -156,7 +156,7 @@ class ReplayPty:
         """Input, compared with the recording.
 
         Raises:
-            DivergenceError: it is not what was recorded; whoever sent it is told.
+            DivergenceError: it differs from the recording.
         """
         self.engine.feed(data, self._clock.now_us())
         self._run()
@@ -164,7 +164,7 @@ class ReplayPty:
         return len(data)
 
     def line_mode(self) -> LineMode:
-        """Raw: what the recorded line discipline did is in the recording."""
+        """Raw mode: the recording already has the effects of its line discipline."""
         return _RAW
 
     def set_size(self, size: Size) -> None:
@@ -188,7 +188,7 @@ class ReplayPty:
         self._complain()
 
     def request_end(self, grace_s: float) -> None:
-        """The session is closed: play what needs no input; what needs some is missing."""
+        """Close the session: play up to the next input; if there is one, it is missing."""
         del grace_s
         if self._finished is None:
             if self._allow_unplayed:
@@ -199,12 +199,12 @@ class ReplayPty:
         self._output.clear()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""
 
     # -- inside --------------------------------------------------------------------
 
     def _run(self) -> int | None:
-        """Step until the driver must act; microseconds until something is due by itself."""
+        """Step until the driver must act; returns the microseconds until the next event."""
         while self._finished is None:
             todo = self.engine.step(self._clock.now_us())
             match todo:

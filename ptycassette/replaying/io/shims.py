@@ -47,7 +47,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
     """Write a shim for each of ``programs`` into ``directory``.
 
     Raises:
-        UsageError: a name that is none, or a file in the way that is no shim.
+        UsageError: a name is invalid, or there is a file in the way that is not a shim.
         StorageError: the disk refuses.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
             raise UsageError(f"{program!r} is no name of a program", hint="no path, no dots first")
         target = directory / program
         if not _may_replace(target):
-            raise UsageError("a file that is no shim stands there", where=str(target))
+            raise UsageError("there is a file there that is not a shim", where=str(target))
         words = [sys.executable, "-I", "-S", str(boot), "--shim", str(directory), program]
         script = f'#!/bin/sh\n{MARK}\nexec {shlex.join(words)} -- "$@"\n'
         write_whole(target, [script.encode()], mode=0o755)

@@ -61,7 +61,7 @@ class Use:
 
     @property
     def result(self) -> UseResult:
-        """What became of it.
+        """The result of the last block.
 
         Raises:
             RuntimeError: it was not entered in this context.
@@ -193,13 +193,13 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             recording tells; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
         size: of the terminal; the recorded one, or 24 by 80.
-        lenient: go on after a divergence; ``result.divergences`` holds it.
-        allow_unplayed: do not mind when the block ends before the recording does.
+        lenient: continue after a divergence; ``result.divergences`` has it.
+        allow_unplayed: allow the block to end before the recording does.
         **record_options: for the modes that record; see ``record``.
 
     Raises:
-        UsageError: the mode is none, or PTYCASSETTE_SECRETS says what it cannot.
-        ValueError: the strategy, the order or ``secrets`` is none.
+        UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
+        ValueError: the strategy, the order or the value of ``secrets`` is unknown.
 
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.

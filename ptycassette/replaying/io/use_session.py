@@ -1,7 +1,7 @@
-"""What a mode comes to: the session of ``use``, replayed, live, recorded, or recorded to compare.
+"""The session of ``use`` in each mode: replayed, live, recorded, or recorded to compare.
 
-Rules: in replay nothing is run; a recording appears only when its block succeeded and
-something was shown; a recording that is only compared leaves the cassette alone.
+Rules: in replay no program is run; a recording is published only if its block succeeded and
+the program printed something; a recording for comparison does not change the cassette.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of", "side
 
 
 class UseResult(msgspec.Struct, kw_only=True):
-    """What became of a use: filled as it goes, whole when the block is left.
+    """The result of a use. It is filled during the block, and complete when the block is left.
 
-    ``action`` is what the mode came to. ``drift`` is set by ``rerecord``, as are the
-    two recordings in ``sides``.
+    ``action`` is what was done in this mode. ``rerecord`` sets ``drift`` and the two recordings
+    in ``sides``.
     """
 
     action: Action
@@ -72,7 +72,7 @@ class UseResult(msgspec.Struct, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``use`` was told; see there."""
+    """The arguments of ``use``; see there."""
 
     path: Path
     argv: Sequence[str] | None
@@ -85,10 +85,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begin(plan: Plan) -> UseResult:
-    """What the mode comes to now.
+    """Resolve the mode to an action.
 
     Raises:
-        UsageError: the mode is none.
+        UsageError: the mode is unknown.
     """
     mode = resolve_mode(("mode", plan.mode), env=os.environ)
     action = action_of(mode, exists=plan.path.exists(), env=os.environ)
@@ -164,7 +164,7 @@ def side_of(path: Path) -> Side:
 
 @contextmanager
 def _place_aside() -> Iterator[Path]:
-    """A directory for a recording that is only compared. Nothing stays, so no error may name it."""
+    """A temporary directory for a recording for comparison. Errors must not name it."""
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         try:
             yield Path(place)
@@ -238,14 +238,14 @@ def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -
 
 
 def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) -> None:
-    """A wait for what comes after input that was not sent cannot come to an end; say so."""
+    """Explain a wait that cannot succeed, because the recording expects input before it."""
     for sent in cassette.inputs():
         if sent.seq == left.first_seq and sent.kind == "signal":
-            exc.add_note(f"the recording goes on when signal {visible(sent.signal or '')} comes")
+            exc.add_note(f"the recording continues when signal {visible(sent.signal or '')} comes")
     for entry in read_entries(cassette.inputs()):
         if entry.seq <= left.first_seq <= entry.last_seq:
             shown = "what was typed unseen" if entry.masked else visible(entry.shown)
-            exc.add_note(f"the recording goes on when input {entry.number} comes: {shown}")
+            exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
 
 
 # -- recording -----------------------------------------------------------------------

@@ -21,8 +21,8 @@ class InputComparison:
     Attributes:
         upcoming: the entries that are still to be sent, in the order in which they
             are expected; the first may have begun.
-        preferred: the entry that the keys of the first one turned out to be, where
-            another order is allowed: whoever orders events calls ``reorder`` then.
+        preferred: another entry that the keys turned out to belong to, if another order is
+            allowed. The engine then reorders the events and calls ``reorder``.
     """
 
     def __init__(self, state: RunState, entries: Sequence[Entry]) -> None:
@@ -39,12 +39,12 @@ class InputComparison:
         self._movable = movable
 
     def pipe_ended(self) -> None:
-        """A pipe is at its end, which counts as the Ctrl-D that was recorded at a terminal."""
+        """Note the end of a pipe, which counts as the Ctrl-D that was recorded at a terminal."""
         self._pipe_ended = True
 
     @property
     def current(self) -> EntryMatcher | None:
-        """The matcher of the entry that comes next; None behind the last."""
+        """The matcher of the next entry; None after the last."""
         if self._matcher is None and self.upcoming:
             self._matcher = self._state.matcher(self.upcoming[0])
         return self._matcher
@@ -57,7 +57,7 @@ class InputComparison:
         return step.key.raw if step else None
 
     def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
-        """Whether the record's keys were sent; else until when nothing but a key decides."""
+        """Whether the record's keys were sent; else the time until which only a key can decide."""
         while True:
             matcher = self.current
             step = matcher.waiting if matcher else None
@@ -73,13 +73,13 @@ class InputComparison:
                 return False, None
 
     def reorder(self, upcoming: Sequence[Entry], matcher: EntryMatcher, now_us: int) -> None:
-        """Expect ``upcoming``, the first of which ``matcher`` has seen the keys of."""
+        """Expect ``upcoming``; ``matcher`` has taken the keys of the first of them."""
         self.upcoming = deque(upcoming)
         self._matcher, self.preferred = matcher, None
         self._judge(matcher, now_us)
 
     def give_up(self) -> None:
-        """Do not await the next entry any more."""
+        """Stop waiting for the next entry."""
         self._next()
 
     def _next(self) -> None:
@@ -123,7 +123,7 @@ class InputComparison:
     # -- a whole entry ---------------------------------------------------------------
 
     def _judge(self, matcher: EntryMatcher, now_us: int) -> None:
-        """Take the entry off when it is decided."""
+        """Remove the entry once its comparison is decided."""
         state = self._state
         if matcher.state == "open":
             return
@@ -145,7 +145,7 @@ class InputComparison:
         self._next()
 
     def _other(self, matcher: EntryMatcher) -> EntryMatcher | None:
-        """Another entry that the keys fed so far are, or begin; None without leave to reorder."""
+        """Another entry that the keys so far match or begin; None if reordering is not allowed."""
         if matcher.entry.number not in self._movable:
             return None
         for entry in list(self.upcoming)[1:]:
@@ -163,7 +163,7 @@ class InputComparison:
         return None
 
     def _drop_line(self, matcher: EntryMatcher) -> None:
-        """Leave out the rest of a line that diverged, so that one mistake is one divergence."""
+        """Drop the rest of a line that diverged, so that one mistake is one divergence."""
         keys = self._state.driver.keys
         while not matcher.action and matcher.entry.action and keys:
             key = keys.popleft()

@@ -1,4 +1,4 @@
-"""What the stand-in engine decides, and how it is told to play."""
+"""The decisions of the stand-in engine, and its options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 class Unplayed(msgspec.Struct, frozen=True):
-    """What of the recording was never reached."""
+    """The parts of the recording that were never reached."""
 
     inputs: int = 0
     outputs: int = 0

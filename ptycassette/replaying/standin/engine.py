@@ -2,12 +2,12 @@
 
 Rules (DESIGN: replay, matching, divergence):
 
-- Output plays until the recording has input; then the driver must act; then it goes on.
-- What comes early waits, what comes split is joined, what comes merged is taken apart.
+- Output plays until the recording has input; then the driver must act; then output continues.
+- Early input waits, split input is joined, merged input is split.
 - Answers of the terminal are never compared and never waited for.
-- What may come in another order (``order='loose'``) is played in the order in which it comes.
-- A divergence is kept for good: ``diverged`` stays true. Under ``lenient`` the
-  recording goes on as if the recorded input had come; otherwise the run ends.
+- With ``order='loose'``, exchanges are played in the order in which the driver sends them.
+- Divergences are final: ``diverged`` stays true. Under ``lenient`` the
+  recording continues as if the recorded input had come; otherwise the run ends.
 
 The caller's loop::
 
@@ -50,7 +50,7 @@ class StandinEngine:
         matching: how input is compared.
         size: the driver's terminal at the start; None over pipes or when unknown.
         screen: ``screen(seq)`` gives the rows shown after event ``seq``, for divergences.
-        secrets: what the cassette tells of the secrets that were typed.
+        secrets: the digests of typed secrets in the cassette.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class StandinEngine:
 
     @property
     def divergences(self) -> list[Divergence]:
-        """All that was found, in order."""
+        """All divergences, in order."""
         return self._findings.divergences
 
     @property
@@ -101,7 +101,7 @@ class StandinEngine:
 
     @property
     def notes(self) -> list[str]:
-        """What is no divergence and worth knowing all the same."""
+        """Remarks that are not divergences."""
         return self._state.notes
 
     def feed(self, data: bytes, now_us: int, *, cooked: bool = False) -> None:
@@ -118,12 +118,12 @@ class StandinEngine:
         self.driver.signals.append(name)
 
     def ended_by(self, name: str, now_us: int) -> None:
-        """The driver ended the program with signal ``name``, and will do nothing else."""
+        """Note that the driver ended the program with signal ``name``, and is done."""
         self.signalled(name, now_us)
         self.input_ended()
 
     def input_ended(self, *, of_pipe: bool = False) -> None:
-        """No more input can come: the driver hung up, or a pipe is at its end.
+        """Note the end of input: the driver closed its side of the terminal, or of a pipe.
 
         The end of a pipe counts as the Ctrl-D that was recorded at a terminal.
         """
@@ -143,14 +143,14 @@ class StandinEngine:
     def awaits_kill(self) -> bool:
         """Whether the recording is at the place where the driver sent SIGKILL.
 
-        Nobody learns of that signal, so a stand-in has to say before that all went well.
+        A process cannot catch that signal, so the stand-in must report success before it.
         """
         event = self._scheduler.next_event
         record = event.record if event else None
         return isinstance(record, InputRecord) and record.signal == "kill"
 
     def unplayed(self) -> Unplayed:
-        """What was never reached. Reads the rest of the events; call at the end, once."""
+        """The parts never reached. Reads the rest of the events; call it once, at the end."""
         left = self._scheduler.next_event
         if left is None:
             return Unplayed()
@@ -162,7 +162,7 @@ class StandinEngine:
         return Unplayed(inputs=inputs, outputs=outputs, output_bytes=size, first_seq=left.seq)
 
     def stop(self) -> None:
-        """The driver is gone and nothing can be written any more."""
+        """End the run: the driver is gone, and nothing can be written any more."""
         self._state.stop()
 
     # -- one step --------------------------------------------------------------
@@ -224,7 +224,7 @@ class StandinEngine:
         return self._listen(event, now_us, [again_us, until])
 
     def _listen(self, event: Event, now_us: int, untils: list[int | None]) -> Listen | None:
-        """Wait for the driver, unless it is gone or has had its time."""
+        """Wait for the driver, unless it is gone or its time is over."""
         since = now_us if self._waiting_since is None else self._waiting_since
         waited_from = max(since, self.driver.last_us)
         timeout = self.options.input_timeout_us
@@ -237,7 +237,7 @@ class StandinEngine:
         return Listen(max(1, min(moments) - now_us) if moments else None)
 
     def _play_first(self, event: Event, now_us: int) -> None:
-        """Go on with the exchange that the driver has begun, before the one that is next."""
+        """Play the exchange that the driver has begun, before the one that is next."""
         matcher, waiting = self._typed.preferred, self._typed.current
         assert matcher is not None and waiting is not None and self._order is not None  # noqa: S101, PT018 - only a loose order prefers
         before, entry = waiting.entry, matcher.entry
@@ -261,7 +261,7 @@ class StandinEngine:
     # -- what nobody recorded --------------------------------------------------
 
     def _check_unrecorded(self) -> None:
-        """Report what came that the rest of the recording has no place for."""
+        """Report input that the rest of the recording does not expect."""
         keys = self.driver.keys
         if keys and not self._typed.upcoming and not self._signals.waits_for_key(keys[0]):
             self._extra_keys()
@@ -298,7 +298,7 @@ class StandinEngine:
             self._give_up_on(event, now_us)
 
     def _give_up_on(self, event: Event, now_us: int) -> None:
-        """Lenient: go on as if the recorded input had come."""
+        """Lenient: continue as if the recorded input had come."""
         record = event.record
         if _typed(event):
             self._typed.give_up()
@@ -309,7 +309,7 @@ class StandinEngine:
         self._pass(event, now_us)
 
     def _pass(self, event: Event, now_us: int) -> None:
-        """The recorded input came, or counts as if it had."""
+        """Pass the recorded input, which came or counts as if it had."""
         self._waiting_since = None
         self._findings.last, self._state.last_us = event, now_us
         self._scheduler.input_arrived(now_us)

@@ -27,12 +27,12 @@ Place = Entry | Event | None
 
 
 class Findings:
-    """Collects divergences; nothing is ever taken off the list.
+    """Collects divergences; none is ever removed.
 
     Args:
         entries: all recorded entries, to name the nearest.
         screen: ``screen(seq)`` gives the rows shown after event ``seq``.
-        conceal: a text as a recording of it would hold it: what the driver sent may be secret.
+        conceal: scrubs a text as a recording would, because the driver's input may be secret.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Findings:
         )
 
     def _sent(self, text: str, raw: bytes) -> Said:
-        """What the driver sent, without what is secret in it."""
+        """The driver's input without its secrets."""
         shown = text if self._conceal is None else self._conceal(text)
         return Said(shown, raw if shown == text else b"")
 

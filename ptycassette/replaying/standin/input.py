@@ -1,7 +1,7 @@
-"""What the driver has done and the recording has not yet taken: keys, signals, the size.
+"""The driver's input that was not compared yet: keys, signals, the size.
 
 Input may come early, late, split into single bytes or several exchanges at once.
-It waits here, as it would in the kernel, until the recording asks for it.
+It waits here, as in a kernel buffer, until the recording expects input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIGNAL_KEYS = {
 
 
 class DriverInput:
-    """Everything that came from the driver and was not taken. Answers of the terminal are gone."""
+    """The input of the driver that waits, without answers of the terminal."""
 
     def __init__(self, size: Size | None) -> None:
         self.keys: deque[Key] = deque()
@@ -52,9 +52,9 @@ class DriverInput:
 
         Args:
             now_us: the time.
-            wanted: the bytes that the recording waits for. When they are what is
-                pending, nothing is gained by waiting, unless the terminal was
-                asked something and this could be its answer.
+            wanted: the bytes that the recording expects. If the pending bytes are
+                these, there is no need to wait, unless they could be the answer to
+                a query of the terminal.
 
         Returns:
             When to look again, or None when nothing is pending.
@@ -69,7 +69,7 @@ class DriverInput:
         return due
 
     def end(self) -> None:
-        """No more will come."""
+        """Note the end of input."""
         self.ended = True
         self._queue(self._reader.flush())
 

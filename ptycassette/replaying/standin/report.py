@@ -65,7 +65,7 @@ def report_object(report: StandinReport) -> dict[str, Any]:
 
 
 def report_lines(report: StandinReport) -> Iterator[str]:
-    """The report for people, everything from outside made visible."""
+    """The report as lines for people, with control characters escaped."""
     yield f"stand-in for {visible(report.cassette)}: {report.result}"
     if report.argv:
         yield f"  started as: {visible(' '.join(report.argv))}"

@@ -41,12 +41,12 @@ class SignalComparison:
         return True
 
     def give_up(self, name: str) -> None:
-        """Do not await this signal any more."""
+        """Stop waiting for this signal."""
         if name in self._left:
             self._left.remove(name)
 
     def waits_for_key(self, key: Key) -> bool:
-        """Whether ``key`` stands for a signal that is still to come."""
+        """Whether ``key`` produces a signal that is still expected."""
         return any(key.name == SIGNAL_KEYS.get(name, ("",))[0] for name in self._left)
 
     def check_unrecorded(self, entries: Iterable[Entry]) -> None:

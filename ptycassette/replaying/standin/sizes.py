@@ -73,11 +73,11 @@ class SizeComparison:
         return now_us >= changed
 
     def give_up(self) -> None:
-        """Do not await the next recorded size any more."""
+        """Stop waiting for the next recorded size."""
         del self._left[:1]
 
     def check_unrecorded(self) -> None:
-        """Report a resize that the rest of the recording has no place for."""
+        """Report a resize that the rest of the recording does not expect."""
         driver = self._state.driver
         if driver.size_changed_us is not None and driver.size is not None and not self._left:
             driver.size_changed_us = None

@@ -1,4 +1,4 @@
-"""What the parts of one run of the stand-in share: the driver's side, the findings, the end."""
+"""The shared state of one run of the stand-in: the driver's side, the findings, the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RunState:
     Attributes:
         finished: how it ended, once it has.
         last_us: when (on the caller's clock) the last event was played.
-        notes: what is no divergence and worth knowing all the same.
+        notes: remarks that are not divergences.
     """
 
     def __init__(
@@ -47,6 +47,6 @@ class RunState:
         self.finished = self.finished or Finished(None, complete=False, killed_by=killed_by)
 
     def stop_if_strict(self) -> None:
-        """End after a divergence, unless lenient goes on."""
+        """End after a divergence, unless ``lenient``."""
         if not self.options.lenient:
             self.stop()

@@ -52,7 +52,7 @@ def private_dir(path: Path, *, top: Path) -> Path:
         if not ignore.exists():
             ignore.write_text("*\n", encoding="ascii")
     except (FileExistsError, NotADirectoryError) as exc:
-        raise RefusedError("stands where a directory must be", where=str(exc.filename)) from exc
+        raise RefusedError("is not a directory, and must be one", where=str(exc.filename)) from exc
     except OSError as exc:
         raise StorageError(
             f"cannot prepare the state directory: {exc.strerror}",

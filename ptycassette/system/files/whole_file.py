@@ -68,7 +68,7 @@ def check_replaceable(target: Path, *, overwrite: bool = True) -> None:
         return  # nothing is there, or writing will say what is wrong
     if not stat.S_ISREG(found.st_mode):
         raise ExistsError(
-            "is there already, and is no regular file",
+            "exists, and is not a regular file",
             where=str(target),
             hint="name another place; links, pipes and devices are never replaced",
         )

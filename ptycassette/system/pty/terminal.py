@@ -36,7 +36,7 @@ _LEFT_BEHIND = (
 
 
 def window_size(fd: int) -> Size | None:
-    """The size of the terminal behind ``fd``; None when it is none, or does not know."""
+    """The size of the terminal at ``fd``; None if it is not a terminal, or has no size."""
     try:
         rows, cols, _, _ = _SIZE.unpack(fcntl.ioctl(fd, termios.TIOCGWINSZ, bytes(_SIZE.size)))
     except OSError:

@@ -39,7 +39,7 @@ def source(tmp_path: Path) -> str:
 
 @pytest.fixture(params=KINDS)
 def taken(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A place where something stands already; it is the same afterwards."""
+    """A place where something exists already; it is the same afterwards."""
     place = tmp_path / "taken"
     terminal = os.openpty()
     (tmp_path / "elsewhere").write_text("kept")
@@ -82,7 +82,7 @@ def test_what_is_no_file_is_refused_whatever_is_said(writer: str, source: str, t
 @pytest.mark.parametrize("taken", KINDS[1:], indirect=True)
 def test_a_report_of_a_stand_in_replaces_files_only(taken: Path) -> None:
     """Else root would make /dev/null a file."""
-    with pytest.raises(ExistsError, match="no regular file"):
+    with pytest.raises(ExistsError, match="not a regular file"):
         write_report(str(taken), StandinReport(result="passed", cassette="c"))
     assert not taken.with_name(f"{taken.name}.txt").exists()
 

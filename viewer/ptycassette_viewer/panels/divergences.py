@@ -1,4 +1,4 @@
-"""What drivers did that was not recorded: a list, and the one at the playhead in words."""
+"""The list of divergences, and a description of the one at the playhead."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class DivergencesPanel(Panel):
         return text
 
     def show(self, seq: int) -> None:
-        """Mark the last divergence at or before the playhead, and tell it."""
+        """Mark and describe the last divergence at or before the playhead."""
         place = bisect_right(self._seqs, seq) - 1
         self.list.update(place)
         lines = self._divergences[place].lines() if place >= 0 else ("none so far",)
         self.query_one("#divergence-text", Static).update(Text("\n".join(lines)))
 
     def on_virtual_list_chosen(self, message: VirtualList.Chosen) -> None:
-        """Go to where the recording stood."""
+        """Go to its place in the recording."""
         message.stop()
         self.post_message(self.Go(self._divergences[message.number].seq))

@@ -1,4 +1,4 @@
-"""What every panel is: something about the moment where the playhead stands.
+"""The base of all panels. A panel shows something about the position of the playhead.
 
 Nothing here reads large files in the thread of the user interface.
 """
@@ -48,7 +48,7 @@ class Panel(Vertical):
             self.seq = seq
 
     def show(self, seq: int) -> None:
-        """The playhead stands behind event ``seq``."""
+        """The playhead is right after event ``seq``."""
 
 
 def bytes_of(session: ViewSession, seq: int, limit: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Rows of the list of events: all of them, those of one kind, or what the terminal was told."""
+"""Rows of the list of events: all of them, those of one kind, or the signals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class KindRows:
 
 
 class SignalRows:
-    """What the terminal was told; several rows may belong to one output."""
+    """Signals; several rows may belong to one output."""
 
     def __init__(self, session: ViewSession, signals: SignalLines) -> None:
         self._session = session
@@ -85,9 +85,9 @@ class SignalRows:
 
 
 class AllRows:
-    """All events, and behind each output what it told people.
+    """All events, and after each output its notable signals.
 
-    Signal ``n`` stands in row ``seqs[n] + n``: behind so many events and signals.
+    Signal ``n`` is in row ``seqs[n] + n``: after so many events and signals.
     """
 
     def __init__(self, session: ViewSession) -> None:
@@ -111,7 +111,7 @@ class AllRows:
         return before if there else None
 
     def seq(self, number: int) -> int:
-        """The event in row ``number``, or the one that told what is there."""
+        """The event in row ``number``, or the output of the signal there."""
         signal = self._signal(number)
         if signal is not None:
             return self._seqs[signal]

@@ -194,7 +194,7 @@ class PlayheadScreen(TextualScreen[None]):
         self.show_position()
 
     def go_to_event(self, seq: int | None) -> None:
-        """Put the playhead behind an event; None is nowhere, and says so."""
+        """Put the playhead right after an event; None shows a message instead."""
         if seq is None or not 0 <= seq <= self.session.index.count:
             self.say("there is none")
             return
@@ -246,12 +246,12 @@ class PlayheadScreen(TextualScreen[None]):
     # -- showing ---------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """A short word in the status line, until the next key."""
+        """Show a short message in the status line, until the next key."""
         self._said = text
         self.show_position()
 
     def on_key(self) -> None:
-        """What was said is old now."""
+        """Clear the message in the status line."""
         self._said = None
 
     def status_parts(self) -> list[str]:

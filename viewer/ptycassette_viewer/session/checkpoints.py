@@ -65,7 +65,7 @@ class Checkpoints:
             return self._seqs[place - 1] if place else 0
 
     def load(self, seq: int) -> tuple[int, PyteEmulator] | None:
-        """The last state at or before ``seq``, as an emulator that goes on from there."""
+        """The last state at or before ``seq``, as an emulator that continues from there."""
         with self._lock:
             place = bisect_right(self._seqs, seq)
             if not place:
@@ -82,10 +82,10 @@ class Checkpoints:
 
     @classmethod
     def of(cls, state: CheckpointsState) -> Self:
-        """Those of a state.
+        """Restore from a state.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the state is damaged.
         """
         self = cls(max_bytes=0, every_s=state.every_s)
         seqs = array("L")

@@ -68,6 +68,6 @@ class ExchangeCuts:
         return self
 
     def become(self, other: ExchangeCuts) -> None:
-        """Take over what others know; these know nothing yet."""
+        """Take over the lines of ``other``; there must be none yet."""
         self._opens_with_input = other._opens_with_input
         self.starts.extend(other.starts)

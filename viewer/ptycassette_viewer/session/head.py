@@ -1,4 +1,4 @@
-"""A playhead: an emulator that stands behind some event, and can be moved to any other.
+"""A playhead: an emulator positioned after one event, which can be moved to any other.
 
 Moving is exact: the emulator sees the same bytes and resizes in the same order
 as if the recording had been played from its start (the emulator's law: how its

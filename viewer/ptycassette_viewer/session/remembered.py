@@ -1,7 +1,7 @@
-"""All that reading and playing a recording found out, as bytes, and back.
+"""The state of a session as bytes, and back, so that a recording is indexed only once.
 
-MessagePack through msgspec, no pickle. What is taken back is checked as a whole before
-anything is touched, so that a session either knows everything or starts from nothing.
+MessagePack through msgspec, no pickle. A stored state is checked as a whole before anything
+is changed, so that a session either has everything or starts empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Known", "recall", "remembered"]
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session knows. Every part grows in place."""
+    """The index of a session, in parts. Every part is extended in place."""
 
     index: EventIndex
     exchanges: ExchangeCuts
@@ -36,7 +36,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def remembered(known: Known) -> bytes:
-    """Everything, to be kept."""
+    """All parts as bytes."""
     return msgspec.msgpack.encode(
         _State(
             index=known.index.state(),
@@ -49,7 +49,7 @@ def remembered(known: Known) -> bytes:
 
 
 def recall(data: bytes, known: Known) -> bool:
-    """Take everything back into parts that know nothing yet; False when it is not whole."""
+    """Restore all parts, which must be empty; False if the data is damaged."""
     try:
         state = msgspec.msgpack.decode(data, type=_State)
         index = EventIndex.of(state.index)

@@ -1,7 +1,7 @@
-"""What the program told its terminal, in lines by ``seq``, found while states are made; bounded.
+"""The signals of a recording, as lines by ``seq``, within a bound of memory.
 
-What tells people something (titles, notifications, turns, ...) is kept apart from what goes
-on between programs and terminals all the time (modes, synchronised updates, queries).
+Signals that interest people (titles, notifications, turns, ...) are separate from the routine
+traffic between programs and terminals (modes, synchronised updates, queries).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ptycassette import visible
 __all__ = ["ROUTINE", "SignalLines", "Signals", "SignalsState", "signal_text"]
 
 ROUTINE = frozenset({"icon", "mode", "query", "synchronized"})
-"""Names of signals that say nothing to people. An icon's name comes with the title."""
+"""Names of signals that do not interest people. An icon's name comes with the title."""
 
 _WIDTH = 120
 _OVERHEAD = 120
@@ -31,7 +31,7 @@ def signal_text(name: str, data: Mapping[str, str]) -> str:
 
 
 class SignalsState(msgspec.Struct, frozen=True, array_like=True):
-    """Lines, each once; for both kinds, the events and the numbers of the lines."""
+    """The distinct lines, and for both kinds the events and the numbers of their lines."""
 
     lines: list[str]
     notable: tuple[bytes, bytes]
@@ -40,7 +40,7 @@ class SignalsState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SignalLines:
-    """Lines in order. One thread adds; any number read a prefix at the same time."""
+    """Lines in order. One thread adds; other threads may read at the same time."""
 
     def __init__(self) -> None:
         self.seqs = array("L")
@@ -59,16 +59,16 @@ class SignalLines:
         return self._lines[number]
 
     def numbered(self, numbers: dict[str, int]) -> tuple[bytes, bytes]:
-        """The events, and the numbers of the lines, which are given here."""
+        """The events and the numbers of their lines; new lines get a number in ``numbers``."""
         places = array("L", [numbers.setdefault(line, len(numbers)) for line in self._lines])
         return self.seqs.tobytes(), places.tobytes()
 
     @classmethod
     def of(cls, state: tuple[bytes, bytes], lines: list[str]) -> Self:
-        """Those of a state.
+        """Restore from a state.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the state is damaged.
         """
         self, places = cls(), array("L")
         self.seqs.frombytes(state[0])
@@ -79,12 +79,12 @@ class SignalLines:
         return self
 
     def become(self, other: SignalLines) -> None:
-        """Take over what others know; these know nothing yet."""
+        """Take over the lines of ``other``; there must be none yet."""
         self._lines.extend(other._lines)
         self.seqs.extend(other.seqs)
 
     def between(self, first: int, last: int) -> int:
-        """How many belong to the events ``first..last``, both included."""
+        """The number of lines of the events ``first..last``, both included."""
         return max(0, bisect_right(self.seqs, last) - bisect_left(self.seqs, first))
 
 
@@ -92,12 +92,12 @@ class Signals:
     """The signals of one recording.
 
     Args:
-        max_bytes: how much memory they may take; behind that, none is kept.
+        max_bytes: how much memory they may take; further ones are only counted.
 
     Attributes:
-        notable: those that say something to people.
-        routine: the others.
-        dropped: how many were not kept.
+        notable: the lines of signals that interest people.
+        routine: the lines of all others.
+        dropped: the number of signals that were not kept.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -129,10 +129,10 @@ class Signals:
 
     @classmethod
     def of(cls, state: SignalsState) -> Self:
-        """That of a state.
+        """Restore from a state.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the state is damaged.
         """
         self = cls(0)
         self.notable = SignalLines.of(state.notable, state.lines)
@@ -141,7 +141,7 @@ class Signals:
         return self
 
     def become(self, other: Signals) -> None:
-        """Take over what another knows; this one knows nothing yet."""
+        """Take over the signals of ``other``; there must be none yet."""
         self.dropped = other.dropped
         self.notable.become(other.notable)
         self.routine.become(other.routine)

@@ -1,4 +1,4 @@
-"""A scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
+"""The scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
 
 from ptycassette.harness.provider.fake.engine import FakeProvider
 from ptycassette.harness.provider.fake.exchange import (

@@ -26,7 +26,7 @@ _RAW_DEFLATE, _ANY_HEADER = -zlib.MAX_WBITS, zlib.MAX_WBITS | 32
 
 
 class Body(msgspec.Struct, frozen=True):
-    """A body: as the log shows it, and why it is no JSON that is taken, if it is none."""
+    """A body: its form for the log, and why it is not acceptable JSON, if so."""
 
     shown: Any
     wrong: WireError | None = None
@@ -36,7 +36,7 @@ class Body(msgspec.Struct, frozen=True):
         """The decoded body.
 
         Raises:
-            WireError: it is no JSON, or larger than what is accepted.
+            WireError: it is not JSON, or too large.
         """
         if self.wrong is not None:
             raise self.wrong

@@ -21,7 +21,7 @@ _UNROUTED = "NO_CONSTRAINT"
 
 
 def account(account_id: str, plan_type: str) -> dict[str, Any]:
-    """One personal workspace, the one that the client says it uses."""
+    """One personal workspace, with the id that the client sent."""
     entry = {
         "id": account_id,
         "plan_type": plan_type,

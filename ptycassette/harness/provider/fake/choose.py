@@ -1,4 +1,4 @@
-"""Which scripted reply answers a request, and what it says then."""
+"""Chooses the scripted reply for a request, and makes the answer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Replies:
         """The name and the reply for ``ask``: the first that fits and is not used up.
 
         Raises:
-            WireError: none fits; the message says why, reply by reply.
+            WireError: none matches; the message has the reason for each reply.
         """
         for index, reply in enumerate(self._replies):
             if self._left(index) and not misfits(reply.when, ask):
@@ -92,7 +92,7 @@ class Replies:
 def make_answer(
     reply: Reply, ask: Ask, *, chunk_chars: int, next_call_id: Callable[[], str]
 ) -> Answer:
-    """What ``reply`` says to ``ask``.
+    """The answer of ``reply`` to ``ask``.
 
     Args:
         reply: from the script.
@@ -124,7 +124,7 @@ def _part(part: Part, ask: Ask, next_call_id: Callable[[], str]) -> Text | Thoug
 
 
 def _usage(reply: Reply, ask: Ask, said: tuple[Text | Thought | Call, ...]) -> Usage:
-    """Token counts: the script's, estimated where it has none."""
+    """Token counts: those of the script, else estimates."""
     counts = reply.usage
     text = "".join(
         part.input or msgspec.json.encode(part.arguments).decode()

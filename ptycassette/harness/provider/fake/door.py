@@ -1,4 +1,4 @@
-"""Who comes in, and what the log says about it: keys are counted, never written down."""
+"""Checks the key of a client, and logs it: keys are numbered, never written down."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Door", "NotLetInError"]
 
 
 class NotLetInError(Exception):
-    """The client has no key, or a wrong one; told as the API tells it.
+    """The client has no key, or a wrong one; reported in the form of the API.
 
     Clients look at the words: litellm, for one, knows a wrong key of OpenAI by them.
 

@@ -63,7 +63,7 @@ class FakeProvider:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The names of replies that nobody asked for, or not often enough."""
+        """The names of replies that were not requested, or not often enough."""
         return self._replies.unused()
 
     def http(self, request: HttpRequest) -> Exchange:

@@ -47,7 +47,7 @@ class History:
         """``ask`` with the conversation before it.
 
         Raises:
-            WireError: nobody remembers that id.
+            WireError: the id is unknown.
         """
         if previous_id is None:
             return ask
@@ -68,7 +68,7 @@ class History:
         )
 
     def check(self, ask: Ask) -> None:
-        """Hold that calls and results belong together: by id, or by name where there is no id.
+        """Check that each result belongs to a call: by id, or by name if there is no id.
 
         Raises:
             WireError: a result without its call, or a call without a result before the
@@ -84,7 +84,7 @@ class History:
                     waiting.setdefault(use.name, deque()).append(use.call_id)
             for result in turn.results:
                 if result.call_id and result.call_id not in called:
-                    raise WireError(f"a tool result for {result.call_id!r}, which nobody called")
+                    raise WireError(f"a tool result for {result.call_id!r}, which no call has")
                 open_calls = waiting.get(result.name, deque())
                 answered.add(result.call_id or _oldest_open(open_calls, answered))
         missing = called.keys() - answered

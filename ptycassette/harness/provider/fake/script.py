@@ -38,7 +38,7 @@ class Part(_Checked, frozen=True, kw_only=True):
     unoffered: bool = False
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if sum(field is not None for field in (self.text, self.think, self.tool)) != 1:
             raise ValueError("a part has exactly one of text, think and tool")
         if self.tool is None and (self.arguments is not None or self.input is not None):
@@ -70,7 +70,7 @@ class Failure(_Checked, frozen=True, kw_only=True):
     details: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if not 400 <= self.status <= 599:
             raise ValueError("an error has a status from 400 to 599")
 
@@ -83,7 +83,7 @@ class Pace(_Checked, frozen=True, kw_only=True):
     chunk_chars: int = 16
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if self.first_ms < 0 or self.each_ms < 0 or self.chunk_chars < 1:
             raise ValueError("first_ms and each_ms are 0 or more, chunk_chars 1 or more")
 
@@ -122,7 +122,7 @@ class Reply(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if self.text is not None and self.parts:
             raise ValueError("a reply has text or parts, not both")
         says = self.text is not None or bool(self.parts)
@@ -159,7 +159,7 @@ class Route(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Hold what the types cannot say."""
+        """Check what the types cannot express."""
         if not self.path.startswith("/") or "?" in self.path:
             raise ValueError("a route's path starts with / and has no query")
         if self.json is not msgspec.UNSET and self.text is not None:
@@ -167,13 +167,13 @@ class Route(_Checked, frozen=True, kw_only=True):
 
 
 class Auth(_Checked, frozen=True, kw_only=True):
-    """Who is let in: anybody (default), whoever brings a key, or nobody."""
+    """Which clients are accepted: all (default), those with a key, or none."""
 
     require: Literal["nothing", "key", "impossible"] = "nothing"
 
 
 class Script(_Checked, frozen=True, kw_only=True):
-    """A whole script. ``unknown_fields`` says what a request may hold that no API knows."""
+    """A whole script. ``unknown_fields`` decides how unknown fields of a request are handled."""
 
     version: Literal[1]
     unknown_fields: Literal["reject", "report"] = "reject"

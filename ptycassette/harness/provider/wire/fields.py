@@ -15,7 +15,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def read(body: Any, kind: type[S], *, lenient: bool = False) -> tuple[S, tuple[str, ...]]:
-    """``body`` as ``kind``, and the names of top-level fields that nobody knows.
+    """``body`` decoded as ``kind``, and the names of its unknown top-level fields.
 
     Args:
         body: decoded JSON.

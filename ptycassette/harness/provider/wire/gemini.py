@@ -148,7 +148,7 @@ def _turn(content: Any, where: str) -> Turn:
 
 
 def _result(response: Mapping[str, Any], where: str) -> ToolResult:
-    """A function response; what it holds is kept as JSON text."""
+    """A function response; its content is kept as JSON text."""
     text = msgspec.json.encode(response.get("response")).decode()
     return ToolResult(str(response.get("id", "")), text, word(response, "name", where))
 
@@ -199,7 +199,7 @@ def _part(part: Text | Thought | Call) -> dict[str, Any]:
 def _response(
     parts: list[dict[str, Any]], answer: Answer, ask: Ask, stamp: Stamp, *, last: bool
 ) -> dict[str, Any]:
-    """A response with one candidate; only the last one of a stream says why it ends."""
+    """A response with one candidate; only the last one of a stream has a finish reason."""
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if last:
         candidate["finishReason"] = _STOPS[answer.stop]

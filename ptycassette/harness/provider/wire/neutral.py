@@ -73,7 +73,7 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a tool gave back, as text. ``call_id`` is empty where an API has none (Gemini)."""
+    """The result of a tool, as text. ``call_id`` is empty if the API has none (Gemini)."""
 
     call_id: str
     text: str
@@ -137,7 +137,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Text(msgspec.Struct, frozen=True):
-    """Something the model says."""
+    """A text of the model."""
 
     text: str
 
@@ -188,7 +188,7 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """One event of a stream. ``paced`` tells whether the script's pace applies before it."""
+    """One event of a stream. ``paced``: whether the script's pace applies before it."""
 
     data: bytes
     paced: bool = False
@@ -201,5 +201,5 @@ def slices(text: str, size: int) -> Iterator[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """A token per four characters, at least one: what a fake can say without a tokenizer."""
+    """A token per four characters, at least one: an estimate without a tokenizer."""
     return max(1, len(text) // _CHARS_PER_TOKEN)

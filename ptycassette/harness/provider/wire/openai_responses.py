@@ -123,7 +123,7 @@ class _Responses(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What the request says besides the conversation."""
+    """The settings of a request besides the conversation."""
 
     previous_id: str | None = None
     generate: bool = True
@@ -180,7 +180,7 @@ def _tool_names(tool: dict[str, Any], where: str) -> list[str]:
 
 
 def _turns(item: Any, where: str) -> list[Turn]:
-    """The turn of one input item; none for items that say nothing."""
+    """The turns of one input item; none for items without content."""
     kind = item.get("type", "message")
     if kind in _SILENT:
         return []

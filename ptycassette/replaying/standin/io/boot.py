@@ -1,4 +1,4 @@
-"""Start-up of the stand-in: the first bytes are out before the heavy modules are loaded.
+"""Start-up of the stand-in: it writes the first bytes before the heavy modules are loaded.
 
 This file is run by path with ``python -I -S``, and by the command line before
 anything else is imported. Rules:
@@ -37,7 +37,7 @@ SMALL_FLAGS = {"--lenient", "--ignore-size"}
 
 
 class Handover:
-    """What start-up already did.
+    """What the start-up has done already.
 
     ``written`` counts bytes of ``output.raw``; the digests of the files ``checked`` are right.
     """
@@ -92,7 +92,7 @@ def load_rest() -> Callable[[list[str], Handover], int]:
 
 
 def block_signals() -> None:
-    """Hold signals back until somebody is there to take them."""
+    """Block signals until their handlers are installed."""
     numbers = {
         getattr(signals, "SIG" + name)
         for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH")

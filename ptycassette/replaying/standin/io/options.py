@@ -35,7 +35,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--threshold", "SCORE", f"least likeness for semantic ({DEFAULT_THRESHOLD})"),
     Option("--speed", "FACTOR", "play in time, FACTOR times as fast as recorded; without it no "
            "recorded pause is waited for"),
-    Option("--lenient", "", "go on after a divergence; it is reported all the same"),
+    Option("--lenient", "", "continue after a divergence; it is reported all the same"),
     Option("--report", "PATH", "where the report goes; a directory gets one per process "
            "(PTYCASSETTE_REPORT)"),
     Option("--input-timeout", "SECONDS", "how long the driver may take to act (60; 0 is for ever)"),
@@ -52,7 +52,7 @@ _BY_NAME = {option.name: option for option in OPTIONS}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a stand-in is told. ``argv`` is what it was started as, for reports."""
+    """The settings of a stand-in. ``argv`` is its own command line, for reports."""
 
     cassette: str
     argv: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How secrets are compared: as the option says, else the environment.
 
         Raises:
-            UsageError: either says what it cannot.
+            UsageError: the value of either is unknown.
         """
         try:
             return secrets_named(self.secrets) if self.secrets else resolve_secrets(os.environ)
@@ -88,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How input is compared.
 
         Raises:
-            UsageError: an unknown strategy or order, or a number that is none.
+            UsageError: an unknown strategy or order, or an invalid number.
         """
         strategy, per_entry = "prompt", {}
         try:

@@ -209,7 +209,7 @@ class _Run:
         )
 
     def _exit(self, finished: Finished) -> ExitStatus:
-        """What the process ends with."""
+        """The exit of the process."""
         tolerated = self._settings.lenient or not self._engine.diverged
         if tolerated and finished.complete:
             return finished.exit or ExitStatus(code=0, exited=True, signaled=False)
@@ -254,6 +254,6 @@ def _size(rows: int, cols: int) -> Size:
 
 
 def _complain(failed: CassetteError) -> None:
-    """Say on stderr what is wrong: the driver would see a real program fail to start, too."""
+    """Print the error on stderr, where the driver would see one of a real program."""
     for number, line in enumerate(str(failed).split("\n")):
         sys.stderr.write(f"{'  ' if number else 'ptycassette: '}{visible(line)}\r\n")

@@ -1,4 +1,4 @@
-"""Run the recorder in our place: the driver's terminal and signals go to it as they came to us."""
+"""Runs the recorder in place of the shim: it gets the driver's terminal and signals."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")
 
 
 class DriverSignals:
-    """While entered, signals of the driver end nobody here: they are passed on.
+    """While entered, signals of the driver are passed to the recorder, and do not end the shim.
 
-    What comes before there is somebody to pass it to waits for that. SIGHUP of a
-    terminal that is closed may reach the recorder twice, which is once too often and no harm.
+    Signals that arrive before the recorder is started wait for it. The SIGHUP of a closed
+    terminal may reach the recorder twice, which is harmless.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class DriverSignals:
             signal.signal(number, handler)
 
     def pass_to(self, pid: int) -> None:
-        """Pass everything on to ``pid`` from now on, and what came before."""
+        """Pass all signals to ``pid`` from now on, including those that waited."""
         self._pid = pid
         for number in self._early:
             self._send(number)
@@ -82,15 +82,15 @@ def run_recorder(
 ) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
 
-    The recorder and the program end with us, whatever ends us (``recording/lifeline.py``), and
-    with our caller: then the recording ends as by a terminal that hangs up.
+    The recorder and the program end when this process ends, for any reason
+    (``recording/io/lifeline.py``). When our caller ends, the recording ends as by SIGHUP.
 
     Args:
         target: the cassette.
         program: its name.
         args: its arguments.
         signals: entered.
-        keep_journal: what is recorded is recoverable until ``drop_journal`` is called.
+        keep_journal: keep the recording recoverable until ``drop_journal`` is called.
 
     Returns:
         The recorder's status, which is the program's.
@@ -113,7 +113,7 @@ def run_recorder(
 
 
 def drop_journal(cassette_id: str) -> None:
-    """Delete the journal of a recording that is where it belongs, or is not wanted.
+    """Delete the journal of a recording that is published or not wanted.
 
     Raises:
         StorageError: the disk refuses.
@@ -130,7 +130,7 @@ def _watched(pid: int) -> int:
 
 
 def _end_with(caller: int, lifeline: int) -> None:
-    """Wait for the end of our caller, and have the program ended then."""
+    """Wait until our caller ends, then ask the recorder to end the program."""
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     if caller >= 0:
         select.select([caller], [], [])

@@ -1,4 +1,4 @@
-"""Where the reports of stand-ins lie, how they are written, and how they are read again."""
+"""Writes and reads the report files of stand-ins."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_report(path: str, report: StandinReport) -> None:
     file (``/dev/null``, a pipe, a link) is never replaced.
 
     Raises:
-        ExistsError: such a thing stands there.
+        ExistsError: there is such a file.
         StorageError: the disk or the directory refuses.
     """
     if not path:
@@ -53,7 +53,7 @@ def read_reports(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """The reports in a file or a directory, in the order in which the stand-ins started.
 
     Raises:
-        RecordError: a file is no report.
+        RecordError: a file is not a report.
         UnsafeFileError, UnreadableError, LimitError: it cannot be read.
     """
     place = Path(path)

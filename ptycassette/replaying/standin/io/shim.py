@@ -1,4 +1,4 @@
-"""What a shim does when it is run: stand in, record, compare, or step aside, as the mode says."""
+"""Runs a shim: it stands in, records, compares or runs the real program, by the mode."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
 def _record(
     library: Library, wanted: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
 ) -> int | ExitStatus:
-    """Run for real, and keep the recording when it shows something."""
+    """Run the real program, and keep the recording if it has output."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
     own = PendingRecordings.new(library.place) if library.pending is None else None
@@ -132,7 +132,7 @@ def _record(
 
 
 def _keep_diagnostic(place: Path, wanted: Path) -> str:
-    """Move what the recorder left of a failed run to where the cassette would be; says where."""
+    """Move the diagnostic of a failed run next to the cassette's place; returns its path."""
     made, target = diagnostic_path(place), diagnostic_path(wanted)
     if not made.is_dir():
         return "nothing was recorded"
@@ -145,7 +145,7 @@ def _keep_diagnostic(place: Path, wanted: Path) -> str:
 def _rerecord(
     old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
 ) -> int | ExitStatus:
-    """Run for real, and report what drifted; the cassette is only read."""
+    """Run the real program, and report the drift; the cassette is only read."""
     program, *args = argv
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
@@ -166,12 +166,12 @@ def _rerecord(
 
 
 def _end(ended: int | ExitStatus) -> int:
-    """End as the program did; a status alone is the caller's."""
+    """End as the program did. A plain status is returned for the caller to use."""
     return ended if isinstance(ended, int) else end_process(ended)
 
 
 def _end_of(path: Path) -> tuple[ExitStatus | None, str]:
-    """How the program ended, which the driver is to see as it was, and the recording's id."""
+    """The recorded exit, which the driver must see, and the id of the recording."""
     with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
         return cassette.final.exit, cassette.manifest.id
 
@@ -182,7 +182,7 @@ def _side(path: Path) -> Side:
 
 
 def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str]) -> int:
-    """Say on stderr, and to the report, what is wrong."""
+    """Write an error to stderr and to the report."""
     text = str(failed)
     _complain(program, text)
     result = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)

@@ -167,11 +167,11 @@ class DriverPort:
 
     @property
     def flushed(self) -> bool:
-        """Whether everything queued was taken, or nobody is there to take it."""
+        """Whether everything queued was written, or the driver is gone."""
         return self._gone or not self._pending
 
     def wait(self, timeout_us: int | None) -> Iterator[Happening]:
-        """What happens first, within ``timeout_us`` (for ever when None)."""
+        """Wait for the driver's next event, at most ``timeout_us`` (for ever when None)."""
         if self._early:
             early, self._early = self._early, b""
             yield Data(early, cooked=True)
@@ -245,7 +245,7 @@ class DriverPort:
 
 
 def now_us() -> int:
-    """Monotonic microseconds; ``host.clock`` would load asyncio, and start-up counts."""
+    """Monotonic microseconds. ``system.clock`` would load asyncio, which slows the start-up."""
     return time.monotonic_ns() // 1000
 
 
@@ -329,4 +329,4 @@ def _raise_again(number: int) -> None:
 
 
 def _woken(number: int, frame: object) -> None:
-    """The wake-up descriptor holds the number; there is nothing to do here."""
+    """Do nothing: the wake-up descriptor has the number of the signal."""

@@ -282,7 +282,7 @@ def test_an_artifact_that_is_not_there_is_named() -> None:
     """Only files of the cassette are handed out."""
     with (
         open_cassette(V1 / "minimal") as cassette,
-        pytest.raises(errors.MissingFileError, match="no file of this cassette"),
+        pytest.raises(errors.MissingFileError, match="not a file of this cassette"),
     ):
         cassette.artifact("../minimal/manifest.json")
 

@@ -102,7 +102,10 @@ def test_all_known_items_and_tools_are_read(talk: Any) -> None:
         ({"input": [{"type": "magic"}]}, "unknown item type 'magic'"),
         ({"input": [{"role": "robot", "content": ""}]}, "unknown role 'robot'"),
         ({"previous_response_id": "resp_x"}, "not found"),
-        ({"input": [{"type": "function_call_output", "call_id": "c", "output": ""}]}, "nobody"),
+        (
+            {"input": [{"type": "function_call_output", "call_id": "c", "output": ""}]},
+            "no call has",
+        ),
         (
             {"input": [{"type": "function_call", "call_id": "c", "name": "ls"}]},
             "no tool result for the call 'c'",

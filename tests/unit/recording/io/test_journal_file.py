@@ -261,7 +261,7 @@ def test_discard_deletes_the_file(tmp_path: Path) -> None:
 def test_a_live_journal_is_locked(tmp_path: Path) -> None:
     """``recover`` keeps its hands off a recording that goes on, and takes it afterwards."""
     journal = JournalFile(META, directory=tmp_path)
-    with pytest.raises(LockedError, match="still recording"):
+    with pytest.raises(LockedError, match="another process is recording"):
         lock_left_behind(journal.path)
     journal.close()
 

@@ -79,7 +79,7 @@ def test_after_too_many_events_the_rest_is_left_out_once() -> None:
 
 @given(st.lists(st.binary(max_size=50)))
 def test_arbitrary_bytes_never_raise(blocks: list[bytes]) -> None:
-    """Whatever a program writes there, the recording goes on."""
+    """Whatever a program writes there, the recording continues."""
     reader = LineReader(max_line_bytes=20)
     found = [p for block in blocks for p in reader.feed(block)]
     found += reader.finish()

@@ -55,7 +55,7 @@ def test_a_file_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     """The message says what stands where."""
     (tmp_path / "state").write_text("x", encoding="ascii")
 
-    with pytest.raises(RefusedError, match="stands where a directory must be"):
+    with pytest.raises(RefusedError, match="is not a directory, and must be one"):
         staging.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
 
