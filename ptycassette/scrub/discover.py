@@ -88,7 +88,10 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
             yield KnownValue(value, "declared", rule.placeholder, rule.public, pieces=True)
         else:
             for line in _lines(value):
-                yield from (KnownValue(text, "declared", "<secret>") for text in _cases(line))
+                yield KnownValue(line, "declared", "<secret>")
+                yield from (
+                    KnownValue(text, "declared", "<secret>", pieces=False) for text in _cases(line)
+                )
 
 
 def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValue]:
@@ -105,8 +108,7 @@ def begun_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownValu
 
 
 def _cases(value: str) -> Iterator[str]:
-    """A value, and as programs write it in capitals and in small letters; not one of words."""
-    yield value
+    """A value as programs write it in capitals and in small letters; not one of words."""
     if len(value) >= _LEAST and any(map(str.isdigit, value)):
         yield from (text for text in (value.upper(), value.lower()) if text != value)
 

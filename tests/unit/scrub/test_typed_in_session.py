@@ -73,3 +73,11 @@ def test_a_pass_phrase_of_words_leaves_the_same_words_in_capitals(meta: SessionM
     events = [*repainted("summerrain"), Output(100, b"SUMMERRAIN")]
 
     assert b"SUMMERRAIN" in shown(meta, events)
+
+
+def test_words_in_a_password_stay_in_small_letters(meta: SessionMeta) -> None:
+    """What is found in capitals or small letters is the whole of it."""
+    password = "SUMMER-" + "2024-X"
+    events = [*repainted(password), Output(100, f"summer-time, {password.lower()}".encode())]
+
+    assert shown(meta, events).endswith(b"summer-time, " + b"x" * len(password))
