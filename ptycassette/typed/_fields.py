@@ -24,6 +24,7 @@ _SHORTEST_WITHOUT_CURSOR = 3
 _FEW_SIGNS = 3
 _MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
 _AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
+_CERTAIN = frozenset("*•●")
 _BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
 _LETTER = re.compile(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
@@ -234,9 +235,13 @@ def _hides(shown: str, typed: str, *, exactly: bool) -> bool:
     Args:
         shown: what appeared.
         typed: what was typed.
-        exactly: take only a sign for each character.
+        exactly: take only a sign for each character, or a row of three or more of one kind.
     """
     signs = shown.strip(" │┃|║")
     if not signs or set(signs) - _MASKS:
         return False
+    # The program may be behind the keys, or have lost some that came at once (ink).
+    behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
+    if exactly and behind and _FEW_SIGNS <= len(signs) <= len(typed):
+        return True
     return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)

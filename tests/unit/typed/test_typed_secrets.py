@@ -308,6 +308,15 @@ def test_signs_without_a_cursor_tell_as_well() -> None:
     assert texts(learn(*events, typed(ENTER))) == [SECRET]
 
 
+@pytest.mark.parametrize("sign", ["*", "•", "●"])
+def test_signs_of_a_program_that_is_behind_the_keys_tell_as_well(sign: str) -> None:
+    """Ink takes keys that come at once late, and loses some."""
+    events: list[JournalEvent] = [shown("\x1b[?25lUnlock > _\n"), *keys(SECRET)]
+    events += [shown(f"\x1b[1A\rUnlock > {sign * count}_\n") for count in (4, len(SECRET) - 2)]
+
+    assert texts(learn(*events, typed(ENTER))) == [SECRET]
+
+
 @pytest.mark.parametrize(
     ("text", "echo"),
     [("hello", "hello"), ("****", "****"), ("*args", "*args"), ("hello", "..."), ("hi", ""),

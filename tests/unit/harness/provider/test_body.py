@@ -27,6 +27,7 @@ BOMB = zlib.compress(bytes(MAX_BODY_BYTES + 1))
         (zlib.compress(b"{}"), "deflate"),
         (RAW.compress(b"{}") + RAW.flush(), "deflate"),
     ],
+    ids=["plain", "identity", "gzip", "x-gzip", "deflate", "raw"],  # packed, it holds the time
 )
 def test_a_packed_body_is_unpacked(packed: bytes, encoding: str) -> None:
     """As HTTP knows it, and deflate without a header, which many send."""
