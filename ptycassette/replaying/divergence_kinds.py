@@ -69,7 +69,8 @@ SIGNAL_EXTRA = msgspec.structs.replace(
 """How ``input-extra`` is worded of a signal."""
 INPUT_MISSING = DivergenceKind(
     name="input-missing",
-    when="the driver hung up, or did nothing for `--input-timeout` seconds (60; 0 is for ever)",
+    when="the driver closed its terminal, or did nothing for `--input-timeout` seconds (60; 0 is "
+    "for ever)",
     says="the driver {did} where the recording has input",
     hint="send what the recording holds, keep the terminal open until then, or "
     "raise the input timeout",

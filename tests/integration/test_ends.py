@@ -133,7 +133,7 @@ def test_a_driver_that_leaves_the_recorded_end_out_diverges(terminated: Path) ->
     with pytest.raises(WaitTimeoutError) as waited, use(terminated) as session:
         session.wait_exit()
 
-    assert "goes on when signal term comes" in str(waited.value.__notes__)
+    assert "continues when signal term comes" in str(waited.value.__notes__)
 
 
 @pytest.mark.parametrize("allowed", [False, True])
