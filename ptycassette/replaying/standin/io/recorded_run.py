@@ -103,7 +103,8 @@ def run_recorder(
         words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
         caller = _watched(os.getppid())
         recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
-        with recording as recorder, NoCoreDumps():  # the program keeps its limit
+        NoCoreDumps().hold()  # for good; the program has kept its limit
+        with recording as recorder:
             threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
             _hand_over_terminal(recorder.pid)
             signals.pass_to(recorder.pid)
