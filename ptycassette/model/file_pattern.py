@@ -6,7 +6,7 @@ hundred letters. Patterns that Python code gives are the caller's own, and stay 
 
 The dialect is RE2's (https://github.com/google/re2/wiki/Syntax), brought closer to Python's:
 
-- ``\Z`` is the end of the text, ``\uXXXX`` and ``\UXXXXXXXX`` are characters, ``{,n}`` is
+- ``\Z`` is the end of the text, ``\u0041`` and ``\U00000041`` are characters, ``{,n}`` is
   ``{0,n}``, ``[`` in a set is a bracket, and ``\s`` is any blank of Unicode.
 - ``\d``, ``\w`` and ``\b`` know ASCII only; ``\p{L}`` is any letter.
 - ``$`` is the end of the text, also where a newline stands last.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 __all__ = ["Closing"]
 
 
-class Closing:
+class Closing(ABC):
     """A context manager that gives itself and is closed at the end, whatever happened."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close it; does nothing the second time."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self
