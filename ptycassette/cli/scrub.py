@@ -61,8 +61,7 @@ def scrubber_of(
     import os
 
     from ptycassette.errors import UsageError
-    from ptycassette.scrub.io.setup import load_config, session_scrubber
-    from ptycassette.scrub.io.sources import file_lines
+    from ptycassette.scrub.io.setup import known_lines, load_config, session_scrubber
 
     known = []
     for name in known_env:
@@ -70,7 +69,7 @@ def scrubber_of(
             raise UsageError(f"--known-env {visible(name)}: there is no such variable")
         known.append(os.environ[name])
     for path in known_file:
-        known.extend(file_lines(Path(path)))
+        known.extend(known_lines(Path(path)))
     try:
         return session_scrubber(
             known=known,

@@ -9,16 +9,21 @@ from ptycassette.model import Manifest
 
 __all__ = ["age_problem", "window_of"]
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MAX_CHARACTERS = 100  # of a window: the search takes the square of its length
+_SHOWN = 40
 
 
 def window_of(text: str) -> timedelta | None:
-    """``24h``, ``1h30m``, ``7d``; None when it is no such text."""
-    parts = _PART.findall(text)
+    """``24h``, ``1h30m``, ``7d``; None when it is no such text. At most ``timedelta.max``."""
+    parts = _PART.findall(text[:_MAX_CHARACTERS])
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         return None
-    return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    try:
+        return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
+    except OverflowError:
+        return timedelta.max
 
 
 def age_problem(manifest: Manifest, now: datetime) -> str | None:
@@ -36,10 +41,16 @@ def age_problem(manifest: Manifest, now: datetime) -> str | None:
     try:
         since = datetime.fromisoformat(taken)
     except ValueError:
-        return f"recorded at {taken!r}, which is no time"
+        return f"recorded at {_shown(taken)}, which is no time"
     if window is None:
-        return f"freshness window {harness.freshness_window!r} is no duration"
-    if since.tzinfo is None or now <= since + window:
-        return None if since.tzinfo else f"recorded at {taken!r}, without a time zone"
+        return f"freshness window {_shown(harness.freshness_window)} is no duration"
+    if since.tzinfo is None:
+        return f"recorded at {_shown(taken)}, without a time zone"
+    if now - since <= window:  # since + window may be no date
+        return None
     days = (now - since).total_seconds() / 86_400
     return f"recorded {days:.1f} days ago, to be trusted for {harness.freshness_window}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")

@@ -305,6 +305,17 @@ def test_a_recording_of_nothing_is_refused(desk: Desk) -> None:
     assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
 
 
+def test_a_program_that_fails_without_a_word_keeps_the_recording_that_is_there(desk: Desk) -> None:
+    """The driver sees how it ended, and why nothing was replaced."""
+    desk.talk("auto")
+    desk.write_agent("#!/bin/sh\nexit 3\n")
+    ran = desk.run("record", "one")
+
+    assert (ran.returncode, "the cassette that is there was kept" in ran.stderr) == (3, True)
+    assert desk.report()["result"] == "failed"
+    assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
+
+
 def test_a_run_that_failed_leaves_its_diagnostic_beside_the_library(desk: Desk) -> None:
     """And no cassette."""
     (desk.place / "real" / "agent").write_text("#!/no/such/interpreter\n")

@@ -19,13 +19,14 @@ import tempfile
 from pathlib import Path
 
 from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.cassette.io.swap import exchange
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
 from ptycassette.system.files.abandoned import remove_unheld
 
-__all__ = ["PREFIX", "PendingRecordings", "refuse_silence", "remove_abandoned", "settled"]
+__all__ = ["PREFIX", "PendingRecordings", "refuse_unwanted", "remove_abandoned", "settled"]
 
 PREFIX = ".ptycassette-pending-"
 
@@ -68,7 +69,7 @@ class PendingRecordings:
         """Move all recordings into the library; returns where they are now.
 
         Raises:
-            RefusedError: one shows nothing; it is dropped, and all others are kept.
+            RefusedError: one is not wanted (``refuse_unwanted``); it alone is dropped.
             NewerCassetteError, ExistsError: something stands there that is not replaced.
             StorageError: the disk refuses.
         """
@@ -77,7 +78,7 @@ class PendingRecordings:
             made = manifest.parent
             target = self.library / made.relative_to(self.place)
             try:
-                refuse_silence(made)
+                refuse_unwanted(made, target)
             except RefusedError as exc:
                 refused = exc
                 continue
@@ -122,19 +123,29 @@ def remove_abandoned(library: Path) -> None:
     remove_unheld(found)
 
 
-def refuse_silence(path: Path) -> None:
-    """Refuse a recording that shows nothing and did not end by itself: it would replay as one.
+def refuse_unwanted(made: Path, target: Path) -> None:
+    """Refuse a recording that must not become the cassette at ``target``.
+
+    It is empty and did not end by itself, so that it would replay as one. Or it failed without
+    output where there is a cassette that has some.
 
     Raises:
         RefusedError: it is such a recording.
     """
-    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+    with open_cassette(made, check="manifest", allow_unscrubbed=True) as cassette:
         status = cassette.final.exit
         silent = next(iter(cassette.outputs()), None) is None
+    kept = reason_to_keep(target, status, showed_output=lambda: not silent)
+    if kept is not None:
+        raise RefusedError(
+            kept,
+            where=target.name,
+            hint="delete the cassette that is there if the program is to fail without a word",
+        )
     if silent and (status is None or status.signaled):
         raise RefusedError(
             "nothing was shown, and the program did not end by itself: an empty recording "
             "is not kept",
-            where=path.name,
+            where=target.name,
             hint="let the program show its first screen before it is ended",
         )

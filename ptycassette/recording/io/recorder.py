@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ptycassette.cassette.io.published import published_manifest
+from ptycassette.cassette.io.replacing import reason_to_keep
 from ptycassette.cassette.io.staging import disk_errors, fsync_directory, remove_abandoned
 from ptycassette.cassette.strict_json import check_value
 from ptycassette.errors import (
@@ -42,6 +43,7 @@ from ptycassette.model import (
     Harness,
     Manifest,
     Noted,
+    Output,
     SessionMeta,
 )
 from ptycassette.model.limits import Limits
@@ -57,7 +59,6 @@ from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
 from ptycassette.recording.io.preflight import check_place, check_requirements, find_program
-from ptycassette.recording.io.replacing import reason_to_keep
 from ptycassette.recording.io.saver import Saver
 from ptycassette.recording.io.saver_messages import Begin, Published
 from ptycassette.recording.io.side_channel import EVENTS_VARIABLE, SideChannel
@@ -239,7 +240,7 @@ class Recorder:
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
-            failure = reason_to_keep(self.target, self.journal.path, status)
+            failure = reason_to_keep(self.target, status, showed_output=self._showed_output)
         late = self._late_version()
         self.journal.on_event(
             Finished(t_us=t_us, exit=status, failure=failure, **late, **self._final)
@@ -257,6 +258,9 @@ class Recorder:
         if self._lifeline is None or not self._lifeline.keeps_journal:
             self.journal.discard()
         return self.manifest
+
+    def _showed_output(self) -> bool:
+        return any(isinstance(event, Output) and event.data for event in self._source()())
 
     def _late_version(self) -> dict[str, Any]:
         """Ask again for a version that was not read in time; returns fields for the last event."""

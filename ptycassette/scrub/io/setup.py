@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.model.toml_text import MAX_TOML_BYTES
 from ptycassette.model.visible import visible
 from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.io.sources import credential_values, file_lines
+from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue
@@ -18,7 +18,14 @@ from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files.plain_file import read_plain
 from ptycassette.system.files.plugins import announced
 
-__all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "session_scrubber"]
+__all__ = [
+    "CONFIG_NAME",
+    "PLUGIN_GROUP",
+    "known_lines",
+    "load_config",
+    "plugin_rules",
+    "session_scrubber",
+]
 
 CONFIG_NAME = "ptycassette.toml"
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
@@ -81,6 +88,23 @@ def plugin_rules() -> Iterator[Rule]:
             yield rule
 
 
+def known_lines(path: Path) -> tuple[str, ...]:
+    """The lines of a file that was declared secret; none when it is not there.
+
+    Raises:
+        UnreadableError, UnsafeFileError, LimitError: it is there and cannot be read; without it
+            what is secret would be published.
+    """
+    try:
+        read_plain(path, max_bytes=MAX_FILE_BYTES)
+    except NotFoundError:
+        return ()
+    except CassetteError as exc:
+        exc.hint = exc.hint or "it was declared secret: known_files, --known-file"
+        raise
+    return file_lines(path)
+
+
 def session_scrubber(
     *,
     known: Iterable[str] = (),
@@ -105,6 +129,7 @@ def session_scrubber(
 
     Raises:
         UsageError: the configuration, a plug-in or a profile of the user's own is wrong.
+        UnreadableError, UnsafeFileError, LimitError: as ``known_lines``.
     """
     here = cwd or Path.cwd()
     configured = load_config(cwd=here) if config is None else config
@@ -116,7 +141,7 @@ def session_scrubber(
             for name in configured.known_env
             if len(variables.get(name, "")) >= SHORTEST
         ),
-        *(line for name in configured.known_files for line in file_lines(Path(name).expanduser())),
+        *(line for name in configured.known_files for line in known_lines(Path(name).expanduser())),
     ]
     house = home or _home()
     env = {**os.environ, "HOME": str(house)}

@@ -22,7 +22,7 @@ from ptycassette.scrub.discover import document_values, environment_values, secr
 from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
 from ptycassette.scrub.search import SHORTEST, KnownValue
 
-__all__ = ["credential_values", "file_lines"]
+__all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]
 
 MAX_FILE_BYTES = 1 << 20
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from ptycassette.errors import NotFoundError, SessionError, UsageError
+from ptycassette.errors import LimitError, NotFoundError, SessionError, UnsafeFileError, UsageError
 from ptycassette.scrub.io import auditors as scrub_auditors
 from ptycassette.scrub.io import setup as scrub_setup
 from ptycassette.scrub.io.auditors import audit
 from ptycassette.scrub.io.setup import load_config, plugin_rules, session_scrubber
-from ptycassette.scrub.io.sources import credential_values, file_lines
-from ptycassette.scrub.rules import Rule
+from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
+from ptycassette.scrub.rules import Rule, ScrubConfig
 
 SECRET = "qP7xR2mK9vT4nB8sL3wZ"
 
@@ -108,6 +108,24 @@ def test_a_scrubber_knows_what_config_and_machine_know(
     text = "first-phrase-of-two, second phrase, open sesame, a@b.io"
 
     assert scrubber.text(text, channel="x") == "<secret>, <secret>, <secret>, a@b.io"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "giant"])
+def test_a_known_file_that_cannot_be_read_is_an_error(tmp_path: Path, kind: str) -> None:
+    """Without it a secret would be published. One that is not there is on another machine."""
+    path = tmp_path / "secrets"
+    config = ScrubConfig(known_files=(str(path),))
+    session_scrubber(config=config, home=tmp_path, cwd=tmp_path)
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.write_bytes(b"x" * (MAX_FILE_BYTES + 1))
+
+    with pytest.raises((UnsafeFileError, LimitError), match="secrets"):
+        session_scrubber(config=config, home=tmp_path, cwd=tmp_path)
 
 
 def test_a_named_config_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import msgspec
 
-from ptycassette.cassette.io.pending import PendingRecordings, refuse_silence
+from ptycassette.cassette.io.pending import PendingRecordings, refuse_unwanted
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus
@@ -111,7 +111,7 @@ def _record(
             if (place / "manifest.json").exists():
                 exit_status, recorded = _end_of(place)
                 try:
-                    refuse_silence(place)
+                    refuse_unwanted(place, wanted)
                 except RefusedError:
                     drop_journal(recorded)
                     raise

@@ -15,6 +15,7 @@ from ptycassette.testing import write_cassette
 
 HUNG_UP = ExitStatus(code=-1, signal="hangup", exited=False, signaled=True)
 OK = ExitStatus(code=0, exited=True, signaled=False)
+FAILED = ExitStatus(code=3, exited=True, signaled=False)
 
 
 @pytest.fixture
@@ -92,6 +93,33 @@ def test_silence_that_was_cut_off_is_refused(
             pending.publish()
 
     assert (pending.library / "a.cassette").exists() is kept
+    assert (pending.library / "b.cassette").exists()
+
+
+@pytest.mark.parametrize(
+    ("before", "items", "after"),
+    [
+        (b"shown", [Finished(t_us=1, exit=FAILED)], b"shown"),
+        (b"shown", [Finished(t_us=1, exit=HUNG_UP)], b"shown"),
+        (b"shown", [Finished(t_us=1, exit=OK)], b""),
+        (b"shown", [Output(0, b"why"), Finished(t_us=1, exit=FAILED)], b"why"),
+        (b"", [Finished(t_us=1, exit=FAILED)], b""),
+    ],
+)
+def test_what_failed_without_a_word_replaces_nothing_that_shows_something(
+    pending: PendingRecordings, before: bytes, items: list[JournalEvent], after: bytes
+) -> None:
+    """The other recordings are kept."""
+    recorded(pending.library / "a.cassette", before)
+    write_cassette(pending.place / "a.cassette", *items)
+    recorded(pending.place / "b.cassette")
+    if after == b"shown":
+        with pytest.raises(RefusedError, match="that is there was kept"):
+            pending.publish()
+    else:
+        pending.publish()
+
+    assert shown(pending.library / "a.cassette") == after
     assert (pending.library / "b.cassette").exists()
 
 
