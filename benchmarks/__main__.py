@@ -12,6 +12,7 @@ import sys
 # In this order, each in a process of its own, so that none inherits another's memory.
 NAMES = {
     "recording": "what recording costs the program and the user, beside other recorders",
+    "stamps": "how wrong recorded times are on a busy machine, beside a control",
     "cassettes": "finalising, checking, replaying, and how that grows",
     "safety": "kills, fuzz, hostile directories, escape vectors",
     "untrusted_cost": "what a stranger's file costs whoever opens it",

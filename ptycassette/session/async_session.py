@@ -173,7 +173,7 @@ class AsyncSession(SessionFace):
     async def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, _LoopEvent()
-        stop = core.watch(changed.set)
+        stop = core.watch(changed.set, screen=not isinstance(wait, Exited))
         try:
             deadline_us = core.now_us() + round(timeout_s * 1e6)
             await self._await(core.screen(), timeout_s)
@@ -184,6 +184,9 @@ class AsyncSession(SessionFace):
                 if wait.met(view, now_us):
                     return view.screen
                 if view.finished or now_us >= deadline_us:
+                    if not view.finished:
+                        await self._await(core.screen(), DEFAULT_TIMEOUT_S)
+                        view = core.view()
                     raise broken_off(wait, view, timeout_s)
                 due_us = wait.due_us(view)
                 until_us = deadline_us if due_us is None else min(deadline_us, due_us)
@@ -230,7 +233,7 @@ class AsyncSession(SessionFace):
     async def _ended(self) -> None:
         """Wait until the pump has finished."""
         changed = _LoopEvent()
-        stop = self._core.watch(changed.set)
+        stop = self._core.watch(changed.set, screen=False)
         try:
             while not self._core.finished:
                 changed.clear()

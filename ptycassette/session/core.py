@@ -104,6 +104,7 @@ class SessionCore:
         self._hung_up = False
         self._untold = False
         self._watchers: list[Callable[[], None]] = []
+        self._end_watchers: list[Callable[[], None]] = []
 
     # --- for everybody, from any thread -------------------------------------------------
 
@@ -131,17 +132,23 @@ class SessionCore:
         """Whether a caller waits for the screen."""
         return bool(self._watchers)
 
-    def watch(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Have ``callback`` called, by the pump, when ``view`` changed; returns how to stop it."""
-        self._watchers.append(callback)
-        self._screen.unpublished = True
-        self.wake()
+    def watch(self, callback: Callable[[], None], *, screen: bool = True) -> Callable[[], None]:
+        """Have ``callback`` called, by the pump, when ``view`` changed; returns how to stop it.
+
+        Without ``screen`` only when the program has ended: then nothing is rendered for it, and
+        no thread is woken that could keep the pump from stamping output on a busy machine.
+        """
+        watchers = self._watchers if screen else self._end_watchers
+        watchers.append(callback)
+        if screen:
+            self._screen.unpublished = True
+            self.wake()
         if self.finished:
             callback()
 
         def stop() -> None:
             with suppress(ValueError):
-                self._watchers.remove(callback)
+                watchers.remove(callback)
 
         return stop
 
@@ -276,6 +283,11 @@ class SessionCore:
         for callback in tuple(self._watchers):
             callback()
 
+    def _announce_end(self) -> None:
+        self.announce()
+        for callback in tuple(self._end_watchers):
+            callback()
+
     def render(self) -> None:
         """Feed everything and take a snapshot."""
         self.catch_up()
@@ -287,7 +299,7 @@ class SessionCore:
             self.exit = self.pty.ended
             if self.exit is not None:
                 self.ended_us = self.now_us()
-                self.announce()
+                self._announce_end()
 
     def finish(self, failure: BaseException | None = None) -> None:
         """The pump is about to stop: everything has been read, or the tap failed."""
@@ -299,7 +311,7 @@ class SessionCore:
         self._input.fail(self.over())
         self.finished = True
         self._perform()
-        self.announce()
+        self._announce_end()
 
     # --- inside ------------------------------------------------------------------------
 

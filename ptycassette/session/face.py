@@ -85,13 +85,15 @@ class SessionFace:
         timeout_s: float | None = None,
         **wiring: Unpack[Wiring],
     ) -> None:
+        # First, because it takes time, and what the program writes is stamped when it is read.
+        emulator = wiring.get("emulator", default_emulator)(size)
         child = spawn(
             argv,
             size=size,
             cwd=cwd,
             env=child_environment(clean=clean_env, extra=env, term=term),
         )
-        self._take(child, size, timeout_s, wiring)
+        self._take(child, size, timeout_s, {**wiring, "emulator": lambda _: emulator})
 
     @classmethod
     def over(

@@ -17,12 +17,14 @@ from typing import Protocol
 
 from ptycassette.model.ports import Clock, Sleeper
 from ptycassette.session.core import SessionCore
+from ptycassette.system.priority import raised_priority
 from ptycassette.system.pty.port import Pty
 from ptycassette.system.pty.process import PtyChild
 
 __all__ = ["Pump", "ScriptPump", "Scripted", "ThreadPump"]
 
 _QUIET_S = 0.002
+_UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
 _WATCHED_LAG_S = 0.05
 _RENDER_S = 0.02
 _HUNG_UP_S = 0.02
@@ -179,7 +181,8 @@ class ThreadPump:
     def _run(self) -> None:
         """The loop, and what must be done whatever ends it."""
         try:
-            self._loop()
+            with raised_priority():
+                self._loop()
         except BaseException as exc:  # noqa: BLE001 - kept, and raised to whoever uses the session
             with suppress(Exception):
                 self._child.kill()
@@ -199,7 +202,8 @@ class ThreadPump:
                     published = self._render_some()
                 continue
             core.pause()
-            if core.behind and (self._wait(_QUIET_S) or not core.catch_up(self._interrupted)):
+            quiet_s = _QUIET_S if core.watched else _UNWATCHED_QUIET_S
+            if core.behind and (self._wait(quiet_s) or not core.catch_up(self._interrupted)):
                 continue
             if core.watched and core.unpublished:
                 core.publish()

@@ -189,7 +189,7 @@ class Session(SessionFace):
     def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, threading.Event()
-        stop = core.watch(changed.set)
+        stop = core.watch(changed.set, screen=not isinstance(wait, Exited))
         try:
             deadline_us = core.now_us() + round(timeout_s * 1e6)
             self._await(core.screen(), timeout_s)
@@ -200,6 +200,9 @@ class Session(SessionFace):
                 if wait.met(view, now_us):
                     return view.screen
                 if view.finished or now_us >= deadline_us:
+                    if not view.finished:
+                        self._await(core.screen(), DEFAULT_TIMEOUT_S)
+                        view = core.view()
                     raise broken_off(wait, view, timeout_s)
                 due_us = wait.due_us(view)
                 until_us = deadline_us if due_us is None else min(deadline_us, due_us)

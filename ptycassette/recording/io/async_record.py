@@ -13,9 +13,8 @@ from ptycassette.recording.io.options import RecordOptions, RecordPlan
 from ptycassette.recording.io.record import (
     RecordingFace,
     give_up,
-    pty_of,
     saver_for,
-    wiring_of,
+    started,
 )
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.session.async_session import AsyncSession
@@ -36,7 +35,8 @@ async def arecord(
     recorder = Recorder(argv, target, plan, saver=saver_for(plan))
     await asyncio.to_thread(recorder.__enter__)
     try:
-        session = AsyncRecording.over(pty_of(recorder), **wiring_of(recorder))
+        pty, wiring = started(recorder)
+        session = AsyncRecording.over(pty, **wiring)
         try:
             session._recorder = recorder  # noqa: SLF001 - made here
             session.listen()

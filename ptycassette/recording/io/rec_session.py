@@ -21,6 +21,7 @@ from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saving_signals import SavingSignals
 from ptycassette.session.waits import matches_in_file
 from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.priority import raised_priority
 from ptycassette.system.pty.process import exit_status
 from ptycassette.system.pty.terminal import UserTerminal
 
@@ -116,7 +117,8 @@ def _relayed(
                 ),
                 timeout_s=plan.timeout_s,
             )
-            return relay, relay.run()
+            with raised_priority():
+                return relay, relay.run()
     finally:
         if out_fd != 1:
             os.close(out_fd)

@@ -29,11 +29,10 @@ __all__ = [
     "Recording",
     "RecordingFace",
     "give_up",
-    "pty_of",
     "record",
     "recording_with",
     "saver_for",
-    "wiring_of",
+    "started",
 ]
 
 
@@ -155,7 +154,8 @@ def record(
 def recording_with(recorder: Recorder) -> Iterator[Recording]:
     """As ``record``, with an existing recorder that is not entered yet."""
     with recorder:
-        session = Recording.over(pty_of(recorder), **wiring_of(recorder))
+        pty, wiring = started(recorder)
+        session = Recording.over(pty, **wiring)
         try:
             session._recorder = recorder  # noqa: SLF001 - made here
             session.listen()
@@ -182,22 +182,24 @@ def saver_for(plan: RecordPlan) -> Saver | None:
     return StartedSaver() if ours else None
 
 
-def pty_of(recorder: Recorder) -> PtyChild | Scripted:
-    """Start the program; or the scripted PTY in its place."""
-    return recorder.start() if recorder.plan.pty is None else recorder.plan.pty
+def started(recorder: Recorder) -> tuple[PtyChild | Scripted, Any]:
+    """Start the program, or take the scripted PTY in its place.
 
-
-def wiring_of(recorder: Recorder) -> Any:
-    """The parts of a recorded session besides its program."""
+    Returns:
+        It, and the other parts of a recorded session.
+    """
     plan = recorder.plan
-    return {
+    # First, because it takes time, and what the program writes is stamped when it is read.
+    emulator = plan.emulator(plan.size)
+    pty = recorder.start() if plan.pty is None else plan.pty
+    return pty, {
         "size": plan.size,
         "timeout_s": plan.timeout_s,
         "tap": _Tap(recorder),
         "clock": plan.clock,
         "start_us": recorder.started_us,
         "sleeper": plan.sleeper,
-        "emulator": plan.emulator,
+        "emulator": lambda _: emulator,
     }
 
 

@@ -46,7 +46,8 @@ class Priority:
             Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
         if not hasattr(os, "setpriority"):
             return cls(None)
-        before = os.getpriority(os.PRIO_PROCESS, 0)
+        # A saver that the recorder's raised thread started has inherited its value.
+        before = max(0, os.getpriority(os.PRIO_PROCESS, 0))
         back = _may_return_to(before)
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, _FAR if back else min(_FAR, before + _NEAR))
