@@ -1,7 +1,8 @@
 """What a stranger's file costs: each reader with each attack, in a process with limits.
 
-``python -m benchmarks untrusted_cost`` holds them to a second of processor time. Here they may
-take three, because machines differ; what is quadratic takes a hundred times as long.
+``python -m benchmarks untrusted_cost`` holds them to a second of processor time: that of the
+reader's process, without its start-up. Here they may take half as much again, because machines
+differ; what is quadratic takes a hundred times as long.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from benchmarks.untrusted_cost import READERS, cases, measure
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
-MAX_S = 3.0
+MAX_S = 1.5
 MAX_MB = 200.0
 ALL = list(cases())
 WORST = [
@@ -46,13 +47,14 @@ def _is_bounded(reader: str, attack: str) -> None:
     assert cost.mb < MAX_MB, cost
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("reader", "attack"), WORST)
 def test_what_once_cost_much_is_bounded(reader: str, attack: str) -> None:
     """It ends, or is refused by an error of ours, within processor time and memory."""
     _is_bounded(reader, attack)
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize(("reader", "attack"), ALL)
 def test_a_strangers_file_is_bounded(reader: str, attack: str) -> None:
     """Whatever it says, in five megabytes or as much as its reader accepts."""

@@ -23,7 +23,7 @@ _MAX_BYTES = 256 * 1024 * 1024
 # Each row is held against all rules, which takes 8 us; a row of a CLI has hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
 _MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
-_MAX_VALUES, _VALUE_BYTES = 500_000, 5
+_MAX_VALUES, _VALUE_BYTES = 500_000, 8
 
 
 def read_logs(
