@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import InputRecord, Screen, Size
-from ptycassette.model.visible import visible
-from ptycassette.replaying.stored import screen_of
+from ptycassette.model import InputRecord, Screen, Size, visible
+from ptycassette.replaying import screen_of
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
 
 __all__ = ["recording_text", "screen_ansi", "screen_text"]

@@ -25,10 +25,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io.published import published_manifest
-from ptycassette.cassette.io.replacing import reason_to_keep
-from ptycassette.cassette.io.staging import disk_errors, fsync_directory, remove_abandoned
-from ptycassette.cassette.strict_json import check_value
+from ptycassette.cassette import check_value
+from ptycassette.cassette.io import (
+    disk_errors,
+    fsync_directory,
+    published_manifest,
+    reason_to_keep,
+    remove_abandoned,
+)
 from ptycassette.errors import (
     CassetteError,
     LimitError,
@@ -41,12 +45,16 @@ from ptycassette.model import (
     ExitStatus,
     Finished,
     Harness,
+    Limits,
     Manifest,
     Noted,
     Output,
     SessionMeta,
 )
-from ptycassette.model.limits import Limits
+from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io._saver_messages import Begin, Published
+from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.recording.io.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
     VERSION_TIMEOUT_S,
@@ -55,17 +63,18 @@ from ptycassette.recording.io.binary_probe import (
     version_arguments,
 )
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
-from ptycassette.recording.io.preflight import check_place, check_requirements, find_program
 from ptycassette.recording.io.saver import Saver
-from ptycassette.recording.io.saver_messages import Begin, Published
-from ptycassette.recording.io.side_channel import EVENTS_VARIABLE, SideChannel
-from ptycassette.system.files.locks import Holder, account_lock, target_lock
-from ptycassette.system.files.staging import journal_dir, lock_dir, state_dir
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.process import PtyChild, spawn
+from ptycassette.system.files import (
+    Holder,
+    account_lock,
+    journal_dir,
+    lock_dir,
+    state_dir,
+    target_lock,
+)
+from ptycassette.system.pty import NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
