@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli.options import TIME
-from ptycassette.cli.rec_emulator import emulator_options
-from ptycassette.cli.rec_plan import (
+from ptycassette.cli._options import TIME
+from ptycassette.cli._rec_emulator import emulator_options
+from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
     plan_of,
@@ -19,18 +19,14 @@ from ptycassette.cli.rec_plan import (
     secret_key_of,
     steps_of,
 )
-from ptycassette.cli.saving_line import SavingLine
-from ptycassette.terminal.policies import POLICY_NAMES
+from ptycassette.cli._saving_line import SavingLine
+from ptycassette.terminal import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.input_script import ScriptStep
-    from ptycassette.recording.io.lifeline import Lifeline
-    from ptycassette.recording.io.options import RecordPlan
-    from ptycassette.recording.io.rec_session import Ended
-    from ptycassette.recording.io.recorder import Recorder
-    from ptycassette.recording.io.saver import Saver
+    from ptycassette.recording import ScriptStep
+    from ptycassette.recording.io import Ended, Lifeline, Recorder, RecordPlan, Saver
 
 __all__ = ["command"]
 
@@ -217,7 +213,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
-    from ptycassette.recording.io.recorder import Recorder
+    from ptycassette.recording.io import Recorder
 
     steps = steps_of(given["script"])
     interactive = not given["headless"] and steps is None and _on_terminal()
@@ -238,7 +234,7 @@ def _run(
     given: dict[str, Any],
 ) -> int:
     from ptycassette.errors import RunFailedError
-    from ptycassette.recording.io.rec_session import (
+    from ptycassette.recording.io import (
         record_headless,
         record_interactive,
         shell_status,
@@ -285,7 +281,7 @@ def _run(
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
-    from ptycassette.recording.io.lifeline import Lifeline
+    from ptycassette.recording.io import Lifeline
 
     try:
         return Lifeline(given["lifeline"], keeps_journal=given["keep_journal"])
@@ -297,7 +293,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
     """A fork of this process, made before it opens anything and has threads."""
     import threading
 
-    from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, savers_wanted
+    from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
 
     if not savers_wanted():
         return None
@@ -305,8 +301,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver()
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.recording.io.finalising import Finaliser
-        from ptycassette.recording.io.saver_process import serve
+        from ptycassette.recording.io import Finaliser, serve
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
             return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)
@@ -326,7 +321,7 @@ def _say(line: str) -> None:
 
 
 def _shown(recorder: Recorder) -> str:
-    from ptycassette.model.visible import visible
+    from ptycassette.model import visible
 
     path = recorder.target
     with suppress(ValueError):
@@ -335,13 +330,13 @@ def _shown(recorder: Recorder) -> str:
 
 
 def _journal(recorder: Recorder) -> str:
-    from ptycassette.model.visible import visible
+    from ptycassette.model import visible
 
     return visible(str(recorder.journal.path))
 
 
 def _summary(recorder: Recorder, ended: Ended) -> str:
-    from ptycassette.cli.present import time_text
+    from ptycassette.cli._present import time_text
 
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
     return f"ptycassette: saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from ptycassette.model.visible import visible
-from ptycassette.replaying.io.library import forget_starts
-from ptycassette.replaying.io.modes import mode_named
-from ptycassette.replaying.io.shims import ShimConfig, make_shims
-from ptycassette.replaying.standin.io.options import parse_settings
+from ptycassette.model import visible
+from ptycassette.replaying.io import ShimConfig, forget_starts, make_shims, mode_named
+from ptycassette.replaying.standin.io import parse_settings
 
 __all__ = ["command"]
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from ptycassette.model import Finished, Output, Typed
-from ptycassette.pytest_plugin.freshness import age_problem, window_of
-from ptycassette.pytest_plugin.naming import cassette_path
+from ptycassette.pytest_plugin._freshness import age_problem, window_of
+from ptycassette.pytest_plugin._naming import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from ptycassette.errors import UsageError
-from ptycassette.timeline.match import Secrets, secrets_named
+from ptycassette.timeline import Secrets, secrets_named
 
 __all__ = [
     "MODES",

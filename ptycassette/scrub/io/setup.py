@@ -7,16 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model.toml_text import MAX_TOML_BYTES
-from ptycassette.model.visible import visible
+from ptycassette.model import MAX_TOML_BYTES, visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import credential_values, file_lines
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue
 from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.plugins import announced
+from ptycassette.system.files import announced, read_plain
 
 __all__ = ["CONFIG_NAME", "PLUGIN_GROUP", "load_config", "plugin_rules", "session_scrubber"]
 

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.replaying.io.modes import resolve_secrets
+from ptycassette.replaying.io import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
-from ptycassette.scrub.io.conceal import concealed
-from ptycassette.timeline.match import Matching, Secrets, secrets_named
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
+from ptycassette.scrub.io import concealed
+from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Secrets, secrets_named
 
 __all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
 
