@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BROKEN_OFF := $(VENV)/.broken-off
 
-.PHONY: help setup demo test test-all retest check bench fuzz fixtures format clean
+.PHONY: help setup demo docs dist test test-all retest check bench fuzz fixtures format clean
 
 help:
 	@echo "make demo    record a real program, verify and replay it"
@@ -17,6 +17,8 @@ help:
 	@echo "make bench   measure against other recorders, side by side"
 	@echo "make fuzz    coverage-guided fuzzing, FUZZ_SECONDS=30 for each target (FUZZ=journal for one)"
 	@echo "make fixtures record real agent CLIs again, offline (AGENTS=codex-tui for one)"
+	@echo "make docs    build the site of these pages into site/"
+	@echo "make dist    build wheel and sdist, check and install them with each Python at hand"
 	@echo "make clean   remove what these commands made"
 
 $(STAMP): pyproject.toml constraints.txt hatch_build.py ptycassette/recording/io/relay.c
@@ -65,6 +67,18 @@ fuzz: setup
 fixtures: setup
 	$(BIN)/python fixtures/make_agents.py $(AGENTS)
 
+# Its tools are no part of the set-up, which tests need. What they say of each other's future is left out.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: export DISABLE_MKDOCS_2_WARNING = true
+docs: setup
+	@$(BIN)/python -c 'import material, mkdocs_click, mkdocs_same_dir, mkdocstrings' 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+dist:
+	PYTHON=$(PYTHON) .ci/dist
+
 clean:
 	rm -f ptycassette/recording/io/_relay.so
-	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist
+	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* build dist site

@@ -41,7 +41,9 @@ PARALLEL_FROM = 8
 """Fewer scenarios are checked sooner than a second process has started."""
 
 
-@click.command(epilog="Example: ptycassette check --init hello.cassette && ptycassette check .")
+@click.command(
+    "check", epilog="Example: ptycassette check --init hello.cassette && ptycassette check ."
+)
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--cassette", type=click.Path(), help="Check against this one; no pins needed then.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

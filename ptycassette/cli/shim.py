@@ -13,7 +13,9 @@ from ptycassette.replaying.standin.io import parse_settings
 __all__ = ["command"]
 
 
-@click.command(epilog="Example: ptycassette shim --dir bin --library cassettes claude codex")
+@click.command(
+    "shim", epilog="Example: ptycassette shim --dir bin --library cassettes claude codex"
+)
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
 @click.option("--library", type=click.Path(), required=True, help="Directory of cassettes.")

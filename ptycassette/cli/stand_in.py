@@ -22,6 +22,7 @@ class StandInCommand(click.Command):
 
 
 @click.command(
+    "stand-in",
     cls=StandInCommand,
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     options_metavar="[OPTIONS]",

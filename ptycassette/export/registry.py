@@ -174,7 +174,7 @@ EXPORTS = (
         name="html",
         endings=(".html",),
         writes="a page; of one screen",
-        of_screen="screen_html:screen_page",
+        of_screen="html:screen_page",
     ),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,12 @@ import pytest
 
 import ptycassette
 
+ROOT = Path(ptycassette.__file__).parent.parent
+FACES = sorted(
+    face
+    for face in (ROOT / "ptycassette").rglob("__init__.py")
+    if "loads_on_first_use" in face.read_text(encoding="utf-8")
+)
 HEAVY = ("pyte", "ptyprocess", "textual", "pytest", "aiohttp", "rich", "click")
 
 
@@ -28,9 +35,11 @@ def test_every_public_name_loads(name: str) -> None:
     assert name in dir(ptycassette)
 
 
-def test_type_checkers_see_the_same_names() -> None:
-    """What loads lazily is also imported under TYPE_CHECKING, from the same module."""
-    tree = ast.parse(Path(ptycassette.__file__).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("face", FACES, ids=lambda face: face.parent.name)
+def test_a_face_says_the_same_to_its_three_readers(face: Path) -> None:
+    """Type checkers, Python and people: the same names from the same modules."""
+    tree = ast.parse(face.read_text(encoding="utf-8"))
+    package = ".".join(face.parent.relative_to(ROOT).parts)
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     seen = {
         alias.name: node.module
@@ -38,9 +47,25 @@ def test_type_checkers_see_the_same_names() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
+    (assigned,) = [node for node in block.orelse if isinstance(node, ast.Assign)]
+    assert isinstance(assigned.value, ast.Call)
+    places = ast.literal_eval(assigned.value.args[1])
+    loaded = {name: f"{package}.{module}" for module, names in places.items() for name in names}
+    public = importlib.import_module(package).__all__
 
-    assert seen == ptycassette._HOMES
-    assert set(ptycassette.__all__) == {*seen, "__version__"}
+    assert seen == loaded
+    assert {*public} - {"__version__"} == {*loaded}
+    assert len(public) == len({*public})
+
+
+@pytest.mark.parametrize("face", FACES, ids=lambda face: face.parent.name)
+def test_every_name_of_a_face_is_no_module(face: Path) -> None:
+    """A module of a name that the face exports would hide it, once it is imported."""
+    package = importlib.import_module(".".join(face.parent.relative_to(ROOT).parts))
+    modules = {path.stem for path in face.parent.iterdir()}
+
+    assert modules & {*package.__all__} == set()
+    assert all(getattr(package, name) is not None for name in package.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -57,11 +82,3 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     )
 
     assert ran.stdout.strip() == "[]"
-
-
-def test_no_subpackage_has_the_name_of_a_public_function() -> None:
-    """Importing one would bind it in the place of the function."""
-    folder = Path(ptycassette.__file__).parent
-    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
-
-    assert modules & set(ptycassette.__all__) == set()

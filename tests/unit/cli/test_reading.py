@@ -352,7 +352,7 @@ def test_play_takes_the_idle_limit_that_the_recording_suggests(
         return []
 
     manifest = msgspec.structs.replace(manifest_of(), optional={"idle_limit_ms": suggested})
-    monkeypatch.setattr("ptycassette.replaying.io.replayer.replay", replay)
+    monkeypatch.setattr("ptycassette.replaying.io.replay", replay)
     monkeypatch.setattr(
         "ptycassette.cli.play.opened", lambda *_, **__: contextlib.nullcontext(_Source(manifest))
     )
