@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.cassette.frames import LOOKS, frame_of
-from ptycassette.model import EmulatorFactory, Event, FrameRecord, InputRecord, Size
+from ptycassette.model import EmulatorFactory, Event, FrameRecord, InputRecord, Size, painted_bytes
 
 __all__ = ["FrameMismatch", "rederive"]
 
@@ -47,7 +47,7 @@ def rederive(
     for event in events:
         record = event.record
         if event.kind == "output":
-            screen.feed(event.data)
+            screen.feed(painted_bytes(event))
             fed += len(event.data)
         elif isinstance(record, InputRecord) and record.size is not None:
             screen.resize(record.size)

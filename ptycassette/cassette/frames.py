@@ -46,6 +46,11 @@ def frame_of(
     )
 
 
+def _painted(event: Output) -> bytes:
+    """As ``painted_bytes`` of the record that it becomes."""
+    return event.data if event.stream is None else event.data.replace(b"\n", b"\r\n")
+
+
 class FrameMaker:
     """Follows one session and hands out the frames that are due.
 
@@ -84,7 +89,7 @@ class FrameMaker:
         if isinstance(event, Output):
             self._raw_end += len(event.data)
             if own is not None:
-                own.feed(event.data)
+                own.feed(_painted(event))
         elif own is not None and isinstance(event, Resized):
             own.resize(event.size)
         synchronized = bool(getattr(emulator, "synchronized", False))

@@ -15,11 +15,20 @@ from ptycassette.cli._rec_emulator import chosen_emulator
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
+    from ptycassette.model import StreamKinds
     from ptycassette.profiles import Profile
     from ptycassette.recording import ScriptStep
 
 
-__all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
+__all__ = [
+    "argv_of",
+    "base_environment",
+    "kinds_of",
+    "plan_of",
+    "profile_of",
+    "secret_key_of",
+    "steps_of",
+]
 
 MAX_SCRIPT_BYTES = 2 << 20
 
@@ -102,6 +111,19 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
         yield options["base_env"]
 
 
+def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
+    """What the program's streams are with ``--pipes`` and ``--as-given``; None for a terminal."""
+    pipes, as_given = given["pipes"], given["as_given"]
+    if not pipes and not as_given:
+        return None
+    if given["script"] is not None or given["headless"]:
+        raise click.UsageError("--pipes and --as-given go with neither --input nor --headless")
+    from ptycassette.recording.io import given_kinds
+
+    kinds = given_kinds(pipes=pipes)
+    return None if kinds.only_terminal else kinds
+
+
 def plan_of(
     given: dict[str, Any],
     *,
@@ -123,7 +145,9 @@ def plan_of(
         at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
         capability = capability_of(profile)
     cassette_id = given["cassette_id"]
-    show = None if interactive or given["quiet"] else _show
+    streams = given["streams"]
+    alone = interactive or given["quiet"] or streams is not None
+    show = None if alone else _show
     return RecordPlan(
         size=_size(given, interactive=interactive),
         cwd=given["cwd"],
@@ -156,7 +180,8 @@ def plan_of(
         scrub=not given["no_scrub"],
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
-        progress=None if given["quiet"] else SavingLine(),
+        streams=streams,
+        progress=None if given["quiet"] or streams is not None else SavingLine(),
     )
 
 

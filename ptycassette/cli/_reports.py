@@ -23,6 +23,7 @@ from ptycassette.model import (
     QuotaRecord,
     ScrubReport,
     Size,
+    StreamKinds,
     Timing,
 )
 
@@ -72,6 +73,7 @@ class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
     timing: Timing
     provenance: Provenance
     streams: StreamCounts
+    standard_streams: StreamKinds
     exit: ExitStatus | None
     scrub: ScrubReport
     title: str | None

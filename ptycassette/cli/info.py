@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["command", "exit_text", "info_of"]
 
 FIELD_LIMIT = 200
-SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "title")
+SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "streams", "title")
 """Optional parts of the manifest that have lines of their own."""
 
 
@@ -49,7 +49,7 @@ def command(cassette: str, as_json: bool) -> None:
 def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` prints."""
     from ptycassette.cli._reports import InfoReport, StreamCounts
-    from ptycassette.model import Size
+    from ptycassette.model import Size, streams_of
 
     manifest, final = cassette.manifest, cassette.final
     optional = manifest.optional or {}
@@ -76,6 +76,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
             service_events=verified.service_events,
             output_bytes=verified.output_bytes,
         ),
+        standard_streams=streams_of(manifest),
         exit=final.exit,
         scrub=cassette.scrub_report,
         title=title if isinstance(title, str) else None,
@@ -112,6 +113,11 @@ def _fields(report: InfoReport) -> Iterator[tuple[str, str]]:
         yield "command", _short(shlex.join(report.command.argv))
     yield "harness", _harness(report)
     yield "terminal", _terminal(report)
+    kinds = report.standard_streams
+    if not kinds.only_terminal:
+        yield "stdin", kinds.stdin
+        yield "stdout", kinds.stdout
+        yield "stderr", "the same as stdout" if kinds.merged else kinds.stderr
     yield "duration", f"{time_text(report.duration_us)}, {_timing(report)}"
     yield "input", count_text(report.streams.inputs, "event")
     output = count_text(report.streams.outputs, "event")

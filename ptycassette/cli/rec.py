@@ -14,6 +14,7 @@ from ptycassette.cli._rec_emulator import emulator_options
 from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
+    kinds_of,
     plan_of,
     profile_of,
     secret_key_of,
@@ -93,6 +94,17 @@ class RecCommand(click.Command):
 )
 @click.option(
     "--headless", is_flag=True, help="Without your terminal: output is shown, nothing is asked."
+)
+@click.option(
+    "--pipes",
+    is_flag=True,
+    help="Without a terminal: the program's stdin, stdout and stderr are pipes, or the files that"
+    " are given.",
+)
+@click.option(
+    "--as-given",
+    is_flag=True,
+    help="The program's stdin, stdout and stderr are what this command has: terminal, pipe, file.",
 )
 @click.option(
     "--input",
@@ -216,6 +228,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     from ptycassette.recording.io import Recorder
 
     steps = steps_of(given["script"])
+    given["streams"] = kinds_of(given)
     interactive = not given["headless"] and steps is None and _on_terminal()
     profile = profile_of(given["harness"])
     words = argv_of(argv, given["line"], profile)
@@ -237,13 +250,22 @@ def _run(
     from ptycassette.recording.io import (
         record_headless,
         record_interactive,
+        record_streams,
         shell_status,
     )
 
     quiet = given["quiet"]
     fixed = any(given[name] is not None for name in ("size", "cols", "rows"))
     try:
-        if interactive:
+        if given["streams"] is not None:
+            with recorder:
+                ended = record_streams(
+                    recorder,
+                    given["streams"],
+                    passes_signals=given["pass_signals"],
+                    secret_key=secret_key_of(given["secret_key"]),
+                )
+        elif interactive:
             with recorder:
                 if not quiet:
                     _say(f"ptycassette: recording to {_shown(recorder)}; exit the program to stop")
@@ -301,7 +323,10 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver()
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.recording.io import Finaliser, serve
+        from ptycassette.recording.io import Finaliser, let_go_of_streams, serve
+
+        if plan.streams is not None:
+            let_go_of_streams()
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
             return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)

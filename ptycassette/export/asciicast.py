@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import Event, FinalRecord, InputRecord, Manifest
+from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
 
 __all__ = ["AsciicastOptions", "asciicast", "recording_v2", "recording_v3"]
 
@@ -144,7 +144,7 @@ def _entries(events: Iterable[Event], opts: AsciicastOptions) -> Iterator[tuple[
 def _text(
     event: Event, code: str, decoders: Mapping[str, codecs.IncrementalDecoder]
 ) -> Iterator[tuple[int, str, str]]:
-    text = decoders[code].decode(event.data)
+    text = decoders[code].decode(painted_bytes(event))
     if text:
         yield event.t_us, code, text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import InputRecord, Screen, Size, visible
+from ptycassette.model import InputRecord, Screen, Size, painted_bytes, visible
 from ptycassette.replaying import screen_of
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
 
@@ -40,7 +40,7 @@ def _scrolled(source: ExportSource, scrollback: int) -> Iterator[bytes]:
             case InputRecord(kind="resize", size=now) if now is not None:
                 emulator.resize(now)
             case _ if event.kind == "output":
-                emulator.feed(event.data)
+                emulator.feed(painted_bytes(event))
     rows = [*emulator.scrollback(), *emulator.snapshot().rows]
     while rows and not rows[-1]:
         rows.pop()

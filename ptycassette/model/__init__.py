@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FrameRecord,
         InputRecord,
         OutputRecord,
+        OutputStream,
         ServiceEventRecord,
         TimedRecord,
         moment_us,
@@ -76,6 +77,13 @@ if TYPE_CHECKING:
     from ptycassette.model.re2_engine import PatternError, compile_re2
     from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
     from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
+    from ptycassette.model.streams import (
+        STREAMS_KEY,
+        StreamKind,
+        StreamKinds,
+        painted_bytes,
+        streams_of,
+    )
     from ptycassette.model.toml_text import MAX_TOML_BYTES, fill, parse_toml, read_toml, suggest
     from ptycassette.model.visible_text import printable, visible, visible_bytes
 else:
@@ -90,6 +98,7 @@ else:
                 "FrameRecord",
                 "InputRecord",
                 "OutputRecord",
+                "OutputStream",
                 "ServiceEventRecord",
                 "TimedRecord",
                 "moment_us",
@@ -152,6 +161,13 @@ else:
             "re2_engine": ("PatternError", "compile_re2"),
             "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
             "screen": ("DEFAULT_STYLE", "Screen", "Style", "StyleRun"),
+            "streams": (
+                "STREAMS_KEY",
+                "StreamKind",
+                "StreamKinds",
+                "painted_bytes",
+                "streams_of",
+            ),
             "toml_text": ("MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"),
             "visible_text": ("printable", "visible", "visible_bytes"),
         },
@@ -165,6 +181,7 @@ __all__ = [
     "MAX_TOML_BYTES",
     "PASTE_END",
     "SCRUB_STATUSES",
+    "STREAMS_KEY",
     "UINT16_MAX",
     "AsyncSleeper",
     "CassetteSink",
@@ -194,6 +211,7 @@ __all__ = [
     "Noted",
     "Output",
     "OutputRecord",
+    "OutputStream",
     "PatternError",
     "Probed",
     "Provenance",
@@ -212,6 +230,8 @@ __all__ = [
     "Sleeper",
     "Step",
     "StepScrubber",
+    "StreamKind",
+    "StreamKinds",
     "Style",
     "StyleRun",
     "Terminal",
@@ -229,9 +249,11 @@ __all__ = [
     "file_pattern",
     "fill",
     "moment_us",
+    "painted_bytes",
     "parse_toml",
     "printable",
     "read_toml",
+    "streams_of",
     "suggest",
     "visible",
     "visible_bytes",

@@ -22,6 +22,7 @@ __all__ = [
     "FrameRecord",
     "InputRecord",
     "OutputRecord",
+    "OutputStream",
     "ServiceEventRecord",
     "TimedRecord",
     "moment_us",
@@ -29,6 +30,9 @@ __all__ = [
 
 # In a class body the field ``bytes`` hides the builtin, and msgspec resolves annotations there.
 _Bytes = bytes
+
+OutputStream = Literal["stdout", "stderr", "stdin"]
+"""Which stream of the program an output record is about, where that is not its terminal."""
 
 EventKind = Literal["input", "output", "frame", "service-event", "final"]
 
@@ -38,7 +42,7 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     ``source`` says who: ``user``, ``driver``, or ``terminal`` for an answer to
     a terminal query. ``masked`` tells that the bytes are not what was typed
-    (a password prompt).
+    (a password prompt). ``eof``: behind the bytes, the end of a stdin that is no terminal.
     """
 
     seq: int
@@ -52,10 +56,15 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     source: str | None = None
     paste: bool = False
     masked: bool = False
+    eof: bool = False
 
 
 class OutputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of ``output.jsonl``: ``length`` bytes of ``output.raw`` from ``offset``."""
+    """A line of ``output.jsonl``: ``length`` bytes of ``output.raw`` from ``offset``.
+
+    ``stream`` says where the program wrote them, where that was not its terminal. ``eof``: it
+    closed this stream and went on; ``stdin`` is a stream that it can close, too.
+    """
 
     seq: int
     t_ms: int
@@ -63,6 +72,8 @@ class OutputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     length: int
     sha256: str | None = None
     t_us: int | None = None
+    stream: OutputStream | None = None
+    eof: bool = False
 
 
 class FrameRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model.events import ExitStatus
+from ptycassette.model.events import ExitStatus, OutputStream
 from ptycassette.model.geometry import Size
 from ptycassette.model.manifest import Harness
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
+from ptycassette.model.streams import StreamKinds
 
 __all__ = [
     "Finished",
@@ -52,6 +53,7 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     timeout_ms: int | None = None
     permission_mode: str | None = None
     pty_mode: dict[str, Any] | None = None
+    streams: StreamKinds | None = None
     git_sha: str | None = None
     os: str = ""
     arch: str = ""
@@ -62,11 +64,13 @@ class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     options: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Output(msgspec.Struct, frozen=True, tag="output"):
-    """Bytes that the program wrote, one read."""
+class Output(msgspec.Struct, frozen=True, omit_defaults=True, tag="output"):
+    """Bytes that the program wrote, one read. See ``OutputRecord`` for ``stream`` and ``eof``."""
 
     t_us: int
     data: bytes
+    stream: OutputStream | None = None
+    eof: bool = False
 
 
 class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
@@ -83,6 +87,7 @@ class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
     key: str | None = None
     paste: bool = False
     masked: bool = False
+    eof: bool = False
 
     def hidden(self) -> Typed:
         """This event as others may see it: masked bytes are asterisks, up to line ends."""
@@ -126,6 +131,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     """The end of the session. ``failure`` is set when the run must not become a cassette.
 
     ``binary_version`` is what the program told only now, ``version_missing`` why it never did.
+    ``stdin_offset`` is where it left a file that was its stdin, from where it found it.
     """
 
     t_us: int
@@ -139,6 +145,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     failure: str | None = None
     binary_version: str | None = None
     version_missing: str | None = None
+    stdin_offset: int | None = None
 
 
 JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished

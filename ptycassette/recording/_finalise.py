@@ -170,7 +170,9 @@ class _Run(Generic[_Sink]):
 
     def tell_secrets_apart(self) -> None:
         """Give the manifest digests of the secrets that were typed, where there were any."""
-        if not input_was_scrubbed(self._scrubber.report()):
+        streams = self._meta.streams
+        typed = streams is None or streams.stdin == "terminal"  # a stream has no entries
+        if not typed or not input_was_scrubbed(self._scrubber.report()):
             return
         hidden = self.typed.hidden if self.typed is not None else ()
         self.work.learnt.secrets = typed_digests(

@@ -10,7 +10,7 @@ CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
 Record 0 is the head (``SessionMeta``); the others are output or single events.
 Typing and its echo have kinds of their own, because the user waits for the echo: a
 *key*, whose body is a byte of flags (1: masked) and the typed bytes, and a *read*,
-whose body is the bytes that were read.
+whose body is the bytes that were read. Output to a stream that is no terminal is a single event.
 
 A batch holds any number of reads: ``count:u32``, then per read
 ``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),
@@ -98,7 +98,7 @@ class JournalEncoder:
         Raises:
             ValueError: the event is larger than a journal takes.
         """
-        if isinstance(event, Output):
+        if isinstance(event, Output) and event.stream is None:
             return b"".join(self.batch([(event.t_us, len(event.data))], event.data))
         body = self._event_encoder.encode(event)
         if len(body) > _MAX_BODY:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ptycassette.model import (
+    STREAMS_KEY,
     Command,
     ContentDigest,
     DiscoveryRecord,
@@ -95,7 +96,7 @@ def make_manifest(
             recorded_at=meta.recorded_at,
             recorder_version=meta.recorder_version,
         ),
-        optional={**_optional(meta, learnt, scrubber), **secrets} or None,
+        optional={**_optional(meta, learnt, scrubber), **_streams(meta, learnt), **secrets} or None,
     )
 
 
@@ -118,6 +119,14 @@ def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
     shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
     scrubbed = scrubber.value(harness, channel="harness")
     return msgspec.convert({**scrubbed, **shaped}, Harness)
+
+
+def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
+    """What the streams of the program were, unless all were its terminal."""
+    if meta.streams is None:
+        return {}
+    offset = learnt.end.stdin_offset if learnt.end is not None else None
+    return {STREAMS_KEY: msgspec.structs.replace(meta.streams, stdin_offset=offset).written()}
 
 
 def _optional(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:

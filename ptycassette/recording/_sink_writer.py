@@ -59,6 +59,7 @@ class SinkWriter:
         own = emulator(meta.size)
         self._emulator_id: EmulatorId = own.identity
         shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
+        shared = shared and meta.streams is None  # the scrubber paints what is searched, not these
         self._frames = FrameMaker(None if shared else own, policy)
         self._reserved = array("Q")
         self._times_us = array("Q")
@@ -83,8 +84,8 @@ class SinkWriter:
                 return
             case Probed():
                 pass
-            case Output(_, data):
-                self._write_output(data)
+            case Output():
+                self._write_output(event)
             case _:
                 self._seq += 1
                 self._reserved.append(self._seq)
@@ -172,7 +173,8 @@ class SinkWriter:
             )
             number += 1
 
-    def _write_output(self, data: bytes) -> None:
+    def _write_output(self, event: Output) -> None:
+        data = event.data
         self._seq += 1
         record = OutputRecord(
             seq=self._seq,
@@ -180,6 +182,8 @@ class SinkWriter:
             t_us=self._t_us,
             offset=self.offset,
             length=len(data),
+            stream=event.stream,
+            eof=event.eof,
         )
         self.offset += len(data)
         self._sink.add(record, data)

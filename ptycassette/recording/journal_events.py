@@ -36,8 +36,15 @@ def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
     t_us = item.t_us
     match item:
         case Output(data=data):
-            t_ms, length = floored_ms(t_us), len(data)
-            output = OutputRecord(seq=seq, t_ms=t_ms, t_us=t_us, offset=offset, length=length)
+            output = OutputRecord(
+                seq=seq,
+                t_ms=floored_ms(t_us),
+                t_us=t_us,
+                offset=offset,
+                length=len(data),
+                stream=item.stream,
+                eof=item.eof,
+            )
             return Event(seq, t_us, "output", output, data)
         case Finished():
             return Event(seq, t_us, "final", final_record(item, seq=seq, t_us=t_us))
@@ -76,6 +83,7 @@ def record_of(
                 source=shown.source,
                 paste=shown.paste,
                 masked=shown.masked,
+                eof=shown.eof,
             )
         case Resized(_, size):
             return InputRecord(seq=seq, t_ms=t_ms, t_us=t_us, kind="resize", size=size)

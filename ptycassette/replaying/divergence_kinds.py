@@ -56,6 +56,11 @@ SECRET_CHANGED = msgspec.structs.replace(
     "Matching(secrets='any'))",
 )
 """How ``input-changed`` is worded where all but a secret is as recorded."""
+STDIN_CHANGED = msgspec.structs.replace(
+    INPUT_CHANGED,
+    says="stdin is not what was recorded, from byte {offset} on (compared as '{strategy}')",
+)
+"""How ``input-changed`` is worded of a stdin that is no terminal."""
 INPUT_EXTRA = DivergenceKind(
     name="input-extra",
     when="input, or a signal, where the recording has none left",

@@ -24,6 +24,7 @@ from ptycassette.model import (
     Resized,
     Secret,
     SessionMeta,
+    StreamKinds,
     Typed,
 )
 from ptycassette.scrub._patches import Patches
@@ -39,6 +40,8 @@ from ptycassette.scrub.views import (
     OutputText,
     ScreenReader,
     Seen,
+    StreamText,
+    StreamView,
     View,
     joined_lines,
     strings_of,
@@ -96,7 +99,12 @@ class Finder:
         self._tally = tally
         self._touched = masks["output"].touch if again else None
         self._text = OutputText(block, self._touched)
-        self._reader = ScreenReader(meta.size, seen, traced=traced)
+        streams = meta.streams or StreamKinds()
+        piped = not streams.all_painted
+        self._reader = ScreenReader(meta.size, seen, traced=traced, newline_mode=piped)
+        self._streams: dict[str, StreamText] = {}
+        self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
+        self._sent = 0
         self._messages = Messages()
         self._typed = InputChannel()
         self._service = Joined()
@@ -122,11 +130,16 @@ class Finder:
         """Read one event."""
         self._t_us = max(self._t_us, event.t_us)
         match event:
-            case Output():
+            case Output(stream=None):
                 self._output(event.data)
+            case Output():
+                self._stream(event)
             case Resized():
                 self._reader.resize(event.size)
                 self._cols = event.size.cols
+            case Typed() if self._stdin is not None:
+                self._search("input", self._stdin.feed(event.data, self._sent))
+                self._sent += len(event.data)
             case Typed():
                 self._search("input", self._typed.feed(event.data))
             case Noted():
@@ -153,7 +166,9 @@ class Finder:
         """Read what is left at the end."""
         self._reader.rest()
         self._search("output", chain(self._text.rest(), self._reader.take(), self._messages.rest()))
-        self._search("input", self._typed.rest())
+        for stream in self._streams.values():
+            self._search("output", stream.rest())
+        self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
         self._search("service-events", self._service.rest())
         self.settled = self._fed
 
@@ -169,7 +184,22 @@ class Finder:
                 messages.clear()
             if printed or messages or self._reader.full:
                 self._search("output", chain(printed, self._reader.take(), messages))
-                self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
+                if not self._streams:
+                    self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
+
+    def _stream(self, event: Output) -> None:
+        """Read output that did not go to the terminal. It is settled at the end alone."""
+        name = event.stream or ""
+        stream = self._streams.setdefault(name, StreamText(name, self._block))
+        data = event.data
+        while data:
+            part = data[: self._block - self._fed % self._block]
+            data = data[len(part) :]
+            self._reader.feed(part)
+            views = list(stream.feed(part, self._fed))
+            self._fed += len(part)
+            if views or self._reader.full:
+                self._search("output", chain(views, self._reader.take()))
 
     def _payload(self, channel: str, payload: Any) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
@@ -188,9 +218,10 @@ class Finder:
         searched: list[View] = []
         for view in views:
             searched.append(view)
-            for match in self._searcher.search(view.text, source=(channel, type(view))):
+            for match in self._searcher.search(view.text, source=(channel, view.kind)):
                 self._take(channel, view, match)
-            joined = joined_lines(view, self._cols) if channel == "output" else None
+            wraps = channel == "output" and not isinstance(view, StreamView)
+            joined = joined_lines(view, self._cols) if wraps else None
             if joined is not None:
                 for match in self._searcher.search_joined(joined):
                     self._take(channel, joined, match)

@@ -113,6 +113,8 @@ class SessionScrubber:
         """See ``model.StepScrubber.steps``."""
         self._know_session(meta)
         seen = Seen()
+        if meta.streams is not None and meta.streams.stdin != "terminal":
+            watch = None  # nobody types there, and nothing is asked for on a screen
         passes = Passes(
             source,
             first=lambda traced: self._reader(meta, seen=seen, traced=traced),

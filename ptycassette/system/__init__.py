@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     )
     from ptycassette.system.closing import Closing
     from ptycassette.system.priority import raised_priority
+    from ptycassette.system.streams import (
+        reopened,
+        same_stream,
+        stream_kind,
+        unread_bytes,
+    )
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -21,6 +27,12 @@ else:
             "clock": ("MonotonicClock", "SystemAsyncSleeper", "SystemSleeper", "random_id"),
             "closing": ("Closing",),
             "priority": ("raised_priority",),
+            "streams": (
+                "reopened",
+                "same_stream",
+                "stream_kind",
+                "unread_bytes",
+            ),
         },
     )
 
@@ -31,4 +43,8 @@ __all__ = [
     "SystemSleeper",
     "raised_priority",
     "random_id",
+    "reopened",
+    "same_stream",
+    "stream_kind",
+    "unread_bytes",
 ]

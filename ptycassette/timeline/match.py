@@ -173,6 +173,11 @@ class Matching:
         holds = secrets.of_entry(entry) if asked and secrets is not None else None
         return EntryMatcher(entry, strategy, self._sameness(strategy), conceal, holds)
 
+    @property
+    def sameness(self) -> Callable[[str, str], bool]:
+        """Whether two whole texts are the same for the strategy of all entries."""
+        return self._sameness(self.strategy)
+
     def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
         match strategy:
             case "normalised":

@@ -21,6 +21,7 @@ from ptycassette import (
     ServiceEventRecord,
     Size,
     default_emulator,
+    painted_bytes,
     visible,
 )
 from ptycassette_viewer.patterns import Pattern, TooSlowError
@@ -110,10 +111,11 @@ class Search:
     def _in_screen(self, event: Event) -> Iterator[tuple[Where, str]]:
         record = event.record
         if event.kind == "output":
-            for at in range(0, len(event.data), _FEED_BYTES):
+            data = painted_bytes(event)
+            for at in range(0, len(data), _FEED_BYTES):
                 if self._stop():
                     return
-                self._screens.feed(event.data[at : at + _FEED_BYTES])
+                self._screens.feed(data[at : at + _FEED_BYTES])
         elif isinstance(record, InputRecord) and record.size is not None:
             self._screens.resize(record.size)
         else:

@@ -192,6 +192,8 @@ class CassetteWriter:
             length=record.length,
             sha256=sha256(data).hexdigest(),
             t_us=record.t_us,
+            stream=record.stream,
+            eof=record.eof,
         )
         self._output.append(OUTPUT_CODEC.encode(pinned, limits=self._limits))
         self._raw.append(data)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.compiled_relay import CompiledRelay
     from ptycassette.recording.io.diagnostic_writer import diagnostic_path
     from ptycassette.recording.io.finalising import Finaliser
+    from ptycassette.recording.io.given_streams import (
+        given_kinds,
+        let_go_of_streams,
+    )
     from ptycassette.recording.io.journal_file import SUFFIX, JournalFile, delete_journal
     from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
     from ptycassette.recording.io.lifeline import END, Lifeline
@@ -27,10 +31,17 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.rescrub import find_left, scrub_cassette
     from ptycassette.recording.io.saver import ForkedSaver, Saver, StartedSaver, savers_wanted
     from ptycassette.recording.io.saver_process import serve
+    from ptycassette.recording.io.stream_session import (
+        record_streams,
+    )
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "given_streams": (
+                "given_kinds",
+                "let_go_of_streams",
+            ),
             "async_record": ("AsyncRecording", "arecord"),
             "binary_probe": ("ask_version", "timestamp"),
             "compiled_relay": ("CompiledRelay",),
@@ -47,6 +58,7 @@ else:
             "rescrub": ("find_left", "scrub_cassette"),
             "saver": ("ForkedSaver", "Saver", "StartedSaver", "savers_wanted"),
             "saver_process": ("serve",),
+            "stream_session": ("record_streams",),
         },
     )
 
@@ -73,11 +85,14 @@ __all__ = [
     "delete_journal",
     "diagnostic_path",
     "find_left",
+    "given_kinds",
     "left_behind",
+    "let_go_of_streams",
     "live_journals",
     "record",
     "record_headless",
     "record_interactive",
+    "record_streams",
     "recover",
     "savers_wanted",
     "scrub_cassette",

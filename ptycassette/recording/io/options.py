@@ -19,6 +19,7 @@ from ptycassette.model import (
     SessionMeta,
     Size,
     Sleeper,
+    StreamKinds,
 )
 from ptycassette.recording.io.binary_probe import (
     architecture,
@@ -78,6 +79,7 @@ class RecordOptions(TypedDict, total=False):
         at_end: called with the recorder and the time in microseconds when the program
             has ended, before anything is finalised; may add events and final fields.
         pty: an existing PTY, such as a scripted one; nothing is spawned.
+        streams: what the program's standard streams are, where not all are its terminal.
     """
 
     size: Size
@@ -115,6 +117,7 @@ class RecordOptions(TypedDict, total=False):
     show: Callable[[bytes], None] | None
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
+    streams: StreamKinds | None
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,12 +158,16 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     show: Callable[[bytes], None] | None = None
     at_end: Callable[[Any, int], None] | None = None
     pty: Scripted | None = None
+    streams: StreamKinds | None = None
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
             raise ValueError(f"resolution_ms is {self.resolution_ms}, and must be 1 or more")
         if self.durability not in {"os", "disk"}:
             raise ValueError(f"durability is {self.durability!r}, and must be os or disk")
+
+
+_OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")
 
 
 def is_allowed_name(name: str) -> bool:
@@ -170,9 +177,15 @@ def is_allowed_name(name: str) -> bool:
 
 def environment_of(plan: RecordPlan) -> dict[str, str]:
     """The environment of the program, the side channel not included."""
-    return child_environment(
+    made = child_environment(
         clean=plan.clean_env, extra=plan.env, term=plan.term, base=plan.base_env
     )
+    if plan.streams is None or plan.streams.with_terminal or plan.clean_env:
+        return made
+    # Without a terminal of ours, nothing is to be said of one.
+    source = os.environ if plan.base_env is None else plan.base_env
+    del made["TERM"]
+    return {**made, **{name: source[name] for name in _OF_A_TERMINAL if name in source}, **plan.env}
 
 
 def head_of(
@@ -209,7 +222,8 @@ def head_of(
         locale=locale_of(env),
         timeout_ms=None if plan.timeout_s is None else round(plan.timeout_s * 1000),
         permission_mode=plan.permission_mode,
-        pty_mode=new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode()),
+        pty_mode=_pty_mode(plan),
+        streams=plan.streams,
         git_sha=git_commit(cwd) if binary is not None else None,
         os=system(),
         arch=architecture(),
@@ -219,6 +233,12 @@ def head_of(
         target=str(target),
         options=_options(plan),
     )
+
+
+def _pty_mode(plan: RecordPlan) -> dict[str, Any] | None:
+    if plan.streams is not None and not plan.streams.with_terminal:
+        return {"kind": "pipe"}
+    return new_terminal_modes() if plan.pty is None else modes_of_line(plan.pty.line_mode())
 
 
 def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: datetime) -> Harness:

@@ -74,7 +74,7 @@ from ptycassette.system.files import (
     state_dir,
     target_lock,
 )
-from ptycassette.system.pty import NoCoreDumps, PtyChild, spawn
+from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
@@ -202,8 +202,18 @@ class Recorder:
         with suppress(CassetteError):  # whoever wrote to it has been told
             self.journal.close()
 
-    def start(self) -> PtyChild:
+    def start(
+        self,
+        *,
+        streams: tuple[int | None, int | None, int | None] = (None, None, None),
+        lingers: bool = False,
+    ) -> PtyChild:
         """Start the program; the caller owns it.
+
+        Args:
+            streams: as for ``spawn``.
+            lingers: as for ``spawn``. What lingers is killed when our owner is: nobody has the
+                other ends of its streams any more.
 
         Raises:
             SpawnError: it could not be started; there is a diagnostic.
@@ -211,12 +221,19 @@ class Recorder:
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
         try:
-            child = spawn(self.argv, size=plan.size, cwd=plan.cwd, env=self.env)
+            child = spawn(
+                self.argv,
+                size=plan.size,
+                cwd=plan.cwd,
+                env=self.env,
+                streams=streams,
+                lingers=lingers,
+            )
         except SpawnError as exc:
             self.fail(exc.message, stage="spawn")
             raise
         if self._lifeline is not None:
-            self._lifeline.watch(child.request_end)
+            self._lifeline.watch(lambda: child.request_end(0 if lingers else DEFAULT_GRACE_S))
         return child
 
     def note_side_events(self, elapsed_us: int) -> None:

@@ -19,6 +19,7 @@ from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, frame
 from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
 from ptycassette.errors import RefusedError, SecretLeftError
 from ptycassette.model import (
+    STREAMS_KEY,
     Event,
     EventSource,
     FinalRecord,
@@ -39,6 +40,8 @@ from ptycassette.model import (
     Size,
     Typed,
     moment_us,
+    painted_bytes,
+    streams_of,
     visible,
 )
 from ptycassette.recording._secrets_apart import input_was_scrubbed
@@ -72,6 +75,7 @@ def cassette_session(
         env_allowlist=manifest.command.env_allowlist or (),
         environment=variables,
         home=variables.get("HOME", ""),
+        streams=streams_of(manifest) if STREAMS_KEY in (manifest.optional or {}) else None,
     )
 
     def source() -> Iterator[JournalEvent]:
@@ -90,7 +94,7 @@ def _as_journal(event: Event) -> JournalEvent | None:  # noqa: PLR0911 - one per
     t_us, record = event.t_us, event.record
     match record:
         case OutputRecord():
-            return Output(t_us, event.data)
+            return Output(t_us, event.data, record.stream, record.eof)
         case InputRecord(kind="resize", size=Size() as size):
             return Resized(t_us, size)
         case InputRecord(kind="signal", signal=str() as signal):
@@ -237,7 +241,7 @@ class _Rewrite:
         replace = msgspec.structs.replace
         match journal:
             case Output(_, data):
-                self._screen.feed(data)
+                self._screen.feed(painted_bytes(msgspec.structs.replace(event, data=data)))
                 self._fed += len(data)
                 return record, data
             case Resized(_, size):

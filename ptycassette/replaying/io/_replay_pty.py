@@ -11,7 +11,7 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.model import ExitStatus, Size
+from ptycassette.model import ExitStatus, Size, painted_bytes
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
@@ -228,7 +228,7 @@ def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
         if event.seq > seq:
             break
         if event.kind == "output":
-            emulator.feed(event.data)
+            emulator.feed(painted_bytes(event))
         elif event.kind == "input":
             size = getattr(event.record, "size", None)
             if size is not None:

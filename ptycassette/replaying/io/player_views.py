@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ptycassette.model import Emulator, EmulatorFactory, Event, InputRecord, Screen, Size
+from ptycassette.model import (
+    Emulator,
+    EmulatorFactory,
+    Event,
+    InputRecord,
+    Screen,
+    Size,
+    painted_bytes,
+)
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.paint import clipped, paint, with_status
 
@@ -37,7 +45,7 @@ class Terminal(Protocol):
 def feed_event(emulator: Emulator, event: Event) -> None:
     """Let ``emulator`` see an event: output is fed, a resize is taken, the rest changes nothing."""
     if event.kind == "output":
-        emulator.feed(event.data)
+        emulator.feed(painted_bytes(event))
     elif (
         isinstance(event.record, InputRecord)
         and event.record.kind == "resize"

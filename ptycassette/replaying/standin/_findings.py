@@ -14,6 +14,7 @@ from ptycassette.replaying.divergence_kinds import (
     SECRET_CHANGED,
     SIGNAL_EXTRA,
     SIZE_MISMATCH,
+    STDIN_CHANGED,
     TIMING,
     DivergenceKind,
 )
@@ -93,6 +94,17 @@ class Findings:
             ),
             number=entry.number,
             strategy=matcher.strategy,
+        )
+
+    def stdin(self, event: Event, *, expected: Said, got: Said, offset: int, strategy: str) -> None:
+        """Other bytes came on a stdin that is no terminal; secrets are removed from ``got``."""
+        self._add(
+            STDIN_CHANGED,
+            place=event,
+            expected=expected,
+            got=got,
+            offset=offset,
+            strategy=strategy,
         )
 
     def extra_keys(self, keys: Sequence[Key]) -> None:

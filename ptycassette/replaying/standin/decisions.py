@@ -51,6 +51,7 @@ class StandinOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``recorded_size`` is None when sizes are not compared (over pipes).
     ``input_timeout_us`` is how long the driver may take to act; None is for ever.
+    ``stdin_is_stream``: the program's stdin was no terminal.
     ``timing_tolerance_us`` is how far its pause may be from the recorded one; None is any.
     """
 
@@ -60,3 +61,4 @@ class StandinOptions(msgspec.Struct, frozen=True, kw_only=True):
     recorded_size: Size | None = None
     input_timeout_us: int | None = 60_000_000
     timing_tolerance_us: int | None = None
+    stdin_is_stream: bool = False

@@ -31,6 +31,7 @@ from ptycassette.replaying.standin._order import ExchangeOrder
 from ptycassette.replaying.standin._signals import SignalComparison
 from ptycassette.replaying.standin._sizes import SizeComparison
 from ptycassette.replaying.standin._state import RunState
+from ptycassette.replaying.standin._stdin import StdinComparison
 from ptycassette.replaying.standin.decisions import Finished, Listen, Play, StandinOptions, Unplayed
 from ptycassette.timeline import Matching, RecordedSecrets, read_entries
 
@@ -64,16 +65,21 @@ class StandinEngine:
     ) -> None:
         self.options = options or StandinOptions()
         matching = matching or Matching()
-        self.entries = read_entries(inputs)
+        stream = self.options.stdin_is_stream
+        self.entries = () if stream else read_entries(inputs)
         self.driver = DriverInput(size)
         self._findings = Findings(self.entries, screen, matching.conceal)
         self._state = RunState(self.options, matching, self.driver, self._findings, secrets)
-        self._typed = InputComparison(self._state, self.entries)
+        self._typed: InputComparison | StdinComparison = (
+            StdinComparison(self._state, inputs)
+            if stream
+            else InputComparison(self._state, self.entries)
+        )
         self._sizes = SizeComparison(self._state, inputs)
         self._signals = SignalComparison(self._state, inputs)
         self._order: ExchangeOrder | None = None
         self._events = iter(_relevant(events))
-        if matching.order == "loose":
+        if matching.order == "loose" and not stream:
             everything = list(self._events)
             self._order = ExchangeOrder(everything, self.entries)
             comparable = {e.number for e in self.entries if matching.strategy_for(e) != "any"}
@@ -104,7 +110,11 @@ class StandinEngine:
 
     def feed(self, data: bytes, now_us: int, *, cooked: bool = False) -> None:
         """Bytes came. ``cooked``: through a line discipline that turns CR into LF."""
-        self.driver.feed(data, now_us, cooked=cooked)
+        if isinstance(self._typed, StdinComparison):
+            self.driver.last_us = now_us
+            self._typed.feed(data)
+        else:
+            self.driver.feed(data, now_us, cooked=cooked)
 
     def resized(self, size: Size, now_us: int) -> None:
         """The terminal has another size now."""
@@ -125,9 +135,16 @@ class StandinEngine:
 
         The end of a pipe counts as the Ctrl-D that was recorded at a terminal.
         """
-        self.driver.end()
         if of_pipe:
             self._typed.pipe_ended()
+        if not (of_pipe and self.options.stdin_is_stream):
+            self.driver.end()
+
+    @property
+    def most_input(self) -> int | None:
+        """As many bytes of stdin the recorded program read; None for all or a terminal's."""
+        typed = self._typed
+        return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
     def step(self, now_us: int) -> Play | Listen | Finished:
         """What to do at ``now_us``."""
@@ -249,6 +266,7 @@ class StandinEngine:
         self._scheduler = self._scheduled()
         self._moved = True
         self._state.notes.append(f"input {entry.number} came before input {before.number}")
+        assert isinstance(self._typed, InputComparison)  # noqa: S101 - a stdin has one order
         self._typed.reorder(upcoming, matcher, now_us)
 
     @property

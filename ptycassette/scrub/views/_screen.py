@@ -117,18 +117,28 @@ class ScreenReader:
         size: of the terminal at the start.
         seen: the texts that need not be searched.
         traced: whether a match maps back to its bytes; if not, ``blind`` is set by a match.
+        newline_mode: whether a line feed returns to the first column (LNM), as output to a pipe
+            needs it.
 
     Attributes:
         emulator: the default emulator, right after what was fed.
         blind: whether something was found that cannot be mapped back to its bytes.
     """
 
-    def __init__(self, size: Size, seen: Seen | None = None, *, traced: bool = True) -> None:
+    def __init__(
+        self,
+        size: Size,
+        seen: Seen | None = None,
+        *,
+        traced: bool = True,
+        newline_mode: bool = False,
+    ) -> None:
         self.seen = Seen() if seen is None else seen
         self.blind = False
         self._traced = traced
         self.emulator = LazyEmulator(size, self._read, traced=traced)
         self._terminal = self.emulator.terminal
+        self._terminal.newline_mode = newline_mode
         self._batch: dict[_Key, list[_Text]] = {}
         self._length = 0
         self._new_pages: list[tuple[object, ...]] = []

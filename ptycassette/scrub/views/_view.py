@@ -27,9 +27,11 @@ class View:
 
     Attributes:
         found: whether a search found anything in it.
+        kind: texts of one channel and one kind continue each other.
     """
 
     def __init__(self, text: str, *, base: int = 0) -> None:
+        self.kind: tuple[str, ...] = (type(self).__name__,)
         self.text = text
         self.base = base
         self.found = False

@@ -182,6 +182,11 @@ class PtyChild(Closing):
         with suppress(OSError):
             self._control.send(b"T %d\n" % grace_ms)
 
+    def leave(self) -> None:
+        """Leave alone what the program left running, where it ``lingers``; returns at once."""
+        with suppress(OSError):
+            self._control.send(b"L\n")
+
     def terminate(self, grace_s: float = DEFAULT_GRACE_S) -> ExitStatus:
         """End everybody of the tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
 

@@ -18,6 +18,8 @@ Rules of this file:
   from a terminal that is closed, at half of the grace, or at once who ignores
   SIGTERM (interactive shells do); and at its end SIGKILL, until nobody is left.
   A grace of 0 is SIGKILL and nothing before it.
+- Of a program that was given pipes, what it leaves running may be meant to stay. Where it
+  *lingers*, the end of the program ends nobody; ``L`` says to leave everybody alone and go.
 
 Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: who is an orphan
 already when the walk starts is found only as long as it is in the program's process group.
@@ -138,13 +140,18 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         program: process id of the recorded program, a child of this process.
         recorder: process id of the recorder, our parent.
         grace_ms: how long who is left may take after SIGTERM when nobody said otherwise.
+        lingers: whether the end of the program ends nobody else.
     """
 
-    def __init__(self, control_fd: int, program: int, recorder: int, grace_ms: int) -> None:
+    def __init__(
+        self, control_fd: int, program: int, recorder: int, grace_ms: int, *, lingers: bool = False
+    ) -> None:
         self._control = control_fd
         self._program = program
         self._recorder = recorder
         self._grace_ms = grace_ms
+        self._lingers = lingers
+        self._left = False
         self._ended = False
         self._deadline: float | None = None
         self._hup_at = 0.0
@@ -157,8 +164,13 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         """Return when the program ended and nobody below us is left."""
         while True:
             self._reap()
+            if self._left and self._deadline is None:
+                return
             if self._deadline is None and self._ended:
-                self._stop(self._grace_ms)
+                if not self._lingers:
+                    self._stop(self._grace_ms)
+                elif not descendants(os.getpid()):
+                    return
             if self._deadline is not None and not self._sweep():
                 return
             self._wait(None if self._deadline is None else _TICK_MS)
@@ -215,7 +227,10 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
             self._poll.unregister(self._control)
             self._stop(self._grace_ms)
         for line in data.splitlines():
-            self._stop(int(line.removeprefix(b"T ")))
+            if line == b"L":
+                self._left = True
+            else:
+                self._stop(int(line.removeprefix(b"T ")))
 
     def _stop(self, grace_ms: int) -> None:
         """Begin to end everybody, or end them sooner than was said before."""
@@ -275,9 +290,9 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
 
 
 def main(arguments: list[str]) -> None:  # pragma: no cover - as above
-    """Run with ``[control_fd, program, recorder, grace_ms]``."""
-    control_fd, program, recorder, grace_ms = map(int, arguments)
-    Watch(control_fd, program, recorder, grace_ms).run()
+    """Run with ``[control_fd, program, recorder, grace_ms, lingers]``."""
+    control_fd, program, recorder, grace_ms, lingers = map(int, arguments)
+    Watch(control_fd, program, recorder, grace_ms, lingers=bool(lingers)).run()
 
 
 if __name__ == "__main__":

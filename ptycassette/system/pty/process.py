@@ -2,7 +2,8 @@
 
 What the recorded program finds: argv as given (no shell), the size set before
 exec, a session of its own with the PTY as controlling terminal, every signal at
-its default and none blocked, no file descriptor besides 0, 1 and 2.
+its default and none blocked, no file descriptor besides 0, 1 and 2. Where others than the PTY
+are given for all three, it has no controlling terminal.
 
 Between the recorder and the program stands one small process, the supervisor
 (``pty_supervisor``; docs/decisions/0030): ptyprocess forks, the fork gives the
@@ -44,6 +45,8 @@ from ptycassette.system.pty.signals import exit_status, signal_name, signal_numb
 
 __all__ = ["DEFAULT_GRACE_S", "PtyChild", "exit_status", "signal_name", "signal_number", "spawn"]
 
+Streams = tuple[int | None, int | None, int | None]
+
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 _SPAWN_LOCK = threading.Lock()
@@ -57,6 +60,8 @@ def spawn(
     env: Mapping[str, str] | None = None,
     echo: bool = True,
     grace_s: float = DEFAULT_GRACE_S,
+    streams: Streams = (None, None, None),
+    lingers: bool = False,
 ) -> PtyChild:
     """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
 
@@ -69,6 +74,10 @@ def spawn(
         echo: whether the terminal echoes what is typed until the program says otherwise.
         grace_s: how long who is left may take after SIGTERM, when the program or
             the recorder ends.
+        streams: descriptors above 2 that become its stdin, stdout and stderr; None for the PTY.
+            The caller closes its own.
+        lingers: what the program leaves running is not ended when the program ends, but when
+            it is asked for (``terminate``) or the recorder ends. ``PtyChild.leave`` lets it live.
 
     Raises:
         SpawnError: not found (``exit_status`` 127) or not executable (126).
@@ -89,6 +98,8 @@ def spawn(
         recorder=os.getpid(),
         supervisor=_supervisor_argv(),
         cores=cores.hold().limits_of_programs,
+        streams=streams,
+        lingers=lingers,
     )
     try:
         ours, theirs = socket.socketpair()
@@ -115,6 +126,8 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     recorder: int
     supervisor: list[str] | None
     cores: tuple[int, int] | None = None
+    streams: Streams = (None, None, None)
+    lingers: bool = False
 
 
 def _resolve(command: str, path: str, cwd: str | None) -> str:
@@ -163,7 +176,7 @@ def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, in
                 [plan.path],
                 echo=echo,
                 dimensions=(size.rows, size.cols),
-                pass_fds=(control,),
+                pass_fds=(control, *(fd for fd in plan.streams if fd is not None)),
                 preexec_fn=lambda: _in_child(plan, control),
             )
         except OSError as exc:
@@ -269,11 +282,7 @@ def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
             plan.path,
             plan.argv,
             plan.env,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
-                (os.POSIX_SPAWN_DUP2, 0, 1),
-                (os.POSIX_SPAWN_DUP2, 0, 2),
-            ],
+            file_actions=_stream_actions(plan.streams, tty),
             setsid=True,
             setsigmask=[],
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
@@ -288,18 +297,39 @@ def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
     return program
 
 
+def _stream_actions(streams: Streams, tty: str) -> list[Any]:  # pragma: no cover
+    """What gives the program its three streams (posix_spawn_file_actions_addopen(3))."""
+    actions: list[Any] = []
+    opened: int | None = None
+    for number, fd in enumerate(streams):
+        if fd is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, fd, number))
+        elif opened is not None:
+            actions.append((os.POSIX_SPAWN_DUP2, opened, number))
+        else:
+            actions.append((os.POSIX_SPAWN_OPEN, number, tty, os.O_RDWR, 0))
+            opened = number
+    return actions
+
+
 def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
     """Take the terminal and execute, on systems where opening it is not enough to get it.
 
     What fails is said over the socket.
     """
     os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    tty = os.ttyname(0)
+    if None in plan.streams:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number, fd in enumerate(plan.streams):
+        if fd is not None:
+            os.dup2(fd, number)
+            os.close(fd)
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with suppress(OSError, ValueError):  # libc keeps some for its threads
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(os.ttyname(0))))
+    os.write(control, b"P %d %s\n" % (os.getpid(), os.fsencode(tty)))
     stage = b"cwd"
     try:
         if plan.cwd is not None:
@@ -319,7 +349,8 @@ def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # prag
     os.closerange(control + 1, min(1 << 20, os.sysconf("SC_OPEN_MAX")))
     os.chdir("/")
     os.set_inheritable(control, True)
-    words = [str(number) for number in (control, program, plan.recorder, plan.grace_ms)]
+    numbers = (control, program, plan.recorder, plan.grace_ms, int(plan.lingers))
+    words = [str(number) for number in numbers]
     if plan.supervisor is not None:
         with suppress(OSError):
             os.execv(plan.supervisor[0], [*plan.supervisor, *words])  # noqa: S606

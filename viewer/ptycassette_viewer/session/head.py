@@ -117,7 +117,7 @@ class Head:
             for piece in self._pieces(block):
                 if stop():
                     return False
-                self._emulator.feed(piece)
+                self._emulator.feed(piece.replace(b"\n", b"\r\n") if self._source.piped else piece)
                 self._fed += len(piece)
                 if self._listener is not None:
                     self._listen(self._listener)

@@ -55,6 +55,7 @@ class LiveSource:
             )
         self.name = Path(meta.target).name or path.name
         self.meta: SessionMeta = meta
+        self.piped = meta.streams is not None and not meta.streams.all_painted
         self.size = Size(max(1, meta.size.rows), max(1, meta.size.cols))
         self._output = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed in close
         self._stopping = threading.Event()

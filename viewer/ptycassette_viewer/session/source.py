@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size
+from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size, streams_of
 
 __all__ = ["CassetteSource", "Source"]
 
@@ -19,6 +19,8 @@ class Source(Protocol):
     name: str
     size: Size
     live: bool
+    piped: bool
+    """Whether output went elsewhere than to a terminal: line feeds begin a line then, too."""
 
     @property
     def duration_us(self) -> int:
@@ -86,6 +88,7 @@ class CassetteSource:
         self.cassette = cassette
         self.name = cassette.path.name or str(cassette.path)
         self._stopped = False
+        self.piped = not streams_of(cassette.manifest).all_painted
         terminal = cassette.manifest.terminal
         self.size = Size(max(1, terminal.initial_rows), max(1, terminal.initial_cols))
 

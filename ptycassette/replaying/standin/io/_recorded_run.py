@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.recording.io import END, SUFFIX, delete_journal
+from ptycassette.recording.io import END, SUFFIX, delete_journal, given_kinds, let_go_of_streams
 from ptycassette.replaying.io import find_real
 from ptycassette.system.files import journal_dir
 from ptycassette.system.pty import NoCoreDumps
@@ -83,6 +83,8 @@ def run_recorder(
 
     The recorder and the program end when this process ends, for any reason
     (``recording/io/lifeline.py``). When our caller ends, the recording ends as by SIGHUP.
+    Streams that are no terminal we let go of, so that the caller sees each of them end when the
+    program ends it.
 
     Args:
         target: the cassette.
@@ -100,12 +102,16 @@ def run_recorder(
     theirs, ours = os.pipe()
     try:
         words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
+        kinds = given_kinds()
         caller = _watched(os.getppid())
         recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
         NoCoreDumps().hold()  # for good; the program has kept its limit
         with recording as recorder:
             threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
-            _hand_over_terminal(recorder.pid)
+            if kinds.with_terminal:
+                _hand_over_terminal(recorder.pid)
+            if not kinds.only_terminal:
+                let_go_of_streams()
             signals.pass_to(recorder.pid)
             return recorder.wait()
     finally:
@@ -145,11 +151,10 @@ def _words(
     target: Path, program: str, args: Sequence[str], *, lifeline: int, keep_journal: bool
 ) -> list[str]:
     real = find_real(program, os.environ.get("PATH", ""))
-    quiet = ["--quiet"] if os.isatty(0) and os.isatty(1) else ["--headless"]
     kept = ["--keep-journal"] if keep_journal else []
     main = "import sys; from ptycassette.cli import main; sys.exit(main())"
     return [
-        sys.executable, "-c", main, "rec", *quiet, "--pass-signals", "--overwrite",
+        sys.executable, "-c", main, "rec", "--quiet", "--as-given", "--pass-signals", "--overwrite",
         "--lifeline", str(lifeline), *kept, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
 

@@ -27,7 +27,7 @@ from typing import NoReturn
 
 import msgspec
 
-from ptycassette.model import ExitStatus, Size
+from ptycassette.model import ExitStatus, OutputStream, Size, StreamKinds
 
 __all__ = [
     "WATCHED_SIGNALS",
@@ -81,6 +81,10 @@ class DriverPort:
         stdin, stdout: the descriptors.
         early: what was read before this object existed; it was cooked.
         saved: terminal attributes to put back at the end, when raw mode is already set.
+        kinds: what the recorded program's streams were.
+
+    Attributes:
+        most_input: as much is still read of stdin; None for all there is.
     """
 
     def __init__(
@@ -90,15 +94,22 @@ class DriverPort:
         *,
         early: bytes = b"",
         saved: list[object] | None = None,
+        kinds: StreamKinds | None = None,
     ) -> None:
         self.stdin = stdin
         self.stdout = stdout
         # A terminal that was closed meanwhile does not look like one any more.
         self.is_terminal = saved is not None or os.isatty(stdout)
-        self._input_is_terminal = saved is not None or os.isatty(stdin)
+        self._kinds = kinds or StreamKinds()
+        self._input_is_terminal = saved is not None or (
+            os.isatty(stdin) and self._kinds.stdin == "terminal"
+        )
+        self.most_input: int | None = None
+        self._stdin_start = _offset_of(stdin)
         self._saved = saved
         self._early = early
-        self._pending: deque[bytes] = deque()
+        self._pending: deque[tuple[int, bytes]] = deque()
+        self._lost: set[int] = set()
         self._input_open = True
         self._gone = False
         self._hung_up = False
@@ -124,6 +135,10 @@ class DriverPort:
         if self._saved is not None and not self._gone:
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(self.stdin, termios.TCSANOW, self._saved)  # type: ignore[arg-type]
+        offset = self._kinds.stdin_offset
+        if offset is not None and self._stdin_start is not None:
+            with contextlib.suppress(OSError, OverflowError):
+                os.lseek(self.stdin, max(0, self._stdin_start + offset), os.SEEK_SET)
         signal.set_wakeup_fd(-1)
         for end in (self._wake_read, self._wake_write):
             os.close(end)
@@ -136,6 +151,11 @@ class DriverPort:
     def gone(self) -> bool:
         """Whether the driver closed its side: nothing can be written any more."""
         return self._gone
+
+    @property
+    def takes_keys(self) -> bool:
+        """Whether input ends as that of a terminal does: with the driver."""
+        return self.is_terminal and self._kinds.stdin == "terminal"
 
     @property
     def size(self) -> Size | None:
@@ -160,10 +180,27 @@ class DriverPort:
             return True
         return False
 
-    def queue(self, data: bytes) -> None:
+    def queue(self, data: bytes, stream: OutputStream | None = None) -> None:
         """Write ``data`` as the driver takes it; see ``flushed``."""
-        if data:
-            self._pending.append(data)
+        fd = self._fd_of(stream)
+        if data and fd not in self._lost:
+            self._pending.append((fd, data))
+
+    def close_stream(self, stream: OutputStream | None) -> None:
+        """Close a stream of ours, as the recorded program did."""
+        fd = self.stdin if stream == "stdin" else self._fd_of(stream)
+        if stream == "stdin":
+            self._input_open = False
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, fd)
+        os.close(null)
+
+    def _fd_of(self, stream: OutputStream | None) -> int:
+        """Where the bytes of a stream go. Those of a terminal: to the stream that was one."""
+        if stream is None:
+            at_terminal = self._kinds.stdout == "terminal" or self._kinds.stderr != "terminal"
+            return self._out if at_terminal else 2
+        return 2 if stream == "stderr" else self.stdout
 
     @property
     def flushed(self) -> bool:
@@ -177,27 +214,30 @@ class DriverPort:
             yield Data(early, cooked=True)
             return
         # select, because poll does not know terminals on every macOS.
-        readers = [self._wake_read, self.stdin] if self._input_open else [self._wake_read]
-        writers = [self._out] if self._pending else []
+        listens = self._input_open and self.most_input != 0
+        readers = [self._wake_read, self.stdin] if listens else [self._wake_read]
+        writers = [self._pending[0][0]] if self._pending else []
         timeout_s = None if timeout_us is None else timeout_us / 1e6
         readable, writable, _ = select.select(readers, writers, [], timeout_s)
         if self._wake_read in readable:
             yield from self._signals()
         if writable:
             yield from self._write()
-        if self.stdin in readable and self._input_open:
+        if self.stdin in readable and listens and self._input_open:
             yield self._read()
 
     # -- inside --------------------------------------------------------------------
 
     def _read(self) -> Happening:
         try:
-            data = os.read(self.stdin, READ_BYTES)
+            data = os.read(self.stdin, min(READ_BYTES, self.most_input or READ_BYTES))
         except OSError as exc:
-            if exc.errno != errno.EIO:
+            if exc.errno not in {errno.EIO, errno.EBADF, errno.ECONNRESET}:
                 raise
             data = b""
         if data:
+            if self.most_input is not None:
+                self.most_input -= len(data)
             return Data(data)
         self._input_open = False
         self._hung_up = self._input_is_terminal
@@ -205,22 +245,31 @@ class DriverPort:
         return InputEnded(gone=self._gone)
 
     def _write(self) -> Iterator[Happening]:
-        data = self._pending[0]
+        fd, data = self._pending[0]
         try:
             # A pipe that is ready takes PIPE_BUF bytes without blocking (POSIX).
-            done = os.write(self._out, data if self.is_terminal else data[: select.PIPE_BUF])
+            whole = self.is_terminal and fd == self._out
+            done = os.write(fd, data if whole else data[: select.PIPE_BUF])
         except BlockingIOError:
             return
         except OSError as exc:
-            if exc.errno not in {errno.EIO, errno.EPIPE}:
+            if exc.errno not in {errno.EIO, errno.EPIPE, errno.ECONNRESET}:
                 raise
+            if not self._kinds.only_terminal:
+                self._lose(fd)
+                return
             self._gone = True
             yield InputEnded(gone=True)
             return
         if done == len(data):
             self._pending.popleft()
         else:
-            self._pending[0] = data[done:]
+            self._pending[0] = (fd, data[done:])
+
+    def _lose(self, fd: int) -> None:
+        """Nobody reads this stream any more; the others may be read still."""
+        self._lost.add(fd)
+        self._pending = deque(item for item in self._pending if item[0] != fd)
 
     def _signals(self) -> Iterator[Happening]:
         for number in os.read(self._wake_read, READ_BYTES):
@@ -242,6 +291,14 @@ class DriverPort:
                 flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
                 return os.open(os.ttyname(self.stdout), flags)
         return self.stdout
+
+
+def _offset_of(fd: int) -> int | None:
+    """Where a file is read; None for what is no file."""
+    try:
+        return os.lseek(fd, 0, os.SEEK_CUR)
+    except OSError:
+        return None
 
 
 def now_us() -> int:

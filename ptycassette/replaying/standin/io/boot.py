@@ -54,6 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run a stand-in; ``argv`` without the program name. Does not return when it played."""
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["--shim"]:
+        open_closed()
         find_packages()
         from ptycassette.replaying.standin.io._shim import run_shim
 
@@ -68,6 +69,13 @@ def main(argv: list[str] | None = None) -> int:
         pass  # the real stand-in says what is wrong, with all it takes
     find_packages()
     return load_rest()(args, handover)
+
+
+def open_closed() -> None:
+    """Open ``/dev/null`` where the driver closed a stream, so that no file gets its number."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(fd, True)
+    os.close(fd)
 
 
 def load_rest() -> Callable[[list[str], Handover], int]:
@@ -124,7 +132,8 @@ def first_bytes(cassette: str, handover: Handover) -> None:
     manifest = read_json(os.path.join(cassette, "manifest.json"), MANIFEST_BYTES)
     terminal = manifest["terminal"]
     packed = fcntl.ioctl(1, termios.TIOCGWINSZ, b"\0" * 8)
-    if manifest["version"] != 1 or manifest.get("required_features"):
+    optional = manifest.get("optional") or {}
+    if manifest["version"] != 1 or manifest.get("required_features") or "streams" in optional:
         return
     size = struct.unpack("HHHH", packed)[:2]
     if size != (terminal["initial_rows"], terminal["initial_cols"]):
@@ -141,7 +150,7 @@ def first_bytes(cassette: str, handover: Handover) -> None:
     if len(data) != length:
         return
     pins = {"output.raw": manifest["content_digest"]["sha256"]}
-    artifacts = (manifest.get("optional") or {}).get("artifacts") or {}
+    artifacts = optional.get("artifacts") or {}
     for name in ("output.jsonl", "scrub-report.json"):
         if name in artifacts:  # the reference format pins output.raw alone
             pins[name] = artifacts[name]["sha256"]

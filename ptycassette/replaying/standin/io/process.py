@@ -16,7 +16,15 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.model import Event, ExitStatus, Size, visible
+from ptycassette.model import (
+    Event,
+    ExitStatus,
+    OutputRecord,
+    Size,
+    painted_bytes,
+    streams_of,
+    visible,
+)
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.decisions import Finished, Listen, Play
 from ptycassette.replaying.standin.engine import StandinEngine
@@ -104,9 +112,12 @@ class _Run:
         self._settings = settings
         self._skip = started.written if started else 0
         saved = started.saved if started else None
-        self._port = DriverPort(early=started.early if started else b"", saved=saved)
+        kinds = streams_of(cassette.manifest)
+        early = started.early if started else b""
+        self._port = DriverPort(early=early, saved=saved, kinds=kinds)
         terminal = cassette.manifest.terminal
-        compare = self._port.is_terminal and not settings.ignore_size
+        at_terminal = self._port.is_terminal and kinds.with_terminal
+        compare = at_terminal and not settings.ignore_size
         recorded = _size(terminal.initial_rows, terminal.initial_cols) if compare else None
         size = self._port.size if compare else None
         self._inputs = tuple(cassette.inputs())
@@ -118,7 +129,11 @@ class _Run:
         self._engine = StandinEngine(
             cassette.events(),
             self._inputs,
-            options=msgspec.structs.replace(settings.engine_options(), recorded_size=recorded),
+            options=msgspec.structs.replace(
+                settings.engine_options(),
+                recorded_size=recorded,
+                stdin_is_stream=kinds.stdin != "terminal",
+            ),
             matching=settings.matching(),
             size=_size(*started.size) if compare and started and started.size else size,
             screen=self._screen,
@@ -126,6 +141,7 @@ class _Run:
         )
         if size is not None:
             self._engine.resized(size, now_us())
+        self._port.most_input = self._engine.most_input
         self._shape = self._output_shape()
 
     def report(self, report: StandinReport) -> StandinReport:
@@ -144,9 +160,7 @@ class _Run:
             todo = engine.step(now_us())
             match todo:
                 case Play(event=event):
-                    port.queue(self._shape(self._unwritten(event)))
-                    while not port.flushed:
-                        self._take(port.wait(None))
+                    self._play(event)
                     if port.gone:
                         engine.stop()
                 case Listen(us=us):
@@ -157,6 +171,16 @@ class _Run:
                 case Finished():
                     return todo
 
+    def _play(self, event: Event) -> None:
+        port, record = self._port, event.record
+        assert isinstance(record, OutputRecord)  # noqa: S101 - the engine plays outputs only
+        data = self._unwritten(event)
+        port.queue(self._shape(data) if record.stream is None else data, record.stream)
+        while not port.flushed:
+            self._take(port.wait(None))
+        if record.eof:
+            port.close_stream(record.stream)
+
     def _take(self, happenings: Iterator[Happening]) -> None:
         engine, port = self._engine, self._port
         for happening in happenings:
@@ -165,7 +189,7 @@ class _Run:
                 case Data(data=data, cooked=cooked):
                     engine.feed(data, at_us, cooked=cooked)
                 case InputEnded(gone=gone):
-                    engine.input_ended(of_pipe=not gone and not port.is_terminal)
+                    engine.input_ended(of_pipe=not gone and not port.takes_keys)
                 case TerminalResized(size=size):
                     if self._minds_sizes:
                         engine.resized(size, at_us)
@@ -226,7 +250,7 @@ class _Run:
             if event.seq > seq:
                 break
             if event.kind == "output":
-                emulator.feed(event.data)
+                emulator.feed(painted_bytes(event))
             else:
                 size = getattr(event.record, "size", None)
                 if event.kind == "input" and size is not None:

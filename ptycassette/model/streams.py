@@ -1,0 +1,78 @@
+"""What the standard streams of a recorded program were: ``optional.streams`` of a manifest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from ptycassette.model.events import Event, OutputRecord
+from ptycassette.model.manifest import Manifest
+
+__all__ = ["STREAMS_KEY", "StreamKind", "StreamKinds", "painted_bytes", "streams_of"]
+
+STREAMS_KEY = "streams"
+
+StreamKind = Literal["terminal", "pipe", "socket", "file", "null", "device"]
+
+
+class StreamKinds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The kind of each stream.
+
+    Attributes:
+        stdin, stdout, stderr: what the program found there. ``null`` is ``/dev/null``; what went
+            there, or to another ``device``, is not recorded.
+        merged: stderr is the same open stream as stdout. What was written to either is recorded
+            as ``stdout``.
+        stdin_offset: of a stdin that is a file: where the program left it, in bytes from where
+            it found it.
+    """
+
+    stdin: StreamKind = "terminal"
+    stdout: StreamKind = "terminal"
+    stderr: StreamKind = "terminal"
+    merged: bool = False
+    stdin_offset: int | None = None
+
+    @property
+    def with_terminal(self) -> bool:
+        """Whether one of them is a terminal."""
+        return "terminal" in {self.stdin, self.stdout, self.stderr}
+
+    @property
+    def all_painted(self) -> bool:
+        """Whether stdout and stderr are the terminal."""
+        return self.stdout == self.stderr == "terminal"
+
+    @property
+    def only_terminal(self) -> bool:
+        """Whether all of them are."""
+        return {self.stdin, self.stdout, self.stderr} == {"terminal"}
+
+    def written(self) -> dict[str, Any]:
+        """As the manifest writes it."""
+        kinds = {"stdin": self.stdin, "stdout": self.stdout, "stderr": self.stderr}
+        return {**kinds, **msgspec.to_builtins(self)}
+
+
+def streams_of(manifest: Manifest) -> StreamKinds:
+    """What the streams of a recorded program were: all a terminal, where a cassette says nothing.
+
+    What this version does not know counts as nothing said.
+    """
+    value = (manifest.optional or {}).get(STREAMS_KEY)
+    try:
+        return StreamKinds() if value is None else msgspec.convert(value, StreamKinds)
+    except msgspec.ValidationError:
+        return StreamKinds()
+
+
+def painted_bytes(event: Event) -> bytes:
+    """The bytes of an output event as a terminal gets them: CR LF for LF, where it went elsewhere.
+
+    A terminal makes that of a line feed itself (termios(3), ONLCR); a pipe leaves it as it is.
+    """
+    record = event.record
+    if isinstance(record, OutputRecord) and record.stream is not None:
+        return event.data.replace(b"\n", b"\r\n")
+    return event.data

@@ -1,0 +1,245 @@
+"""The hot loop of a recording whose program has other streams than a terminal.
+
+As between a user's terminal and a PTY (``_interactive.py``): what the program wrote goes to the
+journal first and then to the caller. Besides:
+
+- The end of a stream is passed on, in either direction, when it comes and not with the end of
+  the program. A caller that does not read stops the program.
+- It is over when the program has ended and nobody has its streams open any more: what it left
+  running may still write to them, and the caller waits for that, too. Who else is left may live.
+- Input is recorded before output that was written after it was read (``_program_input.py``).
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ptycassette.model import ExitStatus, Noted, Output
+from ptycassette.recording.io._program_input import FileInput, NoInput, PipedInput
+from ptycassette.recording.io._program_output import FileOutput, PipedOutput
+from ptycassette.recording.io._program_terminal import ProgramTerminal
+from ptycassette.recording.io._user_signals import Streams, UserSignals
+from ptycassette.system.pty import SignalPipe
+
+if TYPE_CHECKING:
+    from ptycassette.model import Clock, Size
+    from ptycassette.recording.io.given_streams import GivenStreams
+    from ptycassette.recording.io.journal_file import JournalFile
+    from ptycassette.system.pty import PtyChild
+
+__all__ = ["StreamRelay"]
+
+_SOON_MS = 1
+_LATER_MS = 20
+_SOON_TURNS = 50
+_CLOSED_EARLY_US = 50_000
+"""A stream that the program closed so long before its end was closed on purpose."""
+
+
+class StreamRelay:
+    """One session. Call ``run`` once.
+
+    Args:
+        child: the program, just spawned; it lingers.
+        journal: where everything goes first.
+        given: the streams.
+        clock: time.
+        start_us: the time that counts as 0.
+        size: the size of the program's terminal.
+        streams: the user's side as far as it is a terminal, and the side channel.
+        timeout_s: end the program after this long.
+
+    Attributes:
+        ended_us: when it was over.
+        failure: why the run must not become a cassette, if so.
+        stdin_offset: where the program left a file that was its stdin.
+    """
+
+    def __init__(
+        self,
+        child: PtyChild,
+        journal: JournalFile,
+        given: GivenStreams,
+        *,
+        clock: Clock,
+        start_us: int,
+        size: Size,
+        streams: Streams,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._child, self._journal, self._given = child, journal, given
+        self._clock, self._start_us = clock, start_us
+        self._channel = streams.channel
+        self._signals = UserSignals(child, journal, streams, size=size, now_us=self._now_us)
+        self._deadline_us = None if timeout_s is None else start_us + round(timeout_s * 1_000_000)
+        self._input = self._make_input()
+        self._outputs: list[PipedOutput] = []
+        self._files: list[FileOutput] = []
+        self._make_outputs()
+        self._terminal = ProgramTerminal.of(child, journal, given, streams)
+        self._closed: list[tuple[int, Output]] = []
+        self._watched: set[int] = set()
+        self._quiet_turns = 0
+        self.failure: str | None = None
+        self.stdin_offset: int | None = None
+        self.ended_us = 0
+
+    def _make_input(self) -> NoInput:
+        kind = self._given.kinds.stdin
+        if kind == "file":
+            return FileInput(self._given, self._journal)
+        if self._given.ours[0] >= 0:
+            return PipedInput(self._given, self._journal, now_us=self._now_us)
+        return NoInput()
+
+    def _make_outputs(self) -> None:
+        for number in (1, 2):
+            ours, given = self._given.ours[number], self._given.given[number]
+            if ours < 0:
+                continue
+            if self._given.program_has_file[number]:
+                self._files.append(FileOutput(number, self._given, self._journal))
+            elif given >= 0:
+                self._outputs.append(PipedOutput(number, self._given, self._journal))
+
+    @property
+    def ended_by(self) -> int | None:
+        """The signal that ended the recorder, if one did."""
+        return self._signals.ended_by
+
+    def _now_us(self) -> int:
+        return self._clock.now_us() - self._start_us
+
+    def run(self) -> ExitStatus:
+        """Relay until the program has ended and all its output was read; returns its exit."""
+        with SignalPipe(self._signals.caught) as signals, self._terminal or nullcontext():
+            while not self._over():
+                self._turn(signals)
+        self.stdin_offset = self._input.end(self._now_us())
+        self._settle()
+        if self._channel is not None:
+            self._note(self._channel.finish())
+        self._child.leave()
+        status = self._child.wait()
+        self.ended_us = self._now_us()
+        assert status is not None  # noqa: S101 - without a timeout it waits for the end
+        return status
+
+    def _over(self) -> bool:
+        if self._child.ended is None:
+            return False
+        if self._terminal is not None and not self._terminal.drain(self._now_us()):
+            return False
+        return all(output.done for output in self._outputs)
+
+    def _turn(self, signals: SignalPipe) -> None:
+        """Wait for what comes next, and handle it."""
+        ready = dict(self._poll(signals.fd))
+        t_us = self._now_us()
+        self._input.settle(t_us)
+        if signals.fd in ready:
+            self._signals.obey(signals)
+        busy = False
+        for output in self._outputs:
+            busy = self._relay(output, ready, t_us) or busy
+        if self._terminal is not None:
+            self._terminal.serve(ready, t_us)
+        self._feed(ready)
+        if self._channel is not None and self._channel.fd in ready:
+            self._note(self._channel.read())
+        self._settle()
+        self._quiet_turns = 0 if busy or self._input.wants_room else self._quiet_turns + 1
+        if self._deadline_us is not None and self._clock.now_us() >= self._deadline_us:
+            self._time_out()
+
+    def _poll(self, signals_fd: int) -> list[tuple[int, int]]:
+        poll = select.poll()
+        if self._child.ended is None:
+            poll.register(self._child.control_fd, select.POLLIN)
+        poll.register(signals_fd, select.POLLIN)
+        if self._channel is not None:
+            poll.register(self._channel.fd, select.POLLIN)
+        for fd, events in self._wanted():
+            poll.register(fd, events)
+        return poll.poll(self._timeout_ms())
+
+    def _wanted(self) -> Iterable[tuple[int, int]]:
+        """What the streams wait for. Of the rest only an error counts: somebody is gone."""
+        for output in self._outputs:
+            if not output.closed and output.wants_output:
+                yield output.fd, select.POLLIN
+            if output.caller_fd >= 0:
+                yield output.caller_fd, select.POLLOUT if output.wants_room else 0
+        if self._input.wants_input:
+            yield self._given.given[0], select.POLLIN
+        if self._given.ours[0] >= 0:
+            yield self._given.ours[0], select.POLLOUT if self._input.wants_room else 0
+        if self._terminal is not None:
+            yield from self._terminal.wanted()
+
+    def _timeout_ms(self) -> int | None:
+        waits: list[int] = []
+        if self._input.unsettled or self._closed:
+            waits.append(_SOON_MS if self._quiet_turns < _SOON_TURNS else _LATER_MS)
+        if self._files or (self._terminal is not None and self._terminal.hung_up):
+            waits.append(_LATER_MS)
+        if self._deadline_us is not None:
+            waits.append(max(0, (self._deadline_us - self._clock.now_us()) // 1000 + 1))
+        return min(waits) if waits else None
+
+    def _relay(self, output: PipedOutput, ready: dict[int, int], t_us: int) -> bool:
+        """Serve one output; whether something came."""
+        caller = output.caller_fd
+        if caller in ready:
+            if ready[caller] & (select.POLLERR | select.POLLNVAL) or (
+                ready[caller] & select.POLLHUP and not ready[caller] & select.POLLOUT
+            ):
+                output.lose_caller()
+            else:
+                output.write()
+        if output.closed or output.fd not in ready:
+            return False
+        count = output.read(t_us)
+        if count == 0:
+            self._closed.append((t_us, Output(t_us, b"", stream=output.name, eof=True)))
+        return bool(count)
+
+    def _feed(self, ready: dict[int, int]) -> None:
+        source = self._input
+        if not isinstance(source, PipedInput):
+            return
+        ours, given = self._given.ours[0], self._given.given[0]
+        if ours >= 0 and ready.get(ours, 0) & (select.POLLERR | select.POLLHUP):
+            source.lose_reader()
+            t_us = self._now_us()
+            self._closed.append((t_us, Output(t_us, b"", stream="stdin", eof=True)))
+            return
+        if ours >= 0 and ours in ready:
+            source.send()
+        if given >= 0 and given in ready and source.wants_input:
+            source.take()
+
+    def _settle(self) -> None:
+        """Do what no descriptor announces."""
+        t_us = self._now_us()
+        self._input.settle(t_us)
+        for file in self._files:
+            file.settle(t_us)
+        if self._closed and self._child.ended is not None:
+            self._closed.clear()  # they ended with the program
+        while self._closed and t_us - self._closed[0][0] >= _CLOSED_EARLY_US:
+            self._journal.on_event(self._closed.pop(0)[1])
+
+    def _time_out(self) -> None:
+        assert self._deadline_us is not None  # noqa: S101 - narrows the type
+        seconds = (self._deadline_us - self._start_us) / 1_000_000
+        self.failure = f"timeout: the program had not ended after {seconds:g} s"
+        self._deadline_us = None
+        self._child.request_end()
+
+    def _note(self, payloads: Iterable[Any]) -> None:
+        for payload in payloads:
+            self._journal.on_event(Noted(self._now_us(), payload))

@@ -1,0 +1,70 @@
+"""The session of ``rec`` over the streams that it was given itself: pipes, files, a terminal."""
+
+from __future__ import annotations
+
+from ptycassette.model import StreamKinds
+from ptycassette.recording.io._saving_signals import SavingSignals
+from ptycassette.recording.io._stream_relay import StreamRelay
+from ptycassette.recording.io._user_signals import Streams
+from ptycassette.recording.io.given_streams import GivenStreams
+from ptycassette.recording.io.rec_session import Ended
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.system.pty import UserTerminal
+
+__all__ = ["record_streams"]
+
+
+def record_streams(
+    recorder: Recorder,
+    kinds: StreamKinds,
+    *,
+    passes_signals: bool = False,
+    secret_key: bytes = b"",
+) -> Ended:
+    """Record a program whose stdin, stdout and stderr are what ours are.
+
+    From the start of the program our own are ``/dev/null``: nothing of ours gets among what it
+    writes.
+
+    Args:
+        recorder: entered.
+        kinds: what the streams are.
+        passes_signals: signals are passed to the program instead of ending it.
+        secret_key: as for ``record_interactive``.
+
+    Raises:
+        CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
+    """
+    plan = recorder.plan
+    given = GivenStreams.take(kinds)
+    with SavingSignals(recorder) as signals:
+        try:
+            with recorder.start(streams=given.for_program, lingers=True) as child:
+                given.started()
+                signals.hold()
+                terminal = UserTerminal(given.given[0]) if kinds.stdin == "terminal" else None
+                relay = StreamRelay(
+                    child,
+                    recorder.journal,
+                    given,
+                    clock=plan.clock,
+                    start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
+                    size=plan.size,
+                    streams=Streams(
+                        in_fd=given.given[0],
+                        terminal=terminal,
+                        channel=recorder.channel,
+                        secret_key=secret_key,
+                        fixed_size=True,
+                        passes_signals=passes_signals,
+                    ),
+                    timeout_s=plan.timeout_s,
+                )
+                status = relay.run()
+        finally:
+            given.close()
+        if relay.stdin_offset is not None:
+            recorder.set_final(stdin_offset=relay.stdin_offset)
+        t_us = relay.ended_us
+        manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
+    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)

@@ -1,0 +1,154 @@
+"""What a driver sends to a stdin that is no terminal, compared with what the program read there.
+
+It has no keys and no lines that are edited: it is one text, up to its end. Rules:
+
+- Under ``exact`` and ``prompt`` the bytes are the same. Where the recording has masks, the
+  driver's bytes are scrubbed before they are compared.
+- Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines.
+- What the program did not read was not recorded, and is not compared.
+- Where the program read the end of its stdin, the driver must end it, and send no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from ptycassette.model import Event, InputRecord
+from ptycassette.replaying.divergence import Said
+from ptycassette.replaying.standin._state import RunState
+from ptycassette.timeline import Entry
+
+__all__ = ["StdinComparison"]
+
+_MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
+_SHOWN_BYTES = 200
+_END = "no more bytes"
+
+
+class StdinComparison:
+    """Compares stdin. For the engine it looks like a comparison of typed input without entries.
+
+    Attributes:
+        most_bytes: as much is read of stdin; None for all there is.
+    """
+
+    preferred = None
+    current = None
+    wanted = None
+
+    def __init__(self, state: RunState, inputs: Sequence[InputRecord]) -> None:
+        self.upcoming: deque[Entry] = deque()
+        self._state = state
+        self._want = b"".join(record.bytes or b"" for record in inputs if record.kind == "input")
+        self._ends: dict[int, int] = {}
+        at = 0
+        for record in inputs:
+            if record.kind == "input":
+                at += len(record.bytes or b"")
+                self._ends[record.seq] = at
+        recorded_end = any(record.eof for record in inputs)
+        self.most_bytes = None if recorded_end or not self._exact else len(self._want)
+        self._masked = _MASKED.search(self._want) is not None
+        self._got = bytearray()
+        self._awaited = 0
+        self._ended = False
+        self._since = 0  # up to here it was compared, in what was recorded
+        self._got_since = 0  # and in what came
+
+    @property
+    def _exact(self) -> bool:
+        return self._state.matching.strategy in {"exact", "prompt"}
+
+    def feed(self, data: bytes) -> None:
+        """Bytes came."""
+        self._got += data
+
+    def pipe_ended(self) -> None:
+        """The driver has ended the stream."""
+        self._ended = True
+
+    def allow_other_order(self, movable: frozenset[int]) -> None:
+        """Do nothing: it has one order."""
+
+    def give_up(self) -> None:
+        """Stop waiting for what is next; what follows is compared from here."""
+        self._since, self._got_since = self._awaited, len(self._got)
+
+    def arrived(self, event: Event, now_us: int) -> tuple[bool, int | None]:
+        """Whether what ``event`` recorded was sent."""
+        del now_us
+        record = event.record
+        assert isinstance(record, InputRecord)  # noqa: S101 - the engine asks for inputs only
+        end = self._awaited = self._ends[event.seq]
+        came = self._came(end, eof=record.eof)
+        if came is None:
+            return False, None
+        want, got = self._want[self._since : end], bytes(self._got[self._got_since : came])
+        self._since, self._got_since = end, came
+        if not self._same(got, want):
+            self._report(event, want, got)
+            self._got_since = len(self._got)
+            if self._state.finished is not None:
+                return False, None
+        return True, None
+
+    def _came(self, end: int, *, eof: bool) -> int | None:
+        """The end of what came for the recorded bytes up to ``end``; None while more may come."""
+        over = len(self._got) if self._ended or self._differs() else None
+        if eof:
+            return over
+        if self._exact:
+            due = self._got_since + end - self._since
+            return due if len(self._got) >= due else over
+        lines, at = self._want[self._since : end], self._got_since
+        for _ in range(lines.count(b"\n")):
+            at = self._got.find(b"\n", at) + 1
+            if at == 0:
+                return over
+        if lines.endswith(b"\n") or not lines:
+            return at
+        return len(self._got) if len(self._got) > at else over
+
+    def _differs(self) -> bool:
+        """Whether what came cannot become what was recorded any more."""
+        if not self._exact or self._masked:
+            return False
+        begun = self._want[self._since : self._since + len(self._got) - self._got_since]
+        if self.most_bytes is None:
+            return begun != self._got[self._got_since :]
+        return not self._got.startswith(begun, self._got_since)
+
+    def _same(self, got: bytes, want: bytes) -> bool:
+        if got == want:
+            return True
+        matching = self._state.matching
+        same: Callable[[str, str], bool] = matching.sameness
+        shown, recorded = _text(got), _text(want)
+        if same(shown, recorded):
+            return True
+        if matching.conceal is None or not self._masked:
+            return False
+        return same(matching.conceal(shown), recorded)
+
+    def _report(self, event: Event, want: bytes, got: bytes) -> None:
+        """Show both from a little before the first difference on, the driver's scrubbed."""
+        matching = self._state.matching
+        if matching.conceal is not None:
+            got = matching.conceal(_text(got)).encode("utf-8", "surrogateescape")
+        differing = (n for n, (a, b) in enumerate(zip(want, got, strict=False)) if a != b)
+        at = next(differing, min(len(want), len(got)))
+        shown = slice(max(0, at - _SHOWN_BYTES // 4), at + _SHOWN_BYTES)
+        self._state.findings.stdin(
+            event,
+            expected=Said(_text(want[shown]) or _END),
+            got=Said(_text(got[shown]) or _END),
+            offset=self._since - len(want) + at,
+            strategy=matching.strategy,
+        )
+        self._state.stop_if_strict()
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

@@ -1,0 +1,80 @@
+"""The text of one stream, where several go into one channel: stdout and stderr of a program.
+
+Each is a text of its own. A secret that was written in two pieces with a line of the other stream
+between them is found, and lines are as long as they were written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from ptycassette.scrub.views._channels import BLOCK, OutputText
+from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._view import Patch, View
+
+__all__ = ["StreamText", "StreamView"]
+
+
+class StreamView(View):
+    """A view of a stream, whose places are those of the channel."""
+
+    def __init__(self, inner: View, stream: StreamText) -> None:
+        super().__init__(inner.text)
+        self._inner, self._stream = inner, stream
+        self.kind = (stream.name, *inner.kind)
+
+    def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
+        """See ``View.patches``."""
+        for offset, data in self._inner.patches(start, end, form):
+            yield from self._stream.placed(offset, data)
+
+    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """See ``View.pieces``."""
+        for at, length, offset in self._inner.pieces(start, end):
+            for place, part in self._stream.placed(offset, bytes(length)):
+                yield at, len(part), place
+                at += len(part)  # noqa: PLW2901 - the piece goes on there
+
+
+class StreamText:
+    """One stream: its print stream, its strings and its messages.
+
+    Args:
+        name: of the stream.
+        block: after how many bytes a view is made.
+    """
+
+    def __init__(self, name: str, block: int = BLOCK) -> None:
+        self.name = name
+        self._text, self._messages = OutputText(block), Messages()
+        self._starts: list[int] = []
+        self._offsets: list[int] = []
+        self._length = 0
+
+    def feed(self, data: bytes, offset: int) -> Iterator[View]:
+        """Take bytes that are at ``offset`` of the channel; returns views when a block is full."""
+        self._starts.append(self._length)
+        self._offsets.append(offset)
+        self._length += len(data)
+        for views in (self._text.feed(data), self._messages.feed(data)):
+            for view in views:
+                yield StreamView(view, self)
+
+    def rest(self) -> Iterator[View]:
+        """The remaining views, at the end."""
+        for views in (self._text.rest(), self._messages.rest()):
+            for view in views:
+                yield StreamView(view, self)
+
+    def placed(self, at: int, data: bytes) -> Iterator[Patch]:
+        """Bytes from ``at`` in the stream on, as patches of the channel."""
+        run = max(0, bisect_right(self._starts, at) - 1)
+        while data and run < len(self._starts):
+            end = self._starts[run + 1] if run + 1 < len(self._starts) else self._length
+            part = data[: max(0, end - at)]
+            if part:
+                yield self._offsets[run] + at - self._starts[run], part
+            data = data[len(part) :]
+            at += len(part)
+            run += 1

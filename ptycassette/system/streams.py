@@ -1,0 +1,62 @@
+"""What a descriptor is: a terminal, a pipe, a file, nothing."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import stat
+import termios
+from pathlib import Path
+
+from ptycassette.model import StreamKind
+
+__all__ = ["reopened", "same_stream", "stream_kind", "unread_bytes"]
+
+
+def stream_kind(fd: int) -> StreamKind:
+    """The kind of ``fd``. One that is not open counts as ``null``."""
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return "null"
+    if os.isatty(fd):
+        return "terminal"
+    mode = found.st_mode
+    if stat.S_ISFIFO(mode):
+        return "pipe"
+    if stat.S_ISSOCK(mode):
+        return "socket"
+    if stat.S_ISREG(mode):
+        return "file"
+    is_null = stat.S_ISCHR(mode) and found.st_rdev == Path(os.devnull).stat().st_rdev
+    return "null" if is_null else "device"
+
+
+def same_stream(one: int, other: int) -> bool:
+    """Whether two descriptors are the same pipe, socket, file or device."""
+    try:
+        first, second = os.fstat(one), os.fstat(other)
+    except OSError:
+        return False
+    return (first.st_dev, first.st_ino, first.st_rdev) == (
+        second.st_dev,
+        second.st_ino,
+        second.st_rdev,
+    )
+
+
+def unread_bytes(fd: int) -> int:
+    """How many bytes are in the pipe that ``fd`` is an end of, unread (pipe(7), FIONREAD)."""
+    found = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, found)
+    return found[0]
+
+
+def reopened(fd: int, flags: int) -> int:
+    """Open what ``fd`` is once more, so that flags set there stay there.
+
+    Raises:
+        OSError: it cannot be opened by name (a socket, no rights), or not so (macOS).
+    """
+    return os.open(f"/proc/self/fd/{fd}", flags | os.O_CLOEXEC | os.O_NOCTTY)
