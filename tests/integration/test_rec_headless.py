@@ -193,6 +193,25 @@ def test_piped_input_reaches_the_program_up_to_its_end(tmp_path: Path) -> None:
     assert inputs == [(b"one\ntwo\n", "user", None), (b"\x04", "user", "ctrl-d")]
 
 
+@pytest.mark.parametrize("typed", [b"say hi", b"z" * 5000 + b"\n", b"z" * 20000])
+def test_piped_input_is_no_line_of_a_terminal(tmp_path: Path, typed: bytes) -> None:
+    """It needs no newline at its end, and may be longer than a terminal's line."""
+    done = run(tmp_path, "rec", "-q", "c", "--", "wc", "-c", typed=typed)
+
+    with open_cassette(tmp_path / "c") as cassette:
+        output = b"".join(cassette.raw())
+    assert done.returncode == 0
+    assert output.endswith(b"%d\r\n" % len(typed))
+
+
+def test_end_of_a_pipe_is_each_ctrl_d_at_the_end(tmp_path: Path) -> None:
+    """A stand-in whose stdin is the same pipe plays such a recording to its end."""
+    run(tmp_path, "rec", "-q", "c", "--", "cat", typed=b"say hi")
+    played = run(tmp_path, "stand-in", "c", typed=b"say hi")
+
+    assert played.returncode == 0
+
+
 def test_a_program_that_waits_for_input_ends_where_there_is_none(tmp_path: Path) -> None:
     """In a job with /dev/null as stdin nothing hangs for ever."""
     done = run(tmp_path, "rec", "c", "--", "sh", "-c", "cat; echo over")

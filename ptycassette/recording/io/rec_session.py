@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
+from ptycassette.errors import (
+    CassetteError,
+    InputRefusedError,
+    SessionClosedError,
+    UsageError,
+    WaitTimeoutError,
+)
 from ptycassette.model import ExitStatus, Manifest, visible
 from ptycassette.recording.input_script import ScriptStep
 from ptycassette.recording.io._saving_signals import SavingSignals
@@ -310,18 +316,30 @@ def _feed(session: Recording, in_fd: int) -> None:
     """Send the program the bytes of ``in_fd``, then the end of input.
 
     The end is ctrl-d, as at a terminal. A program that is starting or busy could miss
-    it, so it is sent once the program has been silent.
+    it, so it is sent once the program has been silent. Behind a line without its end a terminal
+    takes the first ctrl-d for "read what there is" and the second one for the end.
     """
-    fed = False
+    last = b""
     try:
         while data := os.read(in_fd, 1024):
-            session.send(data, source="user", timeout_s=3600)
-            fed = True
-        silence_s = _SILENCE_S if fed else _SILENCE_WITHOUT_INPUT_S
+            _send_piece(session, data)
+            last = data[-1:]
+        silence_s = _SILENCE_S if last else _SILENCE_WITHOUT_INPUT_S
         session.wait_stable(silence_s * 1000, timeout_s=3600)
+        if last not in {b"", b"\n", b"\r"}:
+            session.send_key("ctrl-d", source="user")
         session.send_key("ctrl-d", source="user")
     except SessionClosedError:
         pass  # it ended before its input did
     except (CassetteError, OSError) as exc:
         with suppress(CassetteError):
             session.note({"type": "ptycassette.warning", "channel": "stdin", "message": str(exc)})
+
+
+def _send_piece(session: Recording, data: bytes) -> None:
+    """Send a piece of input; in front of what makes a line too long, have the program read it."""
+    try:
+        session.send(data, source="user", timeout_s=3600)
+    except InputRefusedError:
+        session.send_key("ctrl-d", source="user")
+        session.send(data, source="user", timeout_s=3600)

@@ -37,7 +37,7 @@ class InputComparison:
         self._movable = movable
 
     def pipe_ended(self) -> None:
-        """Note the end of a pipe, which counts as the Ctrl-D that was recorded at a terminal."""
+        """Note the end of a pipe, which counts as each Ctrl-D that was recorded at its end."""
         self._pipe_ended = True
 
     @property
@@ -99,7 +99,6 @@ class InputComparison:
                 driver.signals.popleft()
                 return Key("key", named[1], name=named[0])
         if self._pipe_ended and matcher.entry.action == "ctrl-d":
-            self._pipe_ended = False
             return Key("key", b"\x04", name="ctrl-d")
         return None
 
