@@ -290,9 +290,9 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
 
 
 def main(arguments: list[str]) -> None:  # pragma: no cover - as above
-    """Run with ``[control_fd, program, recorder, grace_ms, lingers]``."""
-    control_fd, program, recorder, grace_ms, lingers = map(int, arguments)
-    Watch(control_fd, program, recorder, grace_ms, lingers=bool(lingers)).run()
+    """Run with ``[control_fd, program, recorder, grace_ms]``, and 1 if it lingers."""
+    control_fd, program, recorder, grace_ms, *lingers = map(int, arguments)
+    Watch(control_fd, program, recorder, grace_ms, lingers=any(lingers)).run()
 
 
 if __name__ == "__main__":
