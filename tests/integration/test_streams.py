@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -275,6 +279,97 @@ def test_conversation(caller: Caller) -> None:
     expected = [b"you said a\n", b"you said b\n", b"end\n"]
 
     assert [talk("record"), talk("replay")] == [expected, expected]
+
+
+@pytest.mark.parametrize("piped", [0, 1, 2])
+def test_one_stream_is_no_terminal(caller: Caller, piped: int) -> None:
+    """A terminal and a pipe side by side: each stays what it is, and gets its own."""
+    caller.write(
+        "for fd in 0 1 2; do test -t $fd && k=${k}tty- || k=${k}pipe-; done; printf $k >> kinds\n"
+        "echo out; echo err >&2; read line; echo got $line"
+    )
+
+    def see(mode: str) -> tuple[bytes, bytes, int]:
+        ours, theirs = os.openpty()
+        streams: list[Any] = [theirs, theirs, theirs]
+        streams[piped] = subprocess.PIPE
+        names = ("stdin", "stdout", "stderr")
+        process = caller.start(
+            mode, **dict(zip(names, streams, strict=True)), start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+        screen = b""
+        if piped:
+            while b"err" not in screen and b"out" not in screen:
+                screen += os.read(ours, 1024)
+            os.write(ours, b"line\n")
+        with process:
+            given = b"line\n" if piped == 0 else None
+            out, err = process.communicate(given, timeout=LONG_S)
+        with contextlib.suppress(OSError):  # EIO: everybody has closed it
+            while data := os.read(ours, 1024):
+                screen += data
+        os.close(ours)
+        return screen, out or err or b"", process.returncode
+
+    bare = see("bare")
+
+    assert see("record") == bare
+    assert see("replay") == bare
+    found = ["tty-", "tty-", "tty-"]
+    found[piped] = "pipe-"
+    assert (caller.place / "kinds").read_text() == "".join(found) * 2  # bare, and recorded
+
+
+def test_sockets_stay_sockets(caller: Caller) -> None:
+    """What node gives its children: a pair of sockets for each stream, closed one way."""
+    caller.write('readlink /proc/self/fd/0 | cut -d: -f1; cat; echo "$(stat -L -c %F /dev/stderr)"')
+
+    def see(mode: str) -> tuple[bytes, int]:
+        pairs = [socket.socketpair() for _ in range(3)]
+        process = caller.start(mode, stdin=pairs[0][1], stdout=pairs[1][1], stderr=pairs[2][1])
+        for _, theirs in pairs:
+            theirs.close()
+        pairs[0][0].sendall(b"through a socket\n")
+        pairs[0][0].shutdown(socket.SHUT_WR)
+        out = b""
+        while data := pairs[1][0].recv(4096):
+            out += data
+        for ours, _ in pairs:
+            ours.close()
+        return out, process.wait(LONG_S)
+
+    bare = see("bare")
+
+    assert b"socket" in bare[0]
+    assert [see("record"), see("replay")] == [bare, bare]
+
+
+def test_signals_reach_the_program(caller: Caller) -> None:
+    """A signal that the caller sends is the program's to handle, on the record, and in replay."""
+    caller.write('trap "echo caught; exit 5" TERM; echo ready; while :; do sleep 0.05; done')
+
+    def see(mode: str) -> tuple[bytes, int]:
+        with caller.start(mode, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            process.terminate()
+            return process.stdout.read(), process.wait(LONG_S)
+
+    assert [see("record"), see("replay")] == [(b"caught\n", 5)] * 2
+
+
+def test_daemons_live_on(caller: Caller) -> None:
+    """What a program leaves running without its streams is not ended with it."""
+    caller.write("sleep 600 < /dev/null > /dev/null 2>&1 & echo $!")
+    seen = caller.see("record", None, ("null", "pipe", "pipe"))
+    daemon = psutil.Process(int(seen.stdout))
+
+    try:
+        assert daemon.is_running()
+    finally:
+        daemon.kill()
 
 
 def test_early_close_by_the_caller(caller: Caller) -> None:

@@ -49,6 +49,7 @@ class ProgramTerminal:
         self._in_fd, self._out_fd = in_fd, out_fd
         self._user = streams.terminal
         self._typed = TypedInput(child.fd, journal, secret_key=streams.secret_key)
+        self._held = b""
         self.hung_up = False
 
     @classmethod
@@ -115,6 +116,11 @@ class ProgramTerminal:
         return bool(data)
 
     def _show(self, data: bytes) -> None:
+        if self._user is None:
+            # It is not raw, so it makes CR LF of LF itself, as the program's own did already.
+            data = self._held + data
+            self._held = b"\r" if data.endswith(b"\r") else b""
+            data = data.removesuffix(self._held).replace(b"\r\n", b"\n")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._out_fd, rest) :]

@@ -9,6 +9,7 @@ from ptycassette.recording.io._user_signals import Streams
 from ptycassette.recording.io.given_streams import GivenStreams
 from ptycassette.recording.io.rec_session import Ended
 from ptycassette.recording.io.recorder import Recorder
+from ptycassette.system import raised_priority
 from ptycassette.system.pty import UserTerminal
 
 __all__ = ["record_streams"]
@@ -60,7 +61,8 @@ def record_streams(
                     ),
                     timeout_s=plan.timeout_s,
                 )
-                status = relay.run()
+                with raised_priority():
+                    status = relay.run()
         finally:
             given.close()
         if relay.stdin_offset is not None:

@@ -98,9 +98,10 @@ class DriverPort:
     ) -> None:
         self.stdin = stdin
         self.stdout = stdout
-        # A terminal that was closed meanwhile does not look like one any more.
-        self.is_terminal = saved is not None or os.isatty(stdout)
         self._kinds = kinds or StreamKinds()
+        self._shown = self._terminal_output()
+        # A terminal that was closed meanwhile does not look like one any more.
+        self.is_terminal = saved is not None or os.isatty(self._shown)
         self._input_is_terminal = saved is not None or (
             os.isatty(stdin) and self._kinds.stdin == "terminal"
         )
@@ -142,7 +143,7 @@ class DriverPort:
         signal.set_wakeup_fd(-1)
         for end in (self._wake_read, self._wake_write):
             os.close(end)
-        if self._out != self.stdout:
+        if self._out != self._shown:
             os.close(self._out)
 
     # -- what is going on --------------------------------------------------------
@@ -163,7 +164,7 @@ class DriverPort:
         if not self.is_terminal:
             return None
         try:
-            packed = fcntl.ioctl(self.stdout, termios.TIOCGWINSZ, b"\0" * 8)
+            packed = fcntl.ioctl(self._shown, termios.TIOCGWINSZ, b"\0" * 8)
         except OSError:
             return None
         rows, cols = struct.unpack("HHHH", packed)[:2]
@@ -175,7 +176,7 @@ class DriverPort:
         if not self.is_terminal:
             return False
         try:
-            fcntl.ioctl(self.stdout, termios.TIOCGWINSZ, b"\0" * 8)
+            fcntl.ioctl(self._shown, termios.TIOCGWINSZ, b"\0" * 8)
         except OSError:
             return True
         return False
@@ -195,11 +196,17 @@ class DriverPort:
         os.dup2(null, fd)
         os.close(null)
 
+    def _terminal_output(self) -> int:
+        """Where what the recorded program's terminal showed goes: to a stream that was it."""
+        kinds = self._kinds
+        if kinds.stdout == "terminal" or not kinds.with_terminal:
+            return self.stdout
+        return 2 if kinds.stderr == "terminal" else self.stdin
+
     def _fd_of(self, stream: OutputStream | None) -> int:
-        """Where the bytes of a stream go. Those of a terminal: to the stream that was one."""
+        """Where the bytes of a stream go."""
         if stream is None:
-            at_terminal = self._kinds.stdout == "terminal" or self._kinds.stderr != "terminal"
-            return self._out if at_terminal else 2
+            return self._out
         return 2 if stream == "stderr" else self.stdout
 
     @property
@@ -289,8 +296,8 @@ class DriverPort:
         if self.is_terminal:
             with contextlib.suppress(OSError):
                 flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-                return os.open(os.ttyname(self.stdout), flags)
-        return self.stdout
+                return os.open(os.ttyname(self._shown), flags)
+        return self._shown
 
 
 def _offset_of(fd: int) -> int | None:

@@ -212,7 +212,12 @@ class _Run:
         how = self._settings.newlines
         mode = self._cassette.manifest.terminal.pty_mode or {}
         at_terminal = mode.get("kind") != "pipe"
-        if how == "unix" or (how == "auto" and not self._port.is_terminal and at_terminal):
+        kinds = streams_of(self._cassette.manifest)
+        # A terminal that is not set raw, as no keys come from it, makes CR LF itself.
+        cooked = kinds.with_terminal and kinds.stdin != "terminal"
+        if how == "unix" or (
+            how == "auto" and at_terminal and (cooked or not self._port.is_terminal)
+        ):
             return _UnixNewlines()
         return bytes
 
