@@ -145,6 +145,8 @@ class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str | None = None
     paste: bool | None = None
     masked: bool | None = None
+    stream: str | None = None
+    eof: bool | None = None
     size: Size | None = None
     signal: str | None = None
     offset: int | None = None

@@ -146,8 +146,13 @@ def event_line(event: Event) -> EventLine:
 
     fields: dict[str, object] = {}
     match event.record:
-        case OutputRecord(offset=offset):
-            fields = {"data": event.data, "offset": offset}
+        case OutputRecord(offset=offset) as output:
+            fields = {
+                "data": event.data,
+                "offset": offset,
+                "stream": output.stream,
+                "eof": output.eof or None,
+            }
         case InputRecord(kind="resize", size=size):
             fields = {"size": size}
         case InputRecord(kind="signal", signal=signal):
@@ -159,6 +164,7 @@ def event_line(event: Event) -> EventLine:
                 "source": record.source,
                 "paste": record.paste,
                 "masked": record.masked,
+                "eof": record.eof or None,
             }
         case FrameRecord() as record:
             fields = {
@@ -210,7 +216,13 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
     """What the event holds, shortened and made visible."""
-    from ptycassette.model import FinalRecord, FrameRecord, InputRecord, ServiceEventRecord
+    from ptycassette.model import (
+        FinalRecord,
+        FrameRecord,
+        InputRecord,
+        OutputRecord,
+        ServiceEventRecord,
+    )
     from ptycassette.replaying import screen_of
 
     match event.record:
@@ -226,12 +238,17 @@ def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
             return visible(json_text(payload), limit=limit)
         case FinalRecord(exit=status):
             return exit_text(status)
+        case OutputRecord(stream=stream, eof=True):
+            return f"{stream} closed"
+        case OutputRecord(stream=str() as stream):
+            said = visible_bytes(event.data, limit=limit)
+            return f"{bytes_text(len(event.data)):>8}  {said}  ({stream})"
     return f"{bytes_text(len(event.data)):>8}  {visible_bytes(event.data, limit=limit)}"
 
 
 def _input_detail(record: InputRecord, data: bytes, limit: int) -> str:
     notes = [visible(note, limit=limit) for note in (record.source, record.key) if note]
-    notes.extend(name for name in ("paste", "masked") if getattr(record, name))
+    notes.extend(name for name in ("paste", "masked", "eof") if getattr(record, name))
     said = f"  ({', '.join(notes)})" if notes else ""
     return f"{bytes_text(len(data)):>8}  {visible_bytes(data, limit=limit)}{said}"
 

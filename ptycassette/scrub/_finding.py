@@ -100,9 +100,16 @@ class Finder:
         self._touched = masks["output"].touch if again else None
         self._text = OutputText(block, self._touched)
         streams = meta.streams or StreamKinds()
-        piped = not streams.all_painted
-        self._reader = ScreenReader(meta.size, seen, traced=traced, newline_mode=piped)
-        self._streams: dict[str, StreamText] = {}
+        self._reader = ScreenReader(meta.size, seen, traced=traced)
+        self._streams = {
+            name: StreamText(
+                name,
+                block,
+                screen=ScreenReader(meta.size, seen, traced=traced, newline_mode=True),
+            )
+            for name, kind in (("stdout", streams.stdout), ("stderr", streams.stderr))
+            if kind not in {"terminal", "null", "device"}
+        }
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
         self._messages = Messages()
@@ -124,7 +131,8 @@ class Finder:
     @property
     def blind(self) -> bool:
         """Whether the screen must be read again, by a reader that is ``traced``."""
-        return self._reader.blind
+        readers = [stream.screen for stream in self._streams.values()]
+        return self._reader.blind or any(one is not None and one.blind for one in readers)
 
     def take(self, event: JournalEvent) -> None:
         """Read one event."""
@@ -189,17 +197,12 @@ class Finder:
 
     def _stream(self, event: Output) -> None:
         """Read output that did not go to the terminal. It is settled at the end alone."""
-        name = event.stream or ""
-        stream = self._streams.setdefault(name, StreamText(name, self._block))
-        data = event.data
-        while data:
-            part = data[: self._block - self._fed % self._block]
-            data = data[len(part) :]
-            self._reader.feed(part)
-            views = list(stream.feed(part, self._fed))
-            self._fed += len(part)
-            if views or self._reader.full:
-                self._search("output", chain(views, self._reader.take()))
+        stream = self._streams.get(event.stream or "")
+        if stream is None:  # of a stream that the head does not name
+            name = event.stream or ""
+            stream = self._streams[name] = StreamText(name, self._block)
+        self._search("output", stream.feed(event.data, self._fed))
+        self._fed += len(event.data)
 
     def _payload(self, channel: str, payload: Any) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""

@@ -1,16 +1,19 @@
 """The text of one stream, where several go into one channel: stdout and stderr of a program.
 
 Each is a text of its own. A secret that was written in two pieces with a line of the other stream
-between them is found, and lines are as long as they were written.
+between them is found, and lines are as long as they were written. What of it only a screen shows is
+read from a screen of its own, too.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from ptycassette.scrub.views._channels import BLOCK, OutputText
 from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
 __all__ = ["StreamText", "StreamView"]
@@ -38,15 +41,19 @@ class StreamView(View):
 
 
 class StreamText:
-    """One stream: its print stream, its strings and its messages.
+    """One stream: its print stream, its strings, its messages and its screen.
 
     Args:
         name: of the stream.
         block: after how many bytes a view is made.
+        screen: what it would paint; None for input.
     """
 
-    def __init__(self, name: str, block: int = BLOCK) -> None:
+    def __init__(
+        self, name: str, block: int = BLOCK, *, screen: ScreenReader | None = None
+    ) -> None:
         self.name = name
+        self.screen = screen
         self._text, self._messages = OutputText(block), Messages()
         self._starts: list[int] = []
         self._offsets: list[int] = []
@@ -57,15 +64,21 @@ class StreamText:
         self._starts.append(self._length)
         self._offsets.append(offset)
         self._length += len(data)
-        for views in (self._text.feed(data), self._messages.feed(data)):
-            for view in views:
-                yield StreamView(view, self)
+        if self.screen is not None:
+            self.screen.feed(data)
+        whole = [*self._text.feed(data), *self._messages.feed(data)]
+        if whole or (self.screen is not None and self.screen.full):
+            yield from self._placed_views(whole)
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
-        for views in (self._text.rest(), self._messages.rest()):
-            for view in views:
-                yield StreamView(view, self)
+        if self.screen is not None:
+            self.screen.rest()
+        yield from self._placed_views([*self._text.rest(), *self._messages.rest()])
+
+    def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
+        for view in chain(views, () if self.screen is None else self.screen.take()):
+            yield StreamView(view, self)
 
     def placed(self, at: int, data: bytes) -> Iterator[Patch]:
         """Bytes from ``at`` in the stream on, as patches of the channel."""
