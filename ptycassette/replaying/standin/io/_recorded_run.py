@@ -104,11 +104,14 @@ def run_recorder(
         words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
         kinds = given_kinds()
         caller = _watched(os.getppid())
-        recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
+        # In a pipeline the terminal belongs to the others, too: `agent | less`.
+        shares_terminal = kinds.stdin == "terminal" and not kinds.only_terminal
+        group = None if shares_terminal else 0
+        recording = subprocess.Popen(words, process_group=group, pass_fds=(theirs,))
         NoCoreDumps().hold()  # for good; the program has kept its limit
         with recording as recorder:
             threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
-            if kinds.with_terminal:
+            if kinds.only_terminal:
                 _hand_over_terminal(recorder.pid)
             if not kinds.only_terminal:
                 let_go_of_streams()
