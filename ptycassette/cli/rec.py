@@ -264,6 +264,7 @@ def _run(
                     given["streams"],
                     passes_signals=given["pass_signals"],
                     secret_key=secret_key_of(given["secret_key"]),
+                    keeps_stderr=not quiet,
                 )
         elif interactive:
             with recorder:
@@ -292,7 +293,7 @@ def _run(
     finally:
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
-    if not quiet:
+    if not quiet and (given["streams"] is None or os.isatty(2)):
         _say(_summary(recorder, ended))
         missing = (ended.manifest.optional or {}).get("binary_version_missing")
         if missing is not None:

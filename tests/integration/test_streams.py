@@ -401,3 +401,58 @@ def test_open_stdin_is_not_waited_for(caller: Caller) -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_rec_pipes_says_what_the_streams_were(tmp_path: Path, caller: Caller) -> None:
+    """For people: pipes in place of a terminal, the program's status, nothing of ours."""
+    caller.write("echo out; echo err >&2; test -t 0 || test -t 1 || test -t 2 || exit 4")
+    words = [sys.executable, "-m", "ptycassette", "rec", "--pipes", "c", "--", "program"]
+    ours, theirs = os.openpty()
+    environment = caller.environment("bare")
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+    ) as process:
+        os.close(theirs)
+        said = process.communicate(timeout=LONG_S)[1]
+    shown = os.read(ours, 1024)
+    os.close(ours)
+    with open_cassette(tmp_path / "c") as cassette:
+        streams = streams_of(cassette.manifest)
+
+    assert (process.returncode, shown, said) == (4, b"out\r\n", b"err\n")
+    assert {streams.stdin, streams.stdout, streams.stderr} == {"pipe"}
+
+
+def test_other_frames_are_none_of_a_pipe(tmp_path: Path, caller: Caller) -> None:
+    """Screens begin a line after each line feed, as a terminal would, and are made again so."""
+    caller.write(PROGRAMS["both"])
+    caller.see("record", b"in", ("pipe", "pipe", "pipe"))
+    path = str(caller.cassette())
+    with open_cassette(caller.cassette()) as cassette:
+        *_, last = cassette.frames()
+
+    assert "three" in last.text
+    assert main(["verify", "--rederive", path]) == 0
+    assert main(["export", path, str(tmp_path / "c.cast")]) == 0
+    assert '"one\\r\\n' in (tmp_path / "c.cast").read_text()
+
+
+def test_rec_pipes_says_what_went_wrong(tmp_path: Path, caller: Caller) -> None:
+    """A message of ours is for people, and comes when the program is over."""
+    caller.write("echo err >&2; sleep 60")
+    words = [sys.executable, "-m", "ptycassette", "rec", "--timeout", "0.5", "--pipes", "c", "--"]
+    done = subprocess.run(
+        [*words, "program"], cwd=tmp_path, env=caller.environment("bare"), capture_output=True,
+        stdin=subprocess.DEVNULL, timeout=LONG_S, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 125
+    assert done.stderr.startswith(b"err\nptycassette: timeout")
+    assert (tmp_path / "c.diagnostic").is_dir()
+
+
+def test_options_that_go_not_together(tmp_path: Path) -> None:
+    """A driven terminal is no pipe."""
+    words = ["rec", "--pipes", "--headless", str(tmp_path / "c"), "--", "true"]
+
+    assert main(words) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from ptycassette.model import StreamKinds
 from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io._stream_relay import StreamRelay
@@ -21,6 +23,7 @@ def record_streams(
     *,
     passes_signals: bool = False,
     secret_key: bytes = b"",
+    keeps_stderr: bool = False,
 ) -> Ended:
     """Record a program whose stdin, stdout and stderr are what ours are.
 
@@ -32,11 +35,14 @@ def record_streams(
         kinds: what the streams are.
         passes_signals: signals are passed to the program instead of ending it.
         secret_key: as for ``record_interactive``.
+        keeps_stderr: put our stderr back at the end of the program, for messages. Who reads it
+            sees its end only when we end.
 
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
     """
     plan = recorder.plan
+    stderr = os.dup(2) if keeps_stderr else -1
     given = GivenStreams.take(kinds)
     with SavingSignals(recorder) as signals:
         try:
@@ -65,6 +71,9 @@ def record_streams(
                     status = relay.run()
         finally:
             given.close()
+            if stderr >= 0:
+                os.dup2(stderr, 2)
+                os.close(stderr)
         if relay.stdin_offset is not None:
             recorder.set_final(stdin_offset=relay.stdin_offset)
         t_us = relay.ended_us
