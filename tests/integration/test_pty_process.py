@@ -369,7 +369,7 @@ def test_a_killed_supervisor_leaves_nobody_either(mark: str) -> None:
 
 EARLY = """
 import contextlib, os, signal, socket
-from ptycassette.system.pty import supervisor
+from ptycassette.system.pty import _supervisor as supervisor
 
 mine, theirs = socket.socketpair()
 reading, writing = os.pipe()
