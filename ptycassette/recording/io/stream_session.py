@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ptycassette.model import StreamKinds
+from ptycassette.model import ExitStatus, StreamKinds
 from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io._stream_relay import StreamRelay
 from ptycassette.recording.io._user_signals import Streams
@@ -41,34 +41,13 @@ def record_streams(
     Raises:
         CassetteError: as ``Recorder.start`` and ``Recorder.finish``.
     """
-    plan = recorder.plan
     stderr = os.dup(2) if keeps_stderr else -1
     given = GivenStreams.take(kinds)
     with SavingSignals(recorder) as signals:
         try:
-            with recorder.start(streams=given.for_program, lingers=True) as child:
-                given.started()
-                signals.hold()
-                terminal = UserTerminal(given.given[0]) if kinds.stdin == "terminal" else None
-                relay = StreamRelay(
-                    child,
-                    recorder.journal,
-                    given,
-                    clock=plan.clock,
-                    start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
-                    size=plan.size,
-                    streams=Streams(
-                        in_fd=given.given[0],
-                        terminal=terminal,
-                        channel=recorder.channel,
-                        secret_key=secret_key,
-                        fixed_size=True,
-                        passes_signals=passes_signals,
-                    ),
-                    timeout_s=plan.timeout_s,
-                )
-                with raised_priority():
-                    status = relay.run()
+            relay, status = _relayed(
+                recorder, given, signals, passes_signals=passes_signals, secret_key=secret_key
+            )
         finally:
             given.close()
             if stderr >= 0:
@@ -79,3 +58,38 @@ def record_streams(
         t_us = relay.ended_us
         manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
     return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+
+
+def _relayed(
+    recorder: Recorder,
+    given: GivenStreams,
+    signals: SavingSignals,
+    *,
+    passes_signals: bool,
+    secret_key: bytes,
+) -> tuple[StreamRelay, ExitStatus]:
+    """Run the program to its end."""
+    plan = recorder.plan
+    stdin = given.given[0]
+    with recorder.start(streams=given.for_program, lingers=True) as child:
+        given.started()
+        signals.hold()  # the relay has handlers of its own, and gives these back
+        relay = StreamRelay(
+            child,
+            recorder.journal,
+            given,
+            clock=plan.clock,
+            start_us=plan.clock.now_us() if (at := recorder.started_us) is None else at,
+            size=plan.size,
+            streams=Streams(
+                in_fd=stdin,
+                terminal=UserTerminal(stdin) if given.kinds.stdin == "terminal" else None,
+                channel=recorder.channel,
+                secret_key=secret_key,
+                fixed_size=True,
+                passes_signals=passes_signals,
+            ),
+            timeout_s=plan.timeout_s,
+        )
+        with raised_priority():
+            return relay, relay.run()
