@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ptycassette.cli.options import TIME
 from ptycassette.cli.rec_emulator import emulator_options
+from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.cli.rec_plan import (
     argv_of,
     base_environment,
@@ -35,17 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class RecCommand(click.Command):
-    """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; but what follows CASSETTE may be the program's own options."""
-        ctx.allow_interspersed_args = "--" in args
-        return super().parse_args(ctx, args)
-
-
 @click.command("rec", cls=RecCommand)
-@click.argument("cassette", metavar="CASSETTE", type=click.Path())
+@click.argument("cassette", metavar="[CASSETTE]", type=click.Path(), required=False)
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "-c",
@@ -205,15 +199,19 @@ class RecCommand(click.Command):
 @click.option(
     "-q", "--quiet", is_flag=True, help="Say nothing; with --headless also do not show the output."
 )
-def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
+def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     """Record a program into CASSETTE, a new directory.
 
-    Without ARGV it records your shell; exit the shell to stop. Options of
-    ptycassette come before CASSETTE or the `--`. Ends with the status of the
+    Without CASSETTE the directory is called after the program and the time, such
+    as bash-20261123-184502.cassette; the `--` is needed then. Without ARGV it
+    records your shell; exit the shell to stop. Options of ptycassette come
+    before CASSETTE or the `--`. Ends with the status of the
     program: its own, or 128 and the number of the signal; 125, 126 or 127 when
     ptycassette itself failed, 6 when it refused to start.
 
     Example: ptycassette rec hello.cassette -- bash -c 'echo hello'
+
+    Example: ptycassette rec -- htop
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
@@ -224,6 +222,7 @@ def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
     profile = profile_of(given["harness"])
     words = argv_of(argv, given["line"], profile)
     secret_key_of(given["secret_key"])  # complain before anything happens
+    cassette = cassette or _name_for(words, given)
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
@@ -280,6 +279,12 @@ def _run(
         if missing is not None:
             _say(f"ptycassette: its version is not in the manifest: {missing}")
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+
+
+def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:
+    if given["overwrite"]:
+        raise click.UsageError("--overwrite needs the name of the cassette to replace")
+    return generated_name(words, datetime.now().astimezone(), at=Path.cwd())
 
 
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.io.listing import Listed
 from ptycassette.model import (
     Command,
     Cursor,
@@ -36,6 +37,8 @@ __all__ = [
     "FrameLine",
     "FramesReport",
     "InfoReport",
+    "ListReport",
+    "Listed",
     "Mismatch",
     "RowChange",
     "StreamCounts",
@@ -125,6 +128,13 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ok: bool
     cassettes: tuple[VerifiedCassette, ...]
+
+
+class ListReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``ls --json``."""
+
+    path: str
+    cassettes: tuple[Listed, ...]
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

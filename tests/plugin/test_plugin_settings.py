@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ptycassette.cassette.freshness import age_problem, window_of
 from ptycassette.model import Finished, Output, Typed
-from ptycassette.pytest_plugin.freshness import age_problem, window_of
 from ptycassette.pytest_plugin.naming import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
@@ -241,7 +241,7 @@ def test_a_window_is_read(text: str, seconds: float) -> None:
     [
         (None, "2020-01-01T00:00:00Z", None),
         ("24h", "2025-12-31T12:00:00Z", None),
-        ("24h", "2025-12-30T12:00:00Z", "recorded 1.5 days ago, to be trusted for 24h"),
+        ("24h", "2025-12-30T12:00:00Z", "recorded 1 day ago, to be trusted for 24h"),
         ("soon", "2025-12-30T12:00:00Z", "freshness window 'soon' is no duration"),
         ("24h", "yesterday", "recorded at 'yesterday', which is no time"),
         ("24h", "2025-12-31T12:00:00", "recorded at '2025-12-31T12:00:00', without a time zone"),
