@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
     from ptycassette.recording.io.record import Recording, record
     from ptycassette.replaying.cells import Cell, cells_of_row
-    from ptycassette.replaying.drift import Drift, drift, drift_lines, semantic_drift
+    from ptycassette.replaying.drift import Drift, drift_lines
     from ptycassette.replaying.io.embeddings import embeddings_scorer
     from ptycassette.replaying.io.replayer import areplay, replay
+    from ptycassette.replaying.io.sides import drift, semantic_drift
     from ptycassette.replaying.io.use import Use, UseResult, use
     from ptycassette.replaying.standin.io.report_file import read_reports
     from ptycassette.replaying.stored import screen_of
@@ -103,7 +104,7 @@ _HOMES = {
     "areplay": "ptycassette.replaying.io.replayer",
     "cells_of_row": "ptycassette.replaying.cells",
     "default_emulator": "ptycassette.terminal",
-    "drift": "ptycassette.replaying.drift",
+    "drift": "ptycassette.replaying.io.sides",
     "drift_lines": "ptycassette.replaying.drift",
     "embeddings_scorer": "ptycassette.replaying.io.embeddings",
     "exchanges": "ptycassette.timeline",
@@ -122,7 +123,7 @@ _HOMES = {
     "scenario_environment": "ptycassette.harness.io.scenario_environment",
     "screen_html": "ptycassette.export.screen_html",
     "screen_of": "ptycassette.replaying.stored",
-    "semantic_drift": "ptycassette.replaying.drift",
+    "semantic_drift": "ptycassette.replaying.io.sides",
     "semantic_match": "ptycassette.timeline.match_text",
     "spawn": "ptycassette.system.pty.process",
     "still_svg": "ptycassette.export.svg",

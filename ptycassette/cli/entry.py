@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
     "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
     "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
+    "diff": ("ptycassette.cli.diff", "Show what changed between two cassettes."),
     "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
     "events": ("ptycassette.cli.events", "List the events of a cassette."),
     "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),

@@ -26,10 +26,13 @@ from ptycassette.model import (
     Size,
     Timing,
 )
+from ptycassette.replaying.drift import Change
 
 __all__ = [
+    "Change",
     "Check",
     "DemoReport",
+    "DiffReport",
     "DoctorReport",
     "ErrorReport",
     "EventLine",
@@ -135,6 +138,17 @@ class ListReport(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     cassettes: tuple[Listed, ...]
+
+
+class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``diff --json``."""
+
+    old: str
+    new: str
+    same: bool
+    exchanges: tuple[Change, ...]
+    screens: tuple[Change, ...]
+    divergences: tuple[dict[str, Any], ...]
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -29,7 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.model import Size
+from ptycassette.replaying.drift import Side
 from ptycassette.replaying.io.modes import resolve_mode, resolve_secrets
+from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.use_session import (
     Plan,
     UseResult,
@@ -70,6 +72,15 @@ class Use:
         if found is None:
             raise RuntimeError("nothing was used in this context yet")
         return found
+
+    def side(self) -> Side:
+        """The recording of the last block, or the cassette where there was none; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        found = self._result.get()
+        return side_of(self.path) if found is None else found.side()
 
     # -- with, async with, @ -------------------------------------------------------
 

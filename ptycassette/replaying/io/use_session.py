@@ -31,6 +31,7 @@ from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drift import Drift, Side, drift, semantic_drift
 from ptycassette.replaying.io.modes import Action, action_of, resolve_mode
 from ptycassette.replaying.io.replay_pty import LogicalClock, LogicalSleeper, ReplayPty
+from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin.decisions import StandinOptions, Unplayed
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.options import DEFAULT_SIZE
@@ -39,7 +40,7 @@ from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
 
-__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of", "side_of"]
+__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of"]
 
 
 class UseResult(msgspec.Struct, kw_only=True):
@@ -69,6 +70,14 @@ class UseResult(msgspec.Struct, kw_only=True):
         if self.sides is None:
             raise RuntimeError("only mode rerecord has two recordings to compare")
         return semantic_drift(*self.sides, threshold, scorer)
+
+    def side(self) -> Side:
+        """The recording: after ``rerecord`` the new one, else the cassette; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        return self.sides[1] if self.sides is not None else side_of(self.cassette)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,12 +163,6 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                 async with arecord(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
-
-
-def side_of(path: Path) -> Side:
-    """One recording, to be compared with another."""
-    with open_cassette(path) as cassette:
-        return Side(cassette.manifest, list(cassette.events()))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
-from ptycassette.replaying.drift import Side, drift, drift_lines
+from ptycassette.replaying.drift import drift_lines
 from ptycassette.replaying.io.library import Chosen, Library, Start
 from ptycassette.replaying.io.modes import (
     MODE_VARIABLE,
@@ -27,6 +27,7 @@ from ptycassette.replaying.io.modes import (
     resolve_mode,
 )
 from ptycassette.replaying.io.shims import ShimConfig, find_real, read_shim_config
+from ptycassette.replaying.io.sides import drift
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.recorded_run import DriverSignals, drop_journal, run_recorder
@@ -153,7 +154,7 @@ def _rerecord(
         if not (new / "manifest.json").exists():
             return status
         exit_status, _ = _end_of(new)
-        found = drift(_side(old), _side(new))
+        found = drift(old, new)
     notes = tuple(drift_lines(found))
     write_report(
         report,
@@ -174,11 +175,6 @@ def _end_of(path: Path) -> tuple[ExitStatus | None, str]:
     """The recorded exit, which the driver must see, and the id of the recording."""
     with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
         return cassette.final.exit, cassette.manifest.id
-
-
-def _side(path: Path) -> Side:
-    with open_cassette(path) as cassette:
-        return Side(cassette.manifest, list(cassette.events()))
 
 
 def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str]) -> int:
