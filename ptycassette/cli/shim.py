@@ -8,7 +8,7 @@ import click
 
 from ptycassette.model.visible import visible
 from ptycassette.replaying.io.library import forget_starts
-from ptycassette.replaying.io.modes import mode_named
+from ptycassette.replaying.io.modes import MODE_HELP, mode_named
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from ptycassette.replaying.standin.io.options import parse_settings
 
@@ -19,9 +19,7 @@ __all__ = ["command"]
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
 @click.option("--library", type=click.Path(), required=True, help="Directory of cassettes.")
-@click.option(
-    "--mode", help="replay, auto, record, rerecord or live; PTYCASSETTE_MODE is stronger."
-)
+@click.option("--mode", metavar="MODE", help=f"{MODE_HELP}. PTYCASSETTE_MODE is stronger.")
 @click.option("--report", type=click.Path(), default="", help="Where reports go.")
 @click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
 @click.option("--option", "options", multiple=True, help="A word for the stand-in, repeatable.")

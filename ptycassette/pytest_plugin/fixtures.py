@@ -204,7 +204,7 @@ def ptycassette_shims(
         if settings.lenient:
             options.append("--lenient")
         action = action_of(settings.mode, exists=False, env=os.environ)
-        records = action == "record"
+        records = action in {"record", "rewrite"}
         if action == "live":
             state.spared.append(shelf)
         pending = PendingRecordings.new(shelf) if records else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.replaying.io.modes import MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.replaying.io.modes import MODE_HELP, MODE_VARIABLE, Mode, resolve_mode
 
 if TYPE_CHECKING:
     from ptycassette.timeline.match import Matching
@@ -34,7 +34,7 @@ _CHOICES = {
     "orphans": ("report", "fail", "ignore"),
 }
 _HELP = {
-    "mode": "replay (default), auto, record, rerecord or live",
+    "mode": f"{MODE_HELP}; the option rules over PTYCASSETTE_MODE and what tests say",
     "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
     "order": "strict (default), or loose: exchanges may come in another order",
     "dir": "directory of cassettes, relative to the test file (default: cassettes)",

@@ -30,7 +30,7 @@ from typing import Any
 
 from ptycassette.model import Size
 from ptycassette.replaying.drift import Side
-from ptycassette.replaying.io.modes import resolve_mode, resolve_secrets
+from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.use_session import (
     Plan,
@@ -59,7 +59,7 @@ class Use:
         self._plan = plan
         self._stack: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
         self._result: ContextVar[UseResult | None] = ContextVar("result", default=None)
-        resolve_mode(("mode", plan.mode), env=os.environ)  # complain about a typo now
+        mode_in_force(plan.mode, env=os.environ)  # complain about a typo now
 
     @property
     def result(self) -> UseResult:
@@ -195,8 +195,9 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Args:
         path: the cassette.
         argv: the program, for the modes that run it; the recorded one when None.
-        mode: ``replay`` (the default), ``auto``, ``record``, ``rerecord`` or
-            ``live``; the environment's PTYCASSETTE_MODE when None.
+        mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord`` or
+            ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
+            ``--ptycassette-mode`` is stronger than both.
         match: how input is compared in replay: a strategy's name, or a ``Matching``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.

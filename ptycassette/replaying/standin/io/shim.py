@@ -19,7 +19,7 @@ from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus
 from ptycassette.model.visible import visible
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
-from ptycassette.replaying.drift import drift_lines
+from ptycassette.replaying.drift import Side, drift_lines
 from ptycassette.replaying.io.library import Chosen, Library, Start
 from ptycassette.replaying.io.modes import (
     MODE_VARIABLE,
@@ -27,7 +27,7 @@ from ptycassette.replaying.io.modes import (
     resolve_mode,
 )
 from ptycassette.replaying.io.shims import ShimConfig, find_real, read_shim_config
-from ptycassette.replaying.io.sides import drift
+from ptycassette.replaying.io.sides import drift, side_of
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.recorded_run import DriverSignals, drop_journal, run_recorder
@@ -65,12 +65,13 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     library = Library(
         Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
     )
-    may_record = action_of(mode, exists=False, env=os.environ) == "record"
+    may_record = action_of(mode, exists=False, env=os.environ) in {"record", "rewrite"}
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
-        case "record":
+        case "record" | "rewrite" as action:
+            old = _side_to_replace(chosen) if action == "rewrite" else None
             with DriverSignals() as signals:
-                ended = _record(library, chosen.path, report, (program, *args), signals)
+                ended = _record(library, chosen.path, report, (program, *args), signals, old=old)
             return _end(ended)
         case "rerecord":
             with DriverSignals() as signals:
@@ -93,9 +94,15 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
 
 
 def _record(
-    library: Library, wanted: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+    library: Library,
+    wanted: Path,
+    report: str,
+    argv: tuple[str, ...],
+    signals: DriverSignals,
+    *,
+    old: Side | None,
 ) -> int | ExitStatus:
-    """Run the real program, and keep the recording if it has output."""
+    """Run the real program, and keep the recording if it has output; say what differs from old."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
     own = PendingRecordings.new(library.place) if library.pending is None else None
@@ -116,6 +123,10 @@ def _record(
                 except RefusedError:
                     drop_journal(recorded)
                     raise
+                if old is not None:
+                    found = drift(old, side_of(place, allow_unscrubbed=True))
+                    notes = tuple(drift_lines(found))
+                    result = msgspec.structs.replace(result, notes=notes)
                 if own:
                     own.publish()
                 drop_journal(recorded)
@@ -130,6 +141,14 @@ def _record(
             own.drop()
     write_report(report, result)
     return status if exit_status is None else exit_status
+
+
+def _side_to_replace(chosen: Chosen) -> Side | None:
+    """What is there already; None where it is not, or is broken."""
+    try:
+        return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
+    except CassetteError:
+        return None
 
 
 def _keep_diagnostic(place: Path, wanted: Path) -> str:
