@@ -111,6 +111,12 @@ __all__ = ["command"]
     help="A key (ctrl-], f12) that the program does not get: what you type after it, up to Enter,"
     " is secret. In your terminal only.",
 )
+@click.option(
+    "--hooks",
+    metavar="FILE",
+    type=click.Path(),
+    help="A Python file, which is run: its before_record(event) sees each event before it is kept.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @click.option("--id", "cassette_id", metavar="UUID", help="Id of the cassette; else a random one.")
 @click.option(
@@ -307,14 +313,19 @@ def _saver(plan: RecordPlan) -> Saver | None:
     if not savers_wanted():
         return None
     if threading.active_count() > 1:  # somebody's process, and ``main`` a function in it
-        return StartedSaver()
+        return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:
         from ptycassette.recording.io.finalising import Finaliser
         from ptycassette.recording.io.saver_process import serve
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
-            return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)
+            return Finaliser(
+                emulator=plan.emulator,
+                scrubber=plan.scrubber,
+                known=known,
+                before_record=plan.before_record,
+            )
 
         serve(control, finaliser)
 

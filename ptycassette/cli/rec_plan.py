@@ -139,6 +139,7 @@ def plan_of(
         title=given["title"],
         harness=given["harness"] if profile is None else profile.name,
         at_end=at_end,
+        before_record=_before_record(given["hooks"]),
         capability=capability,
         account=given["account"],
         account_class=given["account_class"],
@@ -158,6 +159,14 @@ def plan_of(
         show=show,
         progress=None if given["quiet"] else SavingLine(),
     )
+
+
+def _before_record(path: str | None) -> Any:
+    if path is None:
+        return None
+    from ptycassette.recording.io.hooks_file import load_hooks
+
+    return load_hooks(path).before_record
 
 
 def _fixed(text: str) -> Callable[[], str]:

@@ -22,6 +22,12 @@ __all__ = ["command"]
 @click.option("--mode", metavar="MODE", help=f"{MODE_HELP}. PTYCASSETTE_MODE is stronger.")
 @click.option("--report", type=click.Path(), default="", help="Where reports go.")
 @click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
+@click.option(
+    "--hooks",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A Python file, which is run: before_record(event) and matches(sent, recorded).",
+)
 @click.option("--option", "options", multiple=True, help="A word for the stand-in, repeatable.")
 def command(
     programs: tuple[str, ...],
@@ -30,6 +36,7 @@ def command(
     mode: str | None,
     report: str,
     state: str | None,
+    hooks: str | None,
     options: tuple[str, ...],
 ) -> int:
     """Make an executable for each PROGRAM that plays a cassette of the library.
@@ -48,6 +55,7 @@ def command(
         state=str(kept),
         mode=mode,
         report=str(Path(report).absolute()) if report else "",
+        hooks=str(Path(hooks).absolute()) if hooks else "",
         options=options,
     )
     forget_starts(kept)

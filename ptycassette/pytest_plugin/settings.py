@@ -8,7 +8,7 @@ own the bare names.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -23,8 +23,8 @@ __all__ = ["MARKER", "Settings", "add_options", "settings_of"]
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
-    "lenient=None, allow_unplayed=None): which cassette a test uses, and how. A path is relative "
-    "to the directory of cassettes."
+    "lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
+    "cassette a test uses, and how. A path is relative to the directory of cassettes."
 )
 _CHOICES = {
     "order": ("strict", "loose"),
@@ -48,20 +48,26 @@ _FLAGS = {
     "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
     "lenient": "go on after a divergence; the test fails all the same at its end",
 }
-_MARKER_KEYS = {"argv", "mode", "match", "order", "size", "lenient", "allow_unplayed"}
+_MARKER_KEYS = {
+    "argv", "mode", "match", "order", "size", "lenient", "allow_unplayed", "before_record", "hooks",
+}  # fmt: skip
+_CODE_KEYS = {"argv", "size", "before_record", "hooks"}
+"""What only a test can say: there is no option and no ini key for it."""
 
 
 class Settings(NamedTuple):
     """What counts for one test."""
 
     mode: Mode = "replay"
-    match: str | Matching = "prompt"
+    match: str | Matching | Callable[[str, str], bool] = "prompt"
     order: str | None = None
     path: str | None = None
     argv: tuple[str, ...] | None = None
     size: Any = None
     lenient: bool = False
     allow_unplayed: bool = False
+    before_record: Callable[[Any], Any] | None = None
+    hooks: str | None = None
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -131,7 +137,7 @@ def settings_of(
         ):  # fmt: skip
             if value is not None:
                 return value
-        return config.getini(f"ptycassette_{key}") if key not in {"argv", "size"} else None
+        return config.getini(f"ptycassette_{key}") if key not in _CODE_KEYS else None
 
     try:
         mode = resolve_mode(
@@ -164,4 +170,6 @@ def settings_of(
         size=pick("size"),
         lenient=bool(pick("lenient")),
         allow_unplayed=bool(pick("allow_unplayed")),
+        before_record=pick("before_record"),
+        hooks=pick("hooks"),
     )

@@ -584,3 +584,34 @@ def test_rewrite_replaces_and_says_what_changed(pytester: pytest.Pytester, recor
     result.stdout.fnmatch_lines(["*drift: *test_it*output*"])
     assert (recorded / "manifest.json").read_bytes() != before
     run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -> None:
+    """Before recording, and before comparing."""
+    source = """
+        import msgspec, pytest
+
+        def hide(event):
+            if type(event).__name__ == "Output":
+                return msgspec.structs.replace(event, data=event.data.replace(b"4711", b"0000"))
+            return event
+
+        def same(sent, recorded):
+            return sent.lower() == recorded.lower()
+
+        @pytest.fixture
+        def ptycassette_config():
+            return {"before_record": hide}
+
+        @pytest.mark.ptycassette(argv=["sh", "-c", "printf '4711> '; read l; echo $l"], match=same)
+        def test_it(ptycassette_session):
+            ptycassette_session.wait_for_text("> ")
+            ptycassette_session.submit("LINE")
+            ptycassette_session.wait_exit()
+    """
+    run(pytester, source.replace("LINE", "hello"), "--ptycassette-mode=record").assert_outcomes(
+        passed=1
+    )
+    (raw,) = pytester.path.glob("cassettes/*/*/output.raw")
+    assert raw.read_bytes().startswith(b"0000> ")
+    run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)

@@ -182,7 +182,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     argv: Sequence[str] | None = None,
     *,
     mode: str | None = None,
-    match: str | Matching = "prompt",
+    match: str | Matching | Callable[[str, str], bool] = "prompt",
     order: str | None = None,
     secrets: str | None = None,
     size: Size | None = None,
@@ -198,7 +198,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
         mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord`` or
             ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
             ``--ptycassette-mode`` is stronger than both.
-        match: how input is compared in replay: a strategy's name, or a ``Matching``.
+        match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
+            that says whether a text that was sent matches a recorded one.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
         secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
@@ -216,6 +217,9 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.
     """
+    if not isinstance(match, str | Matching):
+        match = Matching(same=match, order=order or "strict", secrets=secrets)
+        order = secrets = None
     if isinstance(match, Matching):
         for name, value in (("order", order), ("secrets", secrets)):
             if value is not None:

@@ -79,6 +79,7 @@ def run_recorder(
     *,
     signals: DriverSignals,
     keep_journal: bool = False,
+    hooks: str = "",
 ) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
 
@@ -91,6 +92,7 @@ def run_recorder(
         args: its arguments.
         signals: entered.
         keep_journal: keep the recording recoverable until ``drop_journal`` is called.
+        hooks: a file of hooks for the recorder.
 
     Returns:
         The recorder's status, which is the program's.
@@ -100,7 +102,11 @@ def run_recorder(
     """
     theirs, ours = os.pipe()
     try:
-        words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
+        more = [
+            *(["--keep-journal"] if keep_journal else []),
+            *(["--hooks", hooks] if hooks else []),
+        ]
+        words = _words(target, program, args, lifeline=theirs, more=more)
         caller = _watched(os.getppid())
         recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
         NoCoreDumps().hold()  # for good; the program has kept its limit
@@ -143,15 +149,14 @@ def _end_with(caller: int, lifeline: int) -> None:
 
 
 def _words(
-    target: Path, program: str, args: Sequence[str], *, lifeline: int, keep_journal: bool
+    target: Path, program: str, args: Sequence[str], *, lifeline: int, more: Sequence[str]
 ) -> list[str]:
     real = find_real(program, os.environ.get("PATH", ""))
     quiet = ["--quiet"] if os.isatty(0) and os.isatty(1) else ["--headless"]
-    kept = ["--keep-journal"] if keep_journal else []
     main = "import sys; from ptycassette.cli import main; sys.exit(main())"
     return [
         sys.executable, "-c", main, "rec", *quiet, "--pass-signals", "--overwrite",
-        "--lifeline", str(lifeline), *kept, "--harness", program, str(target), "--", real, *args,
+        "--lifeline", str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
 
 

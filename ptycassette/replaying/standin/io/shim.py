@@ -71,11 +71,16 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
         case "record" | "rewrite" as action:
             old = _side_to_replace(chosen) if action == "rewrite" else None
             with DriverSignals() as signals:
-                ended = _record(library, chosen.path, report, (program, *args), signals, old=old)
+                ended = _record(
+                    library, chosen.path, report, (program, *args), signals,
+                    old=old, hooks=config.hooks,
+                )  # fmt: skip
             return _end(ended)
         case "rerecord":
             with DriverSignals() as signals:
-                ended = _rerecord(chosen.path, report, (program, *args), signals)
+                ended = _rerecord(
+                    chosen.path, report, (program, *args), signals, hooks=config.hooks
+                )
             return _end(ended)
         case _:
             return _stand_in(chosen, config, report, (program, *args))
@@ -84,7 +89,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
 def _stand_in(chosen: Chosen, config: ShimConfig, report: str, argv: tuple[str, ...]) -> int:
     match = ("--match", chosen.match) if chosen.match else ()
     order = ("--order", chosen.order) if chosen.order else ()
-    words = [*config.options, *match, *order, str(chosen.path), "--", *argv]
+    hooks = ("--hooks", config.hooks) if config.hooks else ()
+    words = [*config.options, *hooks, *match, *order, str(chosen.path), "--", *argv]
     return play(parse_settings(words, report=report))
 
 
@@ -101,6 +107,7 @@ def _record(
     signals: DriverSignals,
     *,
     old: Side | None,
+    hooks: str,
 ) -> int | ExitStatus:
     """Run the real program, and keep the recording if it has output; say what differs from old."""
     program, *args = argv
@@ -111,7 +118,7 @@ def _record(
         place = own.place / wanted.relative_to(library.place)
     exit_status = None
     try:
-        status = run_recorder(place, program, args, signals=signals, keep_journal=True)
+        status = run_recorder(place, program, args, signals=signals, keep_journal=True, hooks=hooks)
         result = StandinReport(
             result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
         )
@@ -163,13 +170,13 @@ def _keep_diagnostic(place: Path, wanted: Path) -> str:
 
 
 def _rerecord(
-    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
     program, *args = argv
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
-        status = run_recorder(new, program, args, signals=signals)
+        status = run_recorder(new, program, args, signals=signals, hooks=hooks)
         if not (new / "manifest.json").exists():
             return status
         exit_status, _ = _end_of(new)
