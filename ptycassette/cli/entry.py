@@ -28,6 +28,7 @@ __all__ = ["cli", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
     "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
+    "completion": ("ptycassette.cli.completion", "Print the completion script for a shell."),
     "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
     "diff": ("ptycassette.cli.diff", "Show what changed between two cassettes."),
     "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
@@ -37,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
+    "man": ("ptycassette.cli.man", "Print the manual page."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),

@@ -38,7 +38,7 @@ SORTS: dict[str, Callable[[Listed], Any]] = {
 
 
 @click.command("ls")
-@click.argument("directory", metavar="[DIR]", type=click.Path(), default=".")
+@click.argument("directory", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("-R", "--recursive", is_flag=True, help="Also those in directories below.")
 @click.option(
     "-s",
@@ -65,7 +65,7 @@ SORTS: dict[str, Callable[[Listed], Any]] = {
 @click.option("--older", metavar="AGE", type=AGE, help="Only those older than that.")
 @json_option
 def command(
-    directory: str,
+    directory: str | None,
     recursive: bool,
     sort: str,
     reverse: bool,
@@ -75,8 +75,9 @@ def command(
     older: timedelta | None,
     as_json: bool,
 ) -> None:
-    """List the cassettes in DIR, the current directory by default.
+    """List the cassettes in DIR.
 
+    DIR is the library of the project file when left out, else the current directory.
     Only manifests are read: a state of `ok` means that it can be opened, and
     `ptycassette verify` checks every byte. `stale` is older than the freshness
     window in its manifest, `unscrubbed` was recorded without scrubbing, `failed` is
@@ -87,6 +88,8 @@ def command(
     from ptycassette.cassette.io.listing import listed_in
     from ptycassette.cli.reports import ListReport
 
+    if directory is None:
+        directory = _default_directory()
     place = Path(directory)
     found = [
         one
@@ -101,6 +104,17 @@ def command(
     else:
         below = "" if recursive else "; -R looks into directories below"
         click.echo(f"no cassettes in {visible(directory, limit=PATH_LIMIT)}{below}", err=True)
+
+
+def _default_directory() -> str:
+    """The library of the project file as one would type it, else the current directory."""
+    from ptycassette.system.files.project_file import find_project
+
+    library = find_project().library
+    if library is None:
+        return "."
+    here = Path.cwd()
+    return str(library.relative_to(here) if library.is_relative_to(here) else library)
 
 
 def _wanted(

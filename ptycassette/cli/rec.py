@@ -17,6 +17,7 @@ from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.cli.rec_plan import (
     argv_of,
     base_environment,
+    fill_from_project,
     plan_of,
     profile_of,
     secret_key_of,
@@ -223,6 +224,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     """
     from ptycassette.recording.io.recorder import Recorder
 
+    fill_from_project(given)
     steps = steps_of(given["script"])
     interactive = not given["headless"] and steps is None and _on_terminal()
     profile = profile_of(given["harness"])

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from ptycassette.recording.input_script import ScriptStep
 
 
-__all__ = ["argv_of", "base_environment", "plan_of", "profile_of", "secret_key_of", "steps_of"]
+__all__ = [
+    "argv_of",
+    "base_environment",
+    "fill_from_project",
+    "plan_of",
+    "profile_of",
+    "secret_key_of",
+    "steps_of",
+]
 
 MAX_SCRIPT_BYTES = 2 << 20
 
@@ -88,6 +96,23 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     except UnicodeDecodeError as exc:
         raise UsageError("the input script is not UTF-8 text", where=script) from exc
     return parse_script(text, name=script)
+
+
+def fill_from_project(given: dict[str, Any]) -> None:
+    """Put what the project file says where no option says anything.
+
+    Raises:
+        CassetteError: the file cannot be read, or is wrong.
+    """
+    from ptycassette.system.files.project_file import find_project
+
+    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+        return
+    project = find_project()
+    if project.size is not None and all(given[name] is None for name in ("size", "cols", "rows")):
+        given["size"] = f"{project.size.cols}x{project.size.rows}"
+    if given["idle_limit"] is None:
+        given["idle_limit"] = project.idle_limit_s
 
 
 @contextmanager

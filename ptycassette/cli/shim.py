@@ -11,6 +11,7 @@ from ptycassette.replaying.io.library import forget_starts
 from ptycassette.replaying.io.modes import MODE_HELP, mode_named
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from ptycassette.replaying.standin.io.options import parse_settings
+from ptycassette.system.files.project_file import find_project
 
 __all__ = ["command"]
 
@@ -18,7 +19,11 @@ __all__ = ["command"]
 @click.command(epilog="Example: ptycassette shim --dir bin --library cassettes claude codex")
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
-@click.option("--library", type=click.Path(), required=True, help="Directory of cassettes.")
+@click.option(
+    "--library",
+    type=click.Path(),
+    help="Directory of cassettes; else the library of the project file.",
+)
 @click.option("--mode", metavar="MODE", help=f"{MODE_HELP}. PTYCASSETTE_MODE is stronger.")
 @click.option("--report", type=click.Path(), default="", help="Where reports go.")
 @click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
@@ -32,7 +37,7 @@ __all__ = ["command"]
 def command(
     programs: tuple[str, ...],
     directory: str,
-    library: str,
+    library: str | None,
     mode: str | None,
     report: str,
     state: str | None,
@@ -47,13 +52,19 @@ def command(
     """
     if mode is not None:
         mode_named(mode, where="--mode")
+    project = find_project()
+    shelf = project.library if library is None else Path(library).absolute()
+    if shelf is None:
+        raise click.UsageError("--library is missing, and no project file names a library")
+    if project.compare is not None and not any(word.startswith("--match") for word in options):
+        options = ("--match", project.compare, *options)
     parse_settings([*options, "any"]).matching()  # complain now, not in a test
     place = Path(directory).absolute()
     kept = Path(state).absolute() if state else place / ".ptycassette-state"
     config = ShimConfig(
-        library=str(Path(library).absolute()),
+        library=str(shelf),
         state=str(kept),
-        mode=mode,
+        mode=mode or project.mode,
         report=str(Path(report).absolute()) if report else "",
         hooks=str(Path(hooks).absolute()) if hooks else "",
         options=options,

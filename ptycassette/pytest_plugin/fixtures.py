@@ -16,7 +16,7 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin.naming import cassette_path
-from ptycassette.pytest_plugin.settings import Settings, config_value, settings_of
+from ptycassette.pytest_plugin.settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin.state import TestState
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ STATE = pytest.StashKey[TestState]()
 
 def directory_of(item: pytest.Item) -> Path:
     """Where the cassettes of a test's file lie."""
-    return item.path.parent / config_value(item.config, "dir", "cassettes")
+    default = str(project_of(item.config).library or "cassettes")
+    return item.path.parent / config_value(item.config, "dir", default)
 
 
 def default_path(item: pytest.Item, marker_path: str | None) -> Path:

@@ -33,7 +33,13 @@ from ptycassette.pytest_plugin.fixtures import (
 from ptycassette.pytest_plugin.network import LEVEL, blocked_network
 from ptycassette.pytest_plugin.provider import ptycassette_provider
 from ptycassette.pytest_plugin.run_summary import RunSummary
-from ptycassette.pytest_plugin.settings import MARKER, add_options, config_value, settings_of
+from ptycassette.pytest_plugin.settings import (
+    MARKER,
+    add_options,
+    config_value,
+    project_of,
+    settings_of,
+)
 from ptycassette.pytest_plugin.state import TestState
 from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
 
@@ -124,7 +130,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
     ruling = item.config.getoption("ptycassette_mode")
     marker = item.get_closest_marker("ptycassette")
     marked = None if marker is None else marker.kwargs.get("mode")
-    fallback = marked or item.config.getini("ptycassette_mode") or None
+    ini = item.config.getini("ptycassette_mode")
+    fallback = marked or ini or project_of(item.config).mode
     with run_modes(ruling, fallback), pytest.MonkeyPatch.context() as patch:
         if ruling is not None:
             patch.setenv(MODE_VARIABLE, ruling)  # for shims, which are other processes

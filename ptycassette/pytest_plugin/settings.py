@@ -1,8 +1,8 @@
 """Options, marker, ini keys: what is said where, and which of it counts.
 
 The order is command line, environment (PTYCASSETTE_MODE alone), marker, the
-``ptycassette_config`` fixture, ini. Everything is prefixed, because other plugins
-own the bare names.
+``ptycassette_config`` fixture, ini, the project file. Options and keys are prefixed,
+because other plugins own the bare names.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from ptycassette.errors import UsageError
+from ptycassette.errors import CassetteError, UsageError
 from ptycassette.replaying.io.modes import MODE_HELP, MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.system.files.project_file import Project, find_project
 
 if TYPE_CHECKING:
     from ptycassette.timeline.match import Matching
 
-__all__ = ["MARKER", "Settings", "add_options", "settings_of"]
+__all__ = ["MARKER", "Settings", "add_options", "project_of", "settings_of"]
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
@@ -104,6 +105,24 @@ def config_value(config: pytest.Config, name: str, default: str) -> str:
     return value
 
 
+_PROJECT = pytest.StashKey[Project]()
+
+
+def project_of(config: pytest.Config) -> Project:
+    """The project file of the run's root directory; read once.
+
+    Raises:
+        pytest.UsageError: it is wrong, or cannot be read.
+    """
+    found = config.stash.get(_PROJECT, None)
+    if found is None:
+        try:
+            found = config.stash[_PROJECT] = find_project(config.rootpath)
+        except CassetteError as exc:
+            raise pytest.UsageError(str(exc)) from exc
+    return found
+
+
 def settings_of(
     config: pytest.Config, marker: pytest.Mark | None, fixture: Mapping[str, Any]
 ) -> Settings:
@@ -146,9 +165,10 @@ def settings_of(
             ("ptycassette marker", marked.get("mode")),
             ("ptycassette_config fixture", fixture.get("mode")),
             ("ini", config.getini("ptycassette_mode") or None),
+            ("project file", project_of(config).mode),
             env={},
         )
-        match = pick("match") or "prompt"
+        match = pick("match") or project_of(config).compare or "prompt"
         if isinstance(match, str) and match != "prompt":  # the default needs no look-up
             from ptycassette.timeline.match import strategy_named
 

@@ -258,3 +258,59 @@ def test_the_age_of_a_recording_is_judged(
     manifest = msgspec.structs.replace(manifest, harness=harness)
 
     assert age_problem(manifest, datetime(2026, 1, 1, tzinfo=UTC)) == problem
+
+
+PROJECT = """
+    def test_settings(ptycassette_settings, ptycassette_path):
+        print(ptycassette_settings.mode, ptycassette_settings.match, ptycassette_path.parent.parent)
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "ini", "words", "shown"),
+    [
+        (None, "", (), "live any {root}/shelf"),
+        (None, "ptycassette_mode = auto\nptycassette_dir = here\n", (), "auto any {root}/here"),
+        ("record", "ptycassette_mode = auto\n", (), "record any {root}/shelf"),
+        (
+            "record",
+            "",
+            ("--ptycassette-mode=replay", "--ptycassette-match=exact"),
+            "replay exact {root}/shelf",
+        ),
+    ],
+)
+def test_the_project_file_is_weaker_than_all_but_the_default(
+    variable: str | None,
+    ini: str,
+    words: tuple[str, ...],
+    shown: str,
+    *,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Option, variable, ini key, project file, in this order."""
+    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("PTYCASSETTE_MODE", variable)
+    pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\n{ini}")
+    (pytester.path / "ptycassette.toml").write_text(
+        'mode = "live"\ncompare = "any"\nlibrary = "shelf"\n'
+    )
+    pytester.makepyfile(test_one=PROJECT)
+    result = pytester.runpytest_inprocess(
+        "-s", "-p", "no:xdist", "-p", "no:textual-snapshot", *words
+    )
+
+    result.stdout.fnmatch_lines([f"*{shown.format(root=pytester.path)}*"])
+
+
+def test_a_project_file_that_is_wrong_stops_the_run(pytester: pytest.Pytester) -> None:
+    """Before any test, with the file, the key and what is allowed."""
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    (pytester.path / "ptycassette.toml").write_text('compare = "alike"')
+    pytester.makepyfile(test_one=PROJECT)
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-p", "no:textual-snapshot")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ptycassette.toml: compare is 'alike', and must be one of*"])

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 from ptycassette.errors import UsageError
+from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Secrets, secrets_named
 
 __all__ = [
@@ -107,9 +108,12 @@ def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> Mode:
     stated = resolve_mode(("mode", said), env=env)  # complains about a typo in any case
     if run.ruling is not None:
         return run.ruling
-    if said is None and not env.get(MODE_VARIABLE):
-        return run.fallback or stated
-    return stated
+    if said is not None or env.get(MODE_VARIABLE):
+        return stated
+    if run.fallback is not None:
+        return run.fallback
+    project = find_project()
+    return resolve_mode((str(project.where), project.mode), env={})
 
 
 def resolve_secrets(env: Mapping[str, str]) -> Secrets:

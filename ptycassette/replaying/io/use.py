@@ -42,6 +42,7 @@ from ptycassette.replaying.io.use_session import (
 from ptycassette.scrub.io.conceal import concealed
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.session import Session
+from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Matching
 
 __all__ = ["Use", "UseResult", "use"]
@@ -182,7 +183,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     argv: Sequence[str] | None = None,
     *,
     mode: str | None = None,
-    match: str | Matching | Callable[[str, str], bool] = "prompt",
+    match: str | Matching | Callable[[str, str], bool] | None = None,
     order: str | None = None,
     secrets: str | None = None,
     size: Size | None = None,
@@ -199,13 +200,14 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
             ``--ptycassette-mode`` is stronger than both.
         match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
-            that says whether a text that was sent matches a recorded one.
+            that says whether a text that was sent matches a recorded one. When None, what the
+            project file says (``compare``), else ``prompt``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
         secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
             recording tells; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
-        size: of the terminal; the recorded one, or 24 by 80.
+        size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
         **record_options: for the modes that record; see ``record``.
@@ -217,6 +219,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.
     """
+    if match is None:
+        match = find_project().compare or "prompt"
     if not isinstance(match, str | Matching):
         match = Matching(same=match, order=order or "strict", secrets=secrets)
         order = secrets = None

@@ -37,6 +37,7 @@ from ptycassette.replaying.standin.decisions import StandinOptions, Unplayed
 from ptycassette.session.async_session import AsyncSession
 from ptycassette.session.options import DEFAULT_SIZE
 from ptycassette.session.session import Session
+from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Matching
 from ptycassette.timeline.match_entries import read_entries
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
@@ -117,7 +118,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(_program(plan), size=plan.size or DEFAULT_SIZE) as session:
+            with Session(_program(plan), size=_live_size(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -151,7 +152,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(_program(plan), size=plan.size or DEFAULT_SIZE) as session:
+            async with AsyncSession(_program(plan), size=_live_size(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -289,10 +290,15 @@ def _program(plan: Plan) -> Sequence[str]:
     )  # fmt: skip
 
 
+def _live_size(plan: Plan) -> Size:
+    """Of the terminal of a program that is run."""
+    return plan.size or find_project().size or DEFAULT_SIZE
+
+
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    return {"size": plan.size or DEFAULT_SIZE, **plan.options, **more}
+    return {"size": _live_size(plan), **plan.options, **more}
 
 
 class _Shown:

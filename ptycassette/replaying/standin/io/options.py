@@ -12,6 +12,7 @@ from ptycassette.errors import UsageError
 from ptycassette.replaying.io.modes import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
 from ptycassette.scrub.io.conceal import concealed
+from ptycassette.system.files.project_file import find_project
 from ptycassette.timeline.match import Matching, Secrets, secrets_named
 from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
 
@@ -93,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: an unknown strategy or order, or an invalid number.
         """
-        strategy, per_entry = "prompt", {}
+        strategy, per_entry = "", {}
         try:
             for word in self.matches:
                 number, equals, named = word.rpartition("=")
@@ -102,7 +103,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 else:
                     strategy = word
             return Matching(
-                strategy,
+                strategy or find_project().compare or "prompt",
                 same=self._custom(),
                 per_entry=per_entry,
                 threshold=self.threshold,
