@@ -17,6 +17,9 @@ from ptycassette.cassette.io.listing import STATES as LISTED_STATES
 from ptycassette.cassette.io.listing import listed_in
 from ptycassette.cli.ls import COLUMNS, SPARE, STATES
 from ptycassette.cli.present import table_lines
+from ptycassette.cli.probe import _tell
+from ptycassette.cli.recover import _age as journal_age
+from ptycassette.harness.probe_run import ProbeResult
 from ptycassette.model import Output
 from ptycassette.testing import manifest_of, write_cassette
 
@@ -189,3 +192,34 @@ def test_a_directory_that_may_not_be_read_is_said(run: Run, tmp_path: Path) -> N
     tmp_path.chmod(0o700)
 
     assert status == 3
+
+
+@pytest.mark.parametrize(
+    ("recorded_at", "said"),
+    [
+        ("2020-01-01T00:00:00Z", "years ago"),
+        ("2020-01-01T00:00:00", "2020-01-01T00:00:00"),
+        ("\x1b[2J", "\\e[2J"),
+    ],
+)
+def test_the_age_of_a_journal_is_words(recorded_at: str, said: str) -> None:
+    """What is no time stays as it is, escaped."""
+    assert journal_age(recorded_at).endswith(said)
+
+
+def test_the_age_of_a_probe_is_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rounded down."""
+    result = ProbeResult(
+        probe="p",
+        harness="codex",
+        source="cli",
+        status="ok",
+        captured_at="2026-01-01T00:00:00Z",
+        freshness_window="1h",
+        age_s=151,
+    )
+    _tell(result, as_json=False)
+
+    assert capsys.readouterr().out.startswith(
+        "codex: ok (captured 2026-01-01T00:00:00Z, 2 minutes ago)\n"
+    )
