@@ -19,9 +19,9 @@ from pathlib import Path
 from benchmarks.measuring import Report, alternate, machine
 from ptycassette import open_cassette
 from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
+from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.system.clock import random_id
 
 __all__ = ["main", "measure"]

@@ -1,6 +1,6 @@
 """Where the backends agree: ``python -m benchmarks conformance``, the table of docs/screens.md.
 
-Every installed backend over the cases of ``ptycassette.terminal.conformance``, held against the
+Every installed backend over the cases of ``ptycassette.terminal._conformance``, held against the
 default emulator, which tests hold to xterm.js. Status 1 if one of ours differs where it is not
 known to, or no longer differs where it is.
 """
@@ -12,7 +12,7 @@ import sys
 from ptycassette.errors import UsageError
 from ptycassette.model import Size
 from ptycassette.terminal import available_backends, backend
-from ptycassette.terminal.conformance import KNOWN, differences, table_lines
+from ptycassette.terminal._conformance import KNOWN, differences, table_lines
 
 __all__ = ["main"]
 

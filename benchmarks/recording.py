@@ -26,10 +26,10 @@ from pathlib import Path
 from benchmarks.measuring import Report, machine, percentile
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
 from ptycassette.model import Harness, Output, SessionMeta, Size
-from ptycassette.recording.io.interactive import PassThrough
+from ptycassette.recording.io._interactive import PassThrough
+from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._user_signals import Streams
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
-from ptycassette.recording.io.user_signals import Streams
 from ptycassette.system.clock import MonotonicClock, random_id
 from ptycassette.system.pty.process import spawn
 

@@ -26,9 +26,9 @@ from typing import Any
 import msgspec
 
 from benchmarks import safety_inputs
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.manifest import decode_manifest
-from ptycassette.cassette.records import (
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._manifest import decode_manifest
+from ptycassette.cassette._records import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
@@ -38,8 +38,8 @@ from ptycassette.cassette.records import (
 from ptycassette.errors import CassetteError, InvalidCassetteError, JournalError
 from ptycassette.export.text import TextStream
 from ptycassette.model import Size
+from ptycassette.recording._journal import JournalDecoder
 from ptycassette.recording.io.recovery import recover
-from ptycassette.recording.journal import JournalDecoder
 from ptycassette.replaying.paint import paint
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import scrub_chunks

@@ -30,7 +30,7 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main as command_line
 from ptycassette.recording.io import rec_session
 from ptycassette.scrub import default_scrubber
-from ptycassette.system.pty.supervisor import descendants
+from ptycassette.system.pty._supervisor import descendants
 
 __all__ = ["ENDS", "ESCAPES", "RIVALS", "Outcome", "escape", "escapes", "rivals"]
 

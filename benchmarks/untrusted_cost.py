@@ -24,12 +24,12 @@ from rich.table import Table
 from benchmarks import untrusted_attacks as attacks
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verification import verify_cassette
-from ptycassette.cli.rec_emulator import _profile as answers_profile
-from ptycassette.cli.rec_plan import MAX_SCRIPT_BYTES, steps_of
+from ptycassette.cli._rec_emulator import _profile as answers_profile
+from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError
+from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_probe, load_profile
-from ptycassette.harness.io.logs import read_logs
 from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, Script
 from ptycassette.model import Cursor, FrameRecord, Size
 from ptycassette.model.toml_text import MAX_TOML_BYTES as TOML_BYTES

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.cassette.io import CassetteWriter
 from ptycassette.model import (
     Command,
     ContentDigest,
@@ -29,13 +29,10 @@ from ptycassette.model import (
     Typed,
     moment_us,
 )
-from ptycassette.recording.journal_events import event_of
+from ptycassette.recording import event_of
 from ptycassette.scrub import default_scrubber
-from ptycassette.system.pty.port import LineMode
-from ptycassette.system.pty.scripted import ScriptedPty
-from ptycassette.terminal.backends import backend
-from ptycassette.terminal.checking import CheckedScreen
-from ptycassette.terminal.emulator import default_emulator
+from ptycassette.system.pty import LineMode, ScriptedPty
+from ptycassette.terminal import CheckedScreen, backend, default_emulator
 
 __all__ = [
     "LineMode",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.records import (
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._records import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,

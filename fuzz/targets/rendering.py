@@ -5,13 +5,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 from fuzz.plain import is_page, is_paint, is_plain
-from ptycassette.cli.present import json_text
+from ptycassette.cli._present import json_text
 from ptycassette.errors import CassetteError
-from ptycassette.export.screen_html import screen_html
+from ptycassette.export.html import screen_html
 from ptycassette.export.svg import still_svg
 from ptycassette.export.text import TextStream
 from ptycassette.model import Size
-from ptycassette.model.visible import printable, visible, visible_bytes
+from ptycassette.model.visible_text import printable, visible, visible_bytes
 from ptycassette.replaying.divergence import Divergence, Said, divergence_error, divergence_lines
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
 from ptycassette.terminal import default_emulator

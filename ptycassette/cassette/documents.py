@@ -10,14 +10,23 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ptycassette.cassette._records import check_stamp
 from ptycassette.cassette.layout import DISCOVERY, FINAL, QUOTA, SCRUB_REPORT
-from ptycassette.cassette.records import check_stamp
 from ptycassette.cassette.strict_json import check_keys, check_value, explain, parse_strict
 from ptycassette.errors import InvalidCassetteError, LimitError, RecordError
-from ptycassette.model import DiscoveryRecord, FinalRecord, QuotaRecord, ScrubReport
-from ptycassette.model.limits import DEFAULT_LIMITS, INT64_MAX, INT64_MIN, Limits, check_density
-from ptycassette.model.records import SCRUB_STATUSES
-from ptycassette.model.visible import visible
+from ptycassette.model import (
+    DEFAULT_LIMITS,
+    INT64_MAX,
+    INT64_MIN,
+    SCRUB_STATUSES,
+    DiscoveryRecord,
+    FinalRecord,
+    Limits,
+    QuotaRecord,
+    ScrubReport,
+    check_density,
+    visible,
+)
 
 __all__ = ["DOCUMENT_TYPES", "decode_document", "encode_document", "parse_document"]
 

@@ -14,7 +14,7 @@ from ptycassette.model import (
     Output,
     Resized,
 )
-from ptycassette.terminal.policies import FramePolicy
+from ptycassette.terminal import FramePolicy
 
 __all__ = ["LOOKS", "FrameMaker", "frame_of"]
 

@@ -23,8 +23,7 @@ from typing import Any, NoReturn, get_args, get_type_hints
 import msgspec
 
 from ptycassette.errors import InvalidCassetteError, LimitError
-from ptycassette.model.limits import INT64_MAX, INT64_MIN, Limits
-from ptycassette.model.visible import visible
+from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
 
 __all__ = ["check_keys", "check_value", "explain", "parse_strict"]
 

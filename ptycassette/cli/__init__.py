@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["stand-in"] and not {"-h", "--help"} & set(args[1:2]):
-        from ptycassette.replaying.standin.io.boot import main as stand_in
+        from ptycassette.replaying.standin.io import main as stand_in
 
         return stand_in(args[1:])
     from ptycassette.cli.entry import main as run

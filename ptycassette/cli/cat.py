@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ptycassette.cli.options import allow_unscrubbed_option, cassette_argument, opened
+from ptycassette.cli._options import allow_unscrubbed_option, cassette_argument, opened
 
 __all__ = ["command"]
 
@@ -23,8 +23,8 @@ def command(cassette: str, allow_unscrubbed: bool) -> None:
 
     Example: ptycassette cat hello.cassette | less -R
     """
-    from ptycassette.cassette.io.raw_output import write_raw
-    from ptycassette.cli.guarded_stdout import direct_writes
+    from ptycassette.cassette.io import write_raw
+    from ptycassette.cli._guarded_stdout import direct_writes
 
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         if sys.stdout.isatty():

@@ -12,10 +12,11 @@ from xml.etree import ElementTree as ET  # only written here, never parsed
 
 import click
 
-from ptycassette.cli.present import json_text, write_lines
+from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError, UsageError
-from ptycassette.model.visible import printable, visible
+from ptycassette.model import printable, visible
 from ptycassette.scenario import (
+    MAX_YAML_BYTES,
     ScenarioOutcome,
     check_scenario,
     draft_scenario,
@@ -29,9 +30,7 @@ from ptycassette.scenario.io import (
     find_scenarios,
     load_scenario,
 )
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.system.files import check_replaceable, read_plain, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

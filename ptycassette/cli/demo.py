@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import json_option
-from ptycassette.cli.present import json_text, write_lines
+from ptycassette.cli._options import json_option
+from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import ExistsError
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cli.reports import DemoReport
-    from ptycassette.cli.tour import DemoStep
+    from ptycassette.cli._reports import DemoReport
+    from ptycassette.cli._tour import DemoStep
 
 __all__ = ["command"]
 
@@ -59,7 +59,7 @@ def command(keep: Path | None, as_json: bool) -> int:
 
 def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
     """Take the tour; tell each step before and after it."""
-    from ptycassette.cli.tour import tour
+    from ptycassette.cli._tour import tour
 
     number = 0
 
@@ -79,8 +79,8 @@ def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
 
 def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
     """The last screen in a frame, the files, and what to type next."""
-    from ptycassette.cli.tour import last_screen
-    from ptycassette.replaying.paint import ansi_lines
+    from ptycassette.cli._tour import last_screen
+    from ptycassette.replaying import ansi_lines
 
     screen = last_screen(target)
     if screen is not None:
@@ -103,9 +103,9 @@ def _ending(target: Path, *, ok: bool, kept: Path | None) -> Iterator[str]:
 
 
 def _report(target: Path, steps: list[DemoStep], *, ok: bool, kept: Path | None) -> DemoReport:
-    from ptycassette.cassette.io.reader import open_cassette
-    from ptycassette.cli.reports import Check, DemoReport, StreamCounts
-    from ptycassette.cli.tour import DEMO_ARGV
+    from ptycassette.cassette.io import open_cassette
+    from ptycassette.cli._reports import Check, DemoReport, StreamCounts
+    from ptycassette.cli._tour import DEMO_ARGV
 
     with open_cassette(target) as cassette:
         found = cassette.verify()

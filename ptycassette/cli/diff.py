@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import allow_unscrubbed_option, json_option
-from ptycassette.cli.present import count_text, json_text, write_lines
-from ptycassette.model.visible import printable, visible
+from ptycassette.cli._options import allow_unscrubbed_option, json_option
+from ptycassette.cli._present import count_text, json_text, write_lines
+from ptycassette.model import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.replaying.drift import Change, Drift
+    from ptycassette.replaying import Change, Drift
 
 __all__ = ["command", "diff_lines"]
 
@@ -56,8 +56,8 @@ def command(
 
     Example: ptycassette diff before.cassette after.cassette
     """
-    from ptycassette.replaying.io.sides import drift, semantic_drift, side_of
-    from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
+    from ptycassette.replaying.io import drift, semantic_drift, side_of
+    from ptycassette.timeline import DEFAULT_THRESHOLD
 
     if threshold is not None and not semantic:
         raise click.UsageError("--threshold goes with --semantic")
@@ -80,8 +80,8 @@ def _painted() -> bool:
 
 
 def _json(found: Drift, old: str, new: str) -> str:
-    from ptycassette.cli.reports import DiffReport
-    from ptycassette.replaying.divergence import divergence_object
+    from ptycassette.cli._reports import DiffReport
+    from ptycassette.replaying import divergence_object
 
     return json_text(
         DiffReport(

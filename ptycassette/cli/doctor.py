@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import json_option
-from ptycassette.cli.present import json_text, write_lines
-from ptycassette.model.visible import visible
+from ptycassette.cli._options import json_option
+from ptycassette.cli._present import json_text, write_lines
+from ptycassette.model import visible
 from ptycassette.version import __version__
 
 if TYPE_CHECKING:
-    from ptycassette.cli.reports import Check
+    from ptycassette.cli._reports import Check
 
 __all__ = ["check_lines", "command"]
 
@@ -31,8 +31,8 @@ def command(versions: bool, as_json: bool) -> int:
 
     Example: ptycassette doctor --json
     """
-    from ptycassette.cli.reports import Check, DoctorReport
-    from ptycassette.harness.io.doctor import examine
+    from ptycassette.cli._reports import Check, DoctorReport
+    from ptycassette.harness.io import examine
 
     checks = tuple(
         Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 import click
 
-from ptycassette.cli.guarded_stdout import StdoutError, guarded_stdout
+from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
 from ptycassette.errors import CassetteError, StorageError
 from ptycassette.version import __version__
 
@@ -191,7 +191,7 @@ def _escaped(message: str) -> str:
     """A message of click's, which quotes arguments as they are: ``*`` may stand for any name."""
     if all(char.isprintable() or char == "\n" for char in message):
         return message
-    from ptycassette.model.visible import visible
+    from ptycassette.model import visible
 
     return "\n".join(visible(line) for line in message.split("\n"))
 
@@ -234,7 +234,7 @@ def _drop(stream: TextIO) -> None:
 
 def _report(failed: CassetteError) -> None:
     """Print a handled error to stderr, with everything from outside made visible."""
-    from ptycassette.cli.present import error_lines
+    from ptycassette.cli._present import error_lines
 
     with suppress(OSError):  # nobody is there to read it
         for line in error_lines(failed):
@@ -243,7 +243,7 @@ def _report(failed: CassetteError) -> None:
 
 def _report_bug(bug: Exception) -> None:
     """Print an unexpected exception with its traceback and where to report it."""
-    from ptycassette.cli.present import bug_lines
+    from ptycassette.cli._present import bug_lines
 
     with suppress(OSError):
         for line in bug_lines(bug):

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.info import exit_text
-from ptycassette.cli.options import (
+from ptycassette.cli._options import (
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
     opened,
 )
-from ptycassette.cli.present import bytes_text, json_text, write_lines
-from ptycassette.model.visible import visible, visible_bytes
+from ptycassette.cli._present import bytes_text, json_text, write_lines
+from ptycassette.cli.info import exit_text
+from ptycassette.model import visible, visible_bytes
 
 if TYPE_CHECKING:
-    from ptycassette.cli.reports import EventLine
+    from ptycassette.cli._reports import EventLine
     from ptycassette.model import Event, InputRecord, Screen
     from ptycassette.timeline import TerminalSignal
 
@@ -71,7 +71,7 @@ def command(
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
-    from ptycassette.replaying.io.replayer import micros
+    from ptycassette.replaying.io import micros
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")
@@ -135,7 +135,7 @@ def _wanted(event: Listed, kinds: tuple[str, ...], source: str | None, *, signal
 
 def event_line(event: Event) -> EventLine:
     """An event as ``--json`` prints it."""
-    from ptycassette.cli.reports import EventLine
+    from ptycassette.cli._reports import EventLine
     from ptycassette.model import (
         FinalRecord,
         FrameRecord,
@@ -182,7 +182,7 @@ def event_line(event: Event) -> EventLine:
 
 def _signal_line(signal: TerminalSignal) -> EventLine:
     """A terminal signal as ``--json`` prints it."""
-    from ptycassette.cli.reports import EventLine
+    from ptycassette.cli._reports import EventLine
 
     return EventLine(
         seq=signal.seq,
@@ -211,7 +211,7 @@ def _line(seq: int, t_us: int, kind: str, detail: str) -> str:
 def _detail(event: Event, limit: int) -> str:  # noqa: PLR0911 - one per kind
     """What the event holds, shortened and made visible."""
     from ptycassette.model import FinalRecord, FrameRecord, InputRecord, ServiceEventRecord
-    from ptycassette.replaying.stored import screen_of
+    from ptycassette.replaying import screen_of
 
     match event.record:
         case InputRecord(kind="resize", size=size) if size is not None:

@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from ptycassette.cli.options import (
+from ptycassette.cli._options import (
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
     opened,
 )
 from ptycassette.errors import UsageError
-from ptycassette.export.registry import (
+from ptycassette.export import (
     OPTIONS,
     ExportFormat,
     ExportOption,
@@ -130,6 +130,6 @@ def _write(out: str, parts: Iterable[bytes], *, overwrite: bool) -> None:
         sys.stdout.buffer.writelines(parts)
         sys.stdout.buffer.flush()
         return
-    from ptycassette.system.files.whole_file import write_whole
+    from ptycassette.system.files import write_whole
 
     write_whole(out, parts, overwrite=overwrite)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.model.visible import printable, visible
+from ptycassette.model import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.harness.io.fake_provider import FakeProviderServer
+    from ptycassette.harness.io import FakeProviderServer
 
 __all__ = ["command"]
 
@@ -68,7 +68,7 @@ def command(
     Example: ptycassette fake-provider hello.toml --port 8080
     """
     try:
-        from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
+        from ptycassette.harness.io import FakeProviderServer, read_script
     except ImportError as missing:
         raise UsageError(
             f"the fake provider needs the package {missing.name!r}",

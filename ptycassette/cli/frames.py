@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ptycassette.cli.frame_diffs import (
+from ptycassette.cli._frame_diffs import (
     all_diff_lines,
     all_diffs,
     diff_lines,
     diff_of,
     seconds_text,
 )
-from ptycassette.cli.options import (
+from ptycassette.cli._options import (
     TIME,
     allow_unscrubbed_option,
     cassette_argument,
     json_option,
     opened,
 )
-from ptycassette.cli.present import json_text, write_lines
+from ptycassette.cli._present import json_text, write_lines
 from ptycassette.errors import NotFoundError
-from ptycassette.model import moment_us
-from ptycassette.model.visible import visible
+from ptycassette.model import moment_us, visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cli.reports import FrameLine
+    from ptycassette.cassette.io import Cassette
+    from ptycassette.cli._reports import FrameLine
     from ptycassette.model import FrameRecord
 
 __all__ = ["command"]
@@ -77,7 +76,7 @@ def command(
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
-    from ptycassette.replaying.io.replayer import micros
+    from ptycassette.replaying.io import micros
 
     one = sum((at is not None, seq is not None, last))
     if one > 1:
@@ -128,7 +127,7 @@ def _chosen(
 def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameRecord:
     """The screen at exactly that moment, from the output before it."""
     from ptycassette.model import FrameRecord, Size
-    from ptycassette.replaying.io.player_views import feed_event
+    from ptycassette.replaying.io import feed_event
     from ptycassette.terminal import default_emulator
 
     terminal = source.manifest.terminal
@@ -158,15 +157,14 @@ def _rendered(source: Cassette, at_us: int | None, seq: int | None) -> FrameReco
 
 
 def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: Format) -> None:
-    from ptycassette.cli.reports import FramesReport
-    from ptycassette.replaying.paint import ansi_lines
-    from ptycassette.replaying.stored import screen_of
+    from ptycassette.cli._reports import FramesReport
+    from ptycassette.replaying import ansi_lines, screen_of
 
     if form == "json":
         report = FramesReport(path=str(source.path), count=count, frame=frame)
         write_lines([json_text(report)])
     elif form == "html":
-        from ptycassette.export.screen_html import screen_html
+        from ptycassette.export import screen_html
 
         click.echo(screen_html(screen_of(frame), title=frame.title or source.path.name), nl=False)
     elif form == "ansi":
@@ -176,8 +174,7 @@ def _write_one(source: Cassette, frame: FrameRecord, count: int, *, form: Format
 
 
 def _plain_rows(frame: FrameRecord) -> Iterator[str]:
-    from ptycassette.replaying.cells import cells_of_row
-    from ptycassette.replaying.stored import screen_of
+    from ptycassette.replaying import cells_of_row, screen_of
 
     screen = screen_of(frame)
     for row in range(screen.size.rows):
@@ -185,7 +182,7 @@ def _plain_rows(frame: FrameRecord) -> Iterator[str]:
 
 
 def _write_all(source: Cassette, *, diff: bool, as_json: bool) -> None:
-    from ptycassette.cli.reports import FramesReport
+    from ptycassette.cli._reports import FramesReport
 
     if not as_json:
         write_lines(all_diff_lines(source) if diff else _list_lines(source))
@@ -200,7 +197,7 @@ def _write_all(source: Cassette, *, diff: bool, as_json: bool) -> None:
 
 
 def _frame_line(number: int, frame: FrameRecord) -> FrameLine:
-    from ptycassette.cli.reports import FrameLine
+    from ptycassette.cli._reports import FrameLine
 
     return FrameLine(
         number=number,
@@ -230,7 +227,7 @@ def _list_lines(source: Cassette) -> Iterator[str]:
 def _write_diff(
     source: Cassette, before: FrameRecord | None, frame: FrameRecord, count: int, *, as_json: bool
 ) -> None:
-    from ptycassette.cli.reports import FramesReport
+    from ptycassette.cli._reports import FramesReport
 
     found = diff_of(before, frame)
     if as_json:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import cassette_argument, json_option, opened
-from ptycassette.cli.present import (
+from ptycassette.cli._options import cassette_argument, json_option, opened
+from ptycassette.cli._present import (
     bytes_text,
     count_text,
     field_lines,
@@ -17,12 +17,11 @@ from ptycassette.cli.present import (
     time_text,
     write_lines,
 )
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.reader import Cassette
-    from ptycassette.cassette.io.verify import Verified
-    from ptycassette.cli.reports import InfoReport
+    from ptycassette.cassette.io import Cassette, Verified
+    from ptycassette.cli._reports import InfoReport
     from ptycassette.model import ExitStatus
 
 __all__ = ["command", "exit_text", "info_of"]
@@ -49,7 +48,7 @@ def command(cassette: str, as_json: bool) -> None:
 
 def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
     """Everything that ``info`` prints."""
-    from ptycassette.cli.reports import InfoReport, StreamCounts
+    from ptycassette.cli._reports import InfoReport, StreamCounts
     from ptycassette.model import Size
 
     manifest, final = cassette.manifest, cassette.final

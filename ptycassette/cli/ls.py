@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli.options import AGE, json_option
-from ptycassette.cli.present import bytes_text, json_text, table_lines, time_text, write_lines
-from ptycassette.model.visible import visible
+from ptycassette.cli._options import AGE, json_option
+from ptycassette.cli._present import bytes_text, json_text, table_lines, time_text, write_lines
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.listing import Listed
+    from ptycassette.cassette.io import Listed
 
 __all__ = ["command"]
 
@@ -85,8 +85,8 @@ def command(
 
     Example: ptycassette ls tests/cassettes --sort age --harness claude
     """
-    from ptycassette.cassette.io.listing import listed_in
-    from ptycassette.cli.reports import ListReport
+    from ptycassette.cassette.io import listed_in
+    from ptycassette.cli._reports import ListReport
 
     if directory is None:
         directory = _default_directory()
@@ -108,7 +108,7 @@ def command(
 
 def _default_directory() -> str:
     """The library of the project file as one would type it, else the current directory."""
-    from ptycassette.system.files.project_file import find_project
+    from ptycassette.system.files import find_project
 
     library = find_project().library
     if library is None:
@@ -146,7 +146,7 @@ def _lines(found: Sequence[Listed], place: Path) -> Iterator[str]:
 
 
 def _row(one: Listed, place: Path) -> tuple[str, ...]:
-    from ptycassette.cassette.freshness import age_text
+    from ptycassette.cassette import age_text
 
     return (
         _name(one, place),

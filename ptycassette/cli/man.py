@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.present import write_lines
+from ptycassette.cli._present import write_lines
 from ptycassette.version import __version__
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import (
+from ptycassette.cli._options import (
     MAX_TIME_S,
     TIME,
     allow_unscrubbed_option,
@@ -17,10 +17,10 @@ from ptycassette.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.reader import Cassette
+    from ptycassette.cassette.io import Cassette
     from ptycassette.model import Screen, Size
-    from ptycassette.replaying.io.player import PlayOptions
-    from ptycassette.replaying.scheduler import Mode
+    from ptycassette.replaying import Mode
+    from ptycassette.replaying.io import PlayOptions
 
 __all__ = ["command"]
 
@@ -87,7 +87,7 @@ def command(
     on_terminal = sys.stdout.isatty()
     if loop and not on_terminal:
         raise click.UsageError("--loop needs a terminal on stdout")
-    from ptycassette.replaying.io.player import PlayOptions
+    from ptycassette.replaying.io import PlayOptions
 
     fallback: Mode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
@@ -121,11 +121,15 @@ def _size(source: Cassette) -> Size:
 
 def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Play on the user's terminal, and leave the last screen in its scrollback."""
-    from ptycassette.cli.guarded_stdout import direct_writes
-    from ptycassette.replaying.io.player import Player
-    from ptycassette.replaying.io.player_checkpoints import Checkpoints
-    from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
-    from ptycassette.replaying.io.player_views import PaintedView, RawView
+    from ptycassette.cli._guarded_stdout import direct_writes
+    from ptycassette.replaying.io import (
+        Checkpoints,
+        Interrupted,
+        PaintedView,
+        Player,
+        PlayerTerminal,
+        RawView,
+    )
     from ptycassette.terminal import default_emulator, load_emulator, save_emulator
 
     colors = not os.environ.get("NO_COLOR")
@@ -152,8 +156,8 @@ def _play_here(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
 
 
 def _leave_behind(screen: Screen, *, colors: bool) -> None:
-    from ptycassette.cli.present import write_lines
-    from ptycassette.replaying.paint import ansi_lines
+    from ptycassette.cli._present import write_lines
+    from ptycassette.replaying import ansi_lines
 
     lines = list(ansi_lines(screen, colors=colors))
     while lines and not lines[-1]:
@@ -163,10 +167,10 @@ def _leave_behind(screen: Screen, *, colors: bool) -> None:
 
 def _play_elsewhere(source: Cassette, options: PlayOptions, *, raw: bool) -> int:
     """Write text (or, asked to, the bytes) to what is no terminal, paced if a mode says so."""
-    from ptycassette.cassette.io.raw_output import write_all, write_raw
-    from ptycassette.cli.guarded_stdout import direct_writes
-    from ptycassette.export.text import TextStream
-    from ptycassette.replaying.io.replayer import replay
+    from ptycassette.cassette.io import write_all, write_raw
+    from ptycassette.cli._guarded_stdout import direct_writes
+    from ptycassette.export import TextStream
+    from ptycassette.replaying.io import replay
 
     sys.stdout.flush()
     out = sys.stdout.fileno()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.errors import UsageError
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.harness import ProbeResult
@@ -68,10 +68,11 @@ def command(
     Ends with 0 when the answer is complete and fresh enough, else with 1; the
     status says why: unauthenticated, unavailable, error or stale.
     """
-    from ptycassette.harness.io.files import load_probe, load_profile
-    from ptycassette.harness.io.probe import (
+    from ptycassette.harness.io import (
         ProbeFailedError,
         how_fresh,
+        load_probe,
+        load_profile,
         probe_cassette,
         probe_live,
     )
@@ -86,7 +87,7 @@ def command(
     def ask() -> ProbeResult:
         if source is not None:
             return probe_cassette(probe, source, max_age_s=max_age_s)
-        from ptycassette.system.clock import MonotonicClock
+        from ptycassette.system import MonotonicClock
 
         clock = MonotonicClock()
         try:
@@ -113,7 +114,7 @@ def command(
 
 def _own_probe(harness: str) -> str:
     """The probe of a harness: the user's own, else the built-in one."""
-    from ptycassette.harness.io.files import known_probes
+    from ptycassette.harness.io import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]
     if not own:
@@ -126,7 +127,7 @@ def _own_probe(harness: str) -> str:
 
 def _seconds(text: str, option: str) -> int:
     """A duration from the command line."""
-    from ptycassette.harness.probe import parse_window
+    from ptycassette.harness import parse_window
 
     try:
         return parse_window(text)
@@ -138,8 +139,8 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.harness.io.probe_watch import refresh, watch
-    from ptycassette.system.clock import MonotonicClock
+    from ptycassette.harness.io import refresh, watch
+    from ptycassette.system import MonotonicClock
 
     stop = threading.Event()
 
@@ -172,7 +173,7 @@ def _tell(result: ProbeResult, *, as_json: bool) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
         return
-    from ptycassette.cassette.freshness import age_text
+    from ptycassette.cassette import age_text
 
     age = "" if result.age_s is None else f", {age_text(timedelta(seconds=result.age_s))}"
     click.echo(f"{result.harness}: {result.status} (captured {result.captured_at}{age})")

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ptycassette.cli.options import TIME
-from ptycassette.cli.rec_emulator import emulator_options
-from ptycassette.cli.rec_name import RecCommand, generated_name
-from ptycassette.cli.rec_plan import (
+from ptycassette.cli._options import TIME
+from ptycassette.cli._rec_emulator import emulator_options
+from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
     fill_from_project,
@@ -23,18 +22,15 @@ from ptycassette.cli.rec_plan import (
     secret_key_of,
     steps_of,
 )
-from ptycassette.cli.saving_line import SavingLine
-from ptycassette.terminal.policies import POLICY_NAMES
+from ptycassette.cli._saving_line import SavingLine
+from ptycassette.cli.rec_name import RecCommand, generated_name
+from ptycassette.terminal import POLICY_NAMES
 
 if TYPE_CHECKING:
     import socket
 
-    from ptycassette.recording.input_script import ScriptStep
-    from ptycassette.recording.io.lifeline import Lifeline
-    from ptycassette.recording.io.options import RecordPlan
-    from ptycassette.recording.io.rec_session import Ended
-    from ptycassette.recording.io.recorder import Recorder
-    from ptycassette.recording.io.saver import Saver
+    from ptycassette.recording import ScriptStep
+    from ptycassette.recording.io import Ended, Lifeline, Recorder, RecordPlan, Saver
 
 __all__ = ["command"]
 
@@ -222,7 +218,7 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
-    from ptycassette.recording.io.recorder import Recorder
+    from ptycassette.recording.io import Recorder
 
     fill_from_project(given)
     steps = steps_of(given["script"])
@@ -245,7 +241,7 @@ def _run(
     given: dict[str, Any],
 ) -> int:
     from ptycassette.errors import RunFailedError
-    from ptycassette.recording.io.rec_session import (
+    from ptycassette.recording.io import (
         record_headless,
         record_interactive,
         shell_status,
@@ -298,7 +294,7 @@ def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
-    from ptycassette.recording.io.lifeline import Lifeline
+    from ptycassette.recording.io import Lifeline
 
     try:
         return Lifeline(given["lifeline"], keeps_journal=given["keep_journal"])
@@ -310,7 +306,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
     """A fork of this process, made before it opens anything and has threads."""
     import threading
 
-    from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, savers_wanted
+    from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
 
     if not savers_wanted():
         return None
@@ -318,8 +314,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.recording.io.finalising import Finaliser
-        from ptycassette.recording.io.saver_process import serve
+        from ptycassette.recording.io import Finaliser, serve
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
             return Finaliser(
@@ -344,7 +339,7 @@ def _say(line: str) -> None:
 
 
 def _shown(recorder: Recorder) -> str:
-    from ptycassette.model.visible import visible
+    from ptycassette.model import visible
 
     path = recorder.target
     with suppress(ValueError):
@@ -353,13 +348,13 @@ def _shown(recorder: Recorder) -> str:
 
 
 def _journal(recorder: Recorder) -> str:
-    from ptycassette.model.visible import visible
+    from ptycassette.model import visible
 
     return visible(str(recorder.journal.path))
 
 
 def _summary(recorder: Recorder, ended: Ended) -> str:
-    from ptycassette.cli.present import time_text
+    from ptycassette.cli._present import time_text
 
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"
     return f"ptycassette: saved {_shown(recorder)} ({time_text(ended.duration_us)}{scrubbed})"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 __all__ = ["RecCommand", "generated_name"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from ptycassette.cli.options import json_option
-from ptycassette.cli.present import bytes_text, error_lines, json_text, write_lines
+from ptycassette.cli._options import json_option
+from ptycassette.cli._present import bytes_text, error_lines, json_text, write_lines
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io.recovery import Left, Recovered
+    from ptycassette.recording.io import Left, Recovered
 
 __all__ = ["command"]
 
@@ -60,8 +60,8 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.recording.io.recovery import left_behind
-    from ptycassette.system.files.staging import journal_dir
+    from ptycassette.recording.io import left_behind
+    from ptycassette.system.files import journal_dir
 
     if listing and (journals or everything):
         raise click.UsageError("--list takes neither JOURNAL nor --all")
@@ -94,7 +94,7 @@ def _recover(
 ) -> tuple[list[Recovered], list[tuple[Path, CassetteError]], int]:
     """Recover journals one after the other; an error in one does not stop the others."""
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io.recovery import recover
+    from ptycassette.recording.io import recover
 
     done: list[Recovered] = []
     failed: list[tuple[Path, CassetteError]] = []
@@ -113,7 +113,7 @@ def _failure(path: Path, error: CassetteError) -> Failure:
 
 
 def _lines(one: Recovered) -> Iterator[str]:
-    from ptycassette.model.visible import printable, visible
+    from ptycassette.model import printable, visible
 
     target, path = visible(one.target), visible(one.path)
     match one.outcome:
@@ -148,7 +148,7 @@ def _list(found: list[Left], *, as_json: bool) -> None:
 def _described(left: Left) -> Iterator[str]:
     import shlex
 
-    from ptycassette.model.visible import printable, visible
+    from ptycassette.model import printable, visible
 
     yield f"{visible(left.path)}"
     yield f"  {left.state}, {bytes_text(left.bytes)}, {_age(left.recorded_at)}".rstrip(", ")
@@ -162,8 +162,8 @@ def _age(recorded_at: str) -> str:
     """How long ago, in words; a time that is none stays as it is."""
     from datetime import UTC, datetime
 
-    from ptycassette.cassette.freshness import age_text
-    from ptycassette.model.visible import visible
+    from ptycassette.cassette import age_text
+    from ptycassette.model import visible
 
     try:
         return age_text(datetime.now(UTC) - datetime.fromisoformat(recorded_at))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ptycassette.cli.options import cassette_argument, json_option
-from ptycassette.cli.present import count_text, field_lines, json_text, write_lines
-from ptycassette.model.visible import visible
+from ptycassette.cli._options import cassette_argument, json_option
+from ptycassette.cli._present import count_text, field_lines, json_text, write_lines
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from ptycassette.model import ScrubReport
-    from ptycassette.scrub.session import SessionScrubber
-    from ptycassette.scrub.tally import Replacement
+    from ptycassette.scrub import Replacement, SessionScrubber
 
 __all__ = ["command", "known_options", "scrubber_of"]
 
@@ -61,8 +60,7 @@ def scrubber_of(
     import os
 
     from ptycassette.errors import UsageError
-    from ptycassette.scrub.io.setup import load_config, session_scrubber
-    from ptycassette.scrub.io.sources import file_lines
+    from ptycassette.scrub.io import file_lines, load_config, session_scrubber
 
     known = []
     for name in known_env:
@@ -102,7 +100,7 @@ def command(
 
     Example: ptycassette scrub old.cassette --explain
     """
-    from ptycassette.recording.io.rescrub import scrub_cassette
+    from ptycassette.recording.io import scrub_cassette
 
     scrubber = scrubber_of(**options)
     report = scrub_cassette(Path(cassette), scrubber, target=Path(output) if output else None)

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from ptycassette.model.visible import visible
-from ptycassette.replaying.io.library import forget_starts
-from ptycassette.replaying.io.modes import MODE_HELP, mode_named
-from ptycassette.replaying.io.shims import ShimConfig, make_shims
-from ptycassette.replaying.standin.io.options import parse_settings
-from ptycassette.system.files.project_file import find_project
+from ptycassette.model import visible
+from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_shims, mode_named
+from ptycassette.replaying.standin.io import parse_settings
+from ptycassette.system.files import find_project
 
 __all__ = ["command"]
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import click
 
-from ptycassette.replaying.standin.io.options import OPTIONS
-from ptycassette.replaying.standin.io.process import run
+from ptycassette.replaying.standin.io import OPTIONS, run
 
 __all__ = ["command"]
 

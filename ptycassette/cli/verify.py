@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ptycassette.cli.options import allow_unscrubbed_option, json_option
-from ptycassette.cli.present import (
+from ptycassette.cli._options import allow_unscrubbed_option, json_option
+from ptycassette.cli._present import (
     bytes_text,
     count_text,
     error_lines,
@@ -18,13 +18,13 @@ from ptycassette.cli.present import (
     time_text,
     write_lines,
 )
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
-    from ptycassette.cassette.io.verification import Verdict
-    from ptycassette.cli.reports import VerifiedCassette
+    from ptycassette.cassette.io import Verdict
+    from ptycassette.cli._reports import VerifiedCassette
 
 __all__ = ["command"]
 
@@ -51,7 +51,7 @@ def command(
 
     Example: ptycassette verify tests/cassettes/* --rederive
     """
-    from ptycassette.cli.reports import VerifyReport
+    from ptycassette.cli._reports import VerifyReport
 
     verdicts = []
     for path in cassettes:
@@ -74,7 +74,7 @@ def _status(verdict: Verdict) -> int:
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
     """Check one, with a progress bar on stderr while it takes long."""
-    from ptycassette.cassette.io.verification import verify_cassette
+    from ptycassette.cassette.io import verify_cassette
 
     factory = None
     if rederive:
@@ -155,7 +155,7 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _report(verdict: Verdict) -> VerifiedCassette:
-    from ptycassette.cli.reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
+    from ptycassette.cli._reports import ErrorReport, Mismatch, StreamCounts, VerifiedCassette
 
     error, found = verdict.error, verdict.verified
     return VerifiedCassette(

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from ptycassette.cli.options import json_option
-from ptycassette.cli.present import count_text, json_text, write_lines
+from ptycassette.cli._options import json_option
+from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 __all__ = ["command"]
 
@@ -40,8 +40,8 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.recording.io.rescrub import find_left
-    from ptycassette.scrub.io.auditors import audit
+    from ptycassette.recording.io import find_left
+    from ptycassette.scrub.io import audit
 
     reports = []
     for path in cassettes:

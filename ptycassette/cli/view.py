@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ptycassette.cli.options import TIME, allow_unscrubbed_option
+from ptycassette.cli._options import TIME, allow_unscrubbed_option
 from ptycassette.errors import UsageError
 
 __all__ = ["command", "memory_option", "viewer"]

@@ -28,7 +28,7 @@ def command(target: str | None, memory: int) -> int:
 
 def _journal(target: str | None) -> Path:
     """The journal to follow."""
-    from ptycassette.recording.io.journal_follow import live_journals
+    from ptycassette.recording.io import live_journals
 
     if target is not None and Path(target).is_file():
         return Path(target)

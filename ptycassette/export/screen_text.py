@@ -9,9 +9,8 @@ import msgspec
 
 from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import FrameRecord, InputRecord, Screen, Size
-from ptycassette.model.visible import printable
-from ptycassette.replaying.stored import screen_of
+from ptycassette.model import FrameRecord, InputRecord, Screen, Size, printable
+from ptycassette.replaying import screen_of
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
 
 __all__ = ["recording_text", "screen_ansi", "screen_text"]

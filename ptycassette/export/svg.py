@@ -19,11 +19,11 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.export.colors import DARK, LIGHT, Theme, css_color, css_lines
+from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
-from ptycassette.replaying.stored import screen_of
-from ptycassette.terminal.cells import split_clusters
+from ptycassette.replaying import screen_of
+from ptycassette.terminal import split_clusters
 
 __all__ = ["SvgOptions", "animated_svg", "recording_svg", "still_svg"]
 

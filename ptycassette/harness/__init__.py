@@ -1,26 +1,36 @@
 """Harness profiles and probes: what is known of each CLI, as checked data."""
 
-from ptycassette.harness.drive import Drive
-from ptycassette.harness.prepare import Place, PreparedRun, prepare
-from ptycassette.harness.probe import Probe
-from ptycassette.harness.probe_run import ProbeResult, ProbeRun
-from ptycassette.harness.step import DriveStep
-from ptycassette.profiles.predicate import Predicate
-from ptycassette.profiles.profile import Profile
-from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.harness.drive import Drive
+    from ptycassette.harness.preparing import Place, PreparedRun, prepare
+    from ptycassette.harness.probe import Probe, parse_window
+    from ptycassette.harness.probe_run import ProbeResult, ProbeRun
+    from ptycassette.harness.step import DriveStep
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "drive": ("Drive",),
+            "preparing": ("Place", "PreparedRun", "prepare"),
+            "probe": ("Probe", "parse_window"),
+            "probe_run": ("ProbeResult", "ProbeRun"),
+            "step": ("DriveStep",),
+        },
+    )
 
 __all__ = [
     "Drive",
     "DriveStep",
-    "LogFacts",
-    "LogSource",
     "Place",
-    "Predicate",
     "PreparedRun",
     "Probe",
     "ProbeResult",
     "ProbeRun",
-    "Profile",
+    "parse_window",
     "prepare",
-    "read_rows",
 ]

@@ -11,9 +11,7 @@ from typing import Literal
 import msgspec
 
 from ptycassette.harness.step import DriveStep
-from ptycassette.profiles.checked import Checked, read_checked
-from ptycassette.profiles.predicate import Predicate
-from ptycassette.profiles.profile import Stroke
+from ptycassette.profiles import Checked, Predicate, Stroke, read_checked
 
 __all__ = ["Drive"]
 

@@ -14,10 +14,8 @@ from typing import Literal
 import msgspec
 
 from ptycassette.harness.step import DriveStep
-from ptycassette.model.file_pattern import file_pattern
-from ptycassette.profiles.checked import Checked, check_regex, read_checked
-from ptycassette.profiles.predicate import Predicate
-from ptycassette.profiles.profile import Stroke
+from ptycassette.model import file_pattern
+from ptycassette.profiles import Checked, Predicate, Stroke, check_regex, read_checked
 
 __all__ = [
     "Discovery",

@@ -12,11 +12,10 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.extract import LayoutError, find_discovery, find_quota
+from ptycassette.harness._extract import LayoutError, find_discovery, find_quota
 from ptycassette.harness.probe import Probe, ProbeStatus
 from ptycassette.harness.step import DriveStep
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord
-from ptycassette.model.screen import Screen
+from ptycassette.model import DiscoveryRecord, QuotaRecord, Screen
 
 __all__ = ["Diagnostic", "ProbeResult", "ProbeRun"]
 

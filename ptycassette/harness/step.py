@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette.profiles.checked import Checked
-from ptycassette.profiles.predicate import Predicate
-from ptycassette.profiles.profile import Stroke
+from ptycassette.profiles import Checked, Predicate, Stroke
 
 __all__ = ["DriveStep"]
 

@@ -1,61 +1,171 @@
 """Plain data and ports. No I/O, no clock, nothing but msgspec."""
 
-from ptycassette.model.events import (
-    Event,
-    EventKind,
-    ExitStatus,
-    FinalRecord,
-    FrameRecord,
-    InputRecord,
-    OutputRecord,
-    ServiceEventRecord,
-    TimedRecord,
-    moment_us,
-)
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.journal import (
-    Finished,
-    JournalEvent,
-    Noted,
-    Output,
-    Probed,
-    Resized,
-    SessionMeta,
-    Signalled,
-    Typed,
-)
-from ptycassette.model.manifest import (
-    Command,
-    ContentDigest,
-    EmulatorId,
-    Harness,
-    Manifest,
-    Provenance,
-    Terminal,
-    Timing,
-)
-from ptycassette.model.ports import (
-    AsyncSleeper,
-    CassetteSink,
-    Clock,
-    Emulator,
-    EmulatorFactory,
-    EventSource,
-    IdSource,
-    Scrubber,
-    ScrubberFactory,
-    Secret,
-    SessionTap,
-    Sleeper,
-    Step,
-    StepScrubber,
-    Watch,
-)
-from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
-from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.model.events import (
+        Event,
+        EventKind,
+        ExitStatus,
+        FinalRecord,
+        FrameRecord,
+        InputRecord,
+        OutputRecord,
+        ServiceEventRecord,
+        TimedRecord,
+        moment_us,
+    )
+    from ptycassette.model.file_patterns import (
+        FilePattern,
+        FilePatterns,
+        TooManyPatternsError,
+        file_pattern,
+    )
+    from ptycassette.model.geometry import Cursor, Size
+    from ptycassette.model.journal import (
+        Finished,
+        JournalEvent,
+        Noted,
+        Output,
+        Probed,
+        Resized,
+        SessionMeta,
+        Signalled,
+        Typed,
+    )
+    from ptycassette.model.keys import PASTE_END, canonical_key, encode_key, encode_paste
+    from ptycassette.model.limits import (
+        DEFAULT_LIMITS,
+        INT64_MAX,
+        INT64_MIN,
+        UINT16_MAX,
+        Limits,
+        check_density,
+        check_line_density,
+    )
+    from ptycassette.model.manifest import (
+        Command,
+        ContentDigest,
+        EmulatorId,
+        Harness,
+        Manifest,
+        Provenance,
+        Terminal,
+        Timing,
+    )
+    from ptycassette.model.ports import (
+        AsyncSleeper,
+        CassetteSink,
+        Clock,
+        Emulator,
+        EmulatorFactory,
+        EventSource,
+        IdSource,
+        Scrubber,
+        ScrubberFactory,
+        Secret,
+        SessionTap,
+        Sleeper,
+        Step,
+        StepScrubber,
+        Watch,
+    )
+    from ptycassette.model.re2_engine import PatternError, compile_re2
+    from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
+    from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
+    from ptycassette.model.toml_text import MAX_TOML_BYTES, fill, parse_toml, read_toml, suggest
+    from ptycassette.model.visible_text import printable, visible, visible_bytes
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "events": (
+                "Event",
+                "EventKind",
+                "ExitStatus",
+                "FinalRecord",
+                "FrameRecord",
+                "InputRecord",
+                "OutputRecord",
+                "ServiceEventRecord",
+                "TimedRecord",
+                "moment_us",
+            ),
+            "file_patterns": (
+                "FilePattern",
+                "FilePatterns",
+                "TooManyPatternsError",
+                "file_pattern",
+            ),
+            "geometry": ("Cursor", "Size"),
+            "journal": (
+                "Finished",
+                "JournalEvent",
+                "Noted",
+                "Output",
+                "Probed",
+                "Resized",
+                "SessionMeta",
+                "Signalled",
+                "Typed",
+            ),
+            "keys": ("PASTE_END", "canonical_key", "encode_key", "encode_paste"),
+            "limits": (
+                "DEFAULT_LIMITS",
+                "INT64_MAX",
+                "INT64_MIN",
+                "UINT16_MAX",
+                "Limits",
+                "check_density",
+                "check_line_density",
+            ),
+            "manifest": (
+                "Command",
+                "ContentDigest",
+                "EmulatorId",
+                "Harness",
+                "Manifest",
+                "Provenance",
+                "Terminal",
+                "Timing",
+            ),
+            "ports": (
+                "AsyncSleeper",
+                "CassetteSink",
+                "Clock",
+                "Emulator",
+                "EmulatorFactory",
+                "EventSource",
+                "IdSource",
+                "Scrubber",
+                "ScrubberFactory",
+                "Secret",
+                "SessionTap",
+                "Sleeper",
+                "Step",
+                "StepScrubber",
+                "Watch",
+            ),
+            "re2_engine": ("PatternError", "compile_re2"),
+            "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
+            "screen": ("DEFAULT_STYLE", "Screen", "Style", "StyleRun"),
+            "toml_text": ("MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"),
+            "visible_text": ("printable", "visible", "visible_bytes"),
+        },
+    )
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "DEFAULT_STYLE",
+    "INT64_MAX",
+    "INT64_MIN",
+    "MAX_TOML_BYTES",
+    "PASTE_END",
+    "SCRUB_STATUSES",
+    "UINT16_MAX",
     "AsyncSleeper",
     "CassetteSink",
     "Clock",
@@ -70,6 +180,8 @@ __all__ = [
     "EventKind",
     "EventSource",
     "ExitStatus",
+    "FilePattern",
+    "FilePatterns",
     "FinalRecord",
     "Finished",
     "FrameRecord",
@@ -77,10 +189,12 @@ __all__ = [
     "IdSource",
     "InputRecord",
     "JournalEvent",
+    "Limits",
     "Manifest",
     "Noted",
     "Output",
     "OutputRecord",
+    "PatternError",
     "Probed",
     "Provenance",
     "QuotaRecord",
@@ -103,7 +217,22 @@ __all__ = [
     "Terminal",
     "TimedRecord",
     "Timing",
+    "TooManyPatternsError",
     "Typed",
     "Watch",
+    "canonical_key",
+    "check_density",
+    "check_line_density",
+    "compile_re2",
+    "encode_key",
+    "encode_paste",
+    "file_pattern",
+    "fill",
     "moment_us",
+    "parse_toml",
+    "printable",
+    "read_toml",
+    "suggest",
+    "visible",
+    "visible_bytes",
 ]

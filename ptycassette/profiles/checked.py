@@ -7,13 +7,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_pattern import (
+from ptycassette.model import (
     FilePatterns,
     PatternError,
     TooManyPatternsError,
     file_pattern,
+    read_toml,
+    suggest,
 )
-from ptycassette.model.toml_text import read_toml, suggest
 
 __all__ = ["Checked", "check_regex", "read_checked"]
 

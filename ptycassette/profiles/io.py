@@ -103,8 +103,8 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
 
 
 def _data(path: Path) -> bytes:
-    from ptycassette.model.toml_text import MAX_TOML_BYTES  # noqa: PLC0415 - see above
-    from ptycassette.system.files.plain_file import read_plain  # noqa: PLC0415 - see above
+    from ptycassette.model import MAX_TOML_BYTES  # noqa: PLC0415 - see above
+    from ptycassette.system.files import read_plain  # noqa: PLC0415 - see above
 
     return read_plain(path, max_bytes=MAX_TOML_BYTES)
 

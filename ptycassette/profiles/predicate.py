@@ -8,8 +8,7 @@ who has a clock holds it, this module does not.
 
 from __future__ import annotations
 
-from ptycassette.model.file_pattern import file_pattern
-from ptycassette.model.screen import Screen
+from ptycassette.model import Screen, file_pattern
 from ptycassette.profiles.checked import Checked, check_regex
 
 __all__ = ["Predicate"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ptycassette.errors import CassetteError
-from ptycassette.pytest_plugin.fixtures import (
+from ptycassette.pytest_plugin._fixtures import (
     STATE,
     default_path,
     directory_of,
@@ -30,21 +30,21 @@ from ptycassette.pytest_plugin.fixtures import (
     ptycassette_shims,
     ptycassette_use,
 )
-from ptycassette.pytest_plugin.network import LEVEL, blocked_network
-from ptycassette.pytest_plugin.provider import ptycassette_provider
-from ptycassette.pytest_plugin.run_summary import RunSummary
-from ptycassette.pytest_plugin.settings import (
+from ptycassette.pytest_plugin._network import LEVEL, blocked_network
+from ptycassette.pytest_plugin._provider import ptycassette_provider
+from ptycassette.pytest_plugin._run_summary import RunSummary
+from ptycassette.pytest_plugin._settings import (
     MARKER,
     add_options,
     config_value,
     project_of,
     settings_of,
 )
-from ptycassette.pytest_plugin.state import TestState
-from ptycassette.replaying.io.modes import MODE_VARIABLE, run_modes
+from ptycassette.pytest_plugin._state import TestState
+from ptycassette.replaying.io import MODE_VARIABLE, run_modes
 
 if TYPE_CHECKING:
-    from ptycassette.pytest_plugin.scenario_items import ScenarioFile
+    from ptycassette.pytest_plugin._scenario_items import ScenarioFile
 
 __all__ = [
     "ptycassette_cassette",
@@ -94,7 +94,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Scenario files are tests."""
     if file_path.name.endswith(SUFFIXES) and parent.config.getini("ptycassette_scenarios"):
-        from ptycassette.pytest_plugin.scenario_items import ScenarioFile
+        from ptycassette.pytest_plugin._scenario_items import ScenarioFile
 
         return ScenarioFile.from_parent(parent, path=file_path)
     return None
@@ -235,7 +235,7 @@ def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> st
     place = Path(
         config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
     )
-    from ptycassette.pytest_plugin.trace import trace_object, write_trace
+    from ptycassette.pytest_plugin._trace import trace_object, write_trace
 
     runs = [run.evidence() for run in state.runs]
     try:

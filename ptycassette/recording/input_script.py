@@ -25,9 +25,7 @@ from typing import Literal, cast
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model import Size
-from ptycassette.model.keys import canonical_key
-from ptycassette.model.visible import visible
+from ptycassette.model import Size, canonical_key, visible
 
 __all__ = ["STEPS", "ScriptStep", "StepKind", "parse_script", "parse_size"]
 
@@ -189,7 +187,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
 
 def _check_patterns(steps: list[ScriptStep], name: str) -> None:
     # Few scripts have one, and rec waits for whatever it loads.
-    from ptycassette.model.file_pattern import FilePatterns  # noqa: PLC0415
+    from ptycassette.model import FilePatterns  # noqa: PLC0415
 
     patterns = FilePatterns()
     for step in steps:

@@ -1,25 +1,78 @@
 """Replay without a clock: what to emit and how long to wait; the owner of the loop waits."""
 
-from ptycassette.replaying.scheduler import (
-    DONE,
-    AwaitInput,
-    Decision,
-    Done,
-    Emit,
-    Mode,
-    Scheduler,
-    Wait,
-    replay_mode,
-)
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.replaying.cells import Cell, cells_of_row, safe_cluster
+    from ptycassette.replaying.divergence import (
+        divergence_error,
+        divergence_lines,
+        divergence_object,
+    )
+    from ptycassette.replaying.divergence_kinds import INPUT_MISSING
+    from ptycassette.replaying.drifts import Change, Drift, drift_lines
+    from ptycassette.replaying.paint import ansi_lines
+    from ptycassette.replaying.scheduler import (
+        DONE,
+        AwaitInput,
+        Decision,
+        Done,
+        Emit,
+        Mode,
+        Scheduler,
+        Wait,
+        replay_mode,
+    )
+    from ptycassette.replaying.stored import changed_rows, restyled_rows, screen_of
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "cells": ("Cell", "cells_of_row", "safe_cluster"),
+            "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
+            "divergence_kinds": ("INPUT_MISSING",),
+            "drifts": ("Change", "Drift", "drift_lines"),
+            "paint": ("ansi_lines",),
+            "scheduler": (
+                "DONE",
+                "AwaitInput",
+                "Decision",
+                "Done",
+                "Emit",
+                "Mode",
+                "Scheduler",
+                "Wait",
+                "replay_mode",
+            ),
+            "stored": ("changed_rows", "restyled_rows", "screen_of"),
+        },
+    )
 
 __all__ = [
     "DONE",
+    "INPUT_MISSING",
     "AwaitInput",
+    "Cell",
+    "Change",
     "Decision",
     "Done",
+    "Drift",
     "Emit",
     "Mode",
     "Scheduler",
     "Wait",
+    "ansi_lines",
+    "cells_of_row",
+    "changed_rows",
+    "divergence_error",
+    "divergence_lines",
+    "divergence_object",
+    "drift_lines",
     "replay_mode",
+    "restyled_rows",
+    "safe_cluster",
+    "screen_of",
 ]

@@ -16,7 +16,7 @@ from functools import lru_cache
 import msgspec
 
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
-from ptycassette.terminal.cells import split_cells
+from ptycassette.terminal import split_cells
 
 __all__ = ["BLANK", "Cell", "cells_of_row", "safe_cluster"]
 

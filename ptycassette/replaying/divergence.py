@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import DivergenceError
-from ptycassette.model.visible import printable, visible, visible_bytes
+from ptycassette.model import printable, visible, visible_bytes
 from ptycassette.replaying.divergence_kinds import KINDS, kind_named
 
 __all__ = [

@@ -21,7 +21,7 @@ import msgspec
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleRun
 from ptycassette.replaying.cells import BLANK, Cell, cells_of_row
-from ptycassette.terminal.sgr import attribute_parameters, color_parameters
+from ptycassette.terminal import attribute_parameters, color_parameters
 
 __all__ = ["ansi_lines", "clipped", "paint", "sgr", "with_status"]
 

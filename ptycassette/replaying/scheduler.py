@@ -34,7 +34,7 @@ import msgspec
 
 from ptycassette.errors import ManifestError
 from ptycassette.model import Event, Manifest
-from ptycassette.timeline.terminal_answers import is_terminal_answer
+from ptycassette.timeline import is_terminal_answer
 
 __all__ = [
     "DONE",

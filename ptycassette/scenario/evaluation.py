@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ptycassette.model.visible import printable, visible
+from ptycassette.model import printable, visible
+from ptycassette.scenario._predicate import Failed
+from ptycassette.scenario._predicates import evaluate, type_name
+from ptycassette.scenario._screen_predicates import TextQuery
 from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.model import Scenario
-from ptycassette.scenario.predicate import Failed
-from ptycassette.scenario.predicates import evaluate, type_name
-from ptycassette.scenario.screen_predicates import TextQuery
 
 __all__ = ["CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"]
 

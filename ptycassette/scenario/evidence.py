@@ -22,7 +22,7 @@ from ptycassette.model import (
     OutputRecord,
     ServiceEventRecord,
 )
-from ptycassette.timeline.match_entries import Entry, read_entries
+from ptycassette.timeline import Entry, read_entries
 
 __all__ = ["Evidence"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UsageError
 from ptycassette.scenario import (
     CheckOutcome,
@@ -19,7 +19,7 @@ from ptycassette.scenario import (
     parse_scenario,
 )
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files import read_plain
 
 __all__ = ["check_file", "evidence_of", "find_scenarios", "load_scenario", "run_scenario"]
 

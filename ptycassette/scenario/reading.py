@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.file_pattern import FilePatterns
-from ptycassette.model.visible import visible
+from ptycassette.model import FilePatterns, visible
+from ptycassette.scenario._normalise import BUILT_IN, normaliser_problem
+from ptycassette.scenario._predicate import Known, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
-from ptycassette.scenario.normalise import BUILT_IN, normaliser_problem
-from ptycassette.scenario.predicate import Known, bad_pattern
 from ptycassette.scenario.strict_yaml import parse_yaml
 
 __all__ = ["parse_scenario", "scenario_schema"]

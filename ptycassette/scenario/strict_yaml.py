@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ptycassette.errors import UsageError
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 __all__ = ["MAX_YAML_BYTES", "parse_yaml"]
 

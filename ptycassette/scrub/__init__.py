@@ -5,18 +5,28 @@ Its one public name loads on first use: who only asks what was declared secret n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ptycassette._faces import loads_on_first_use
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.scrub.default import default_scrubber
+    from ptycassette.scrub.discover import secret_name
+    from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.scrub.tally import Replacement
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "default": ("default_scrubber",),
+            "discover": ("secret_name",),
+            "session": ("SessionScrubber",),
+            "tally": ("Replacement",),
+        },
+    )
 
-__all__ = ["default_scrubber"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load it (PEP 562)."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ptycassette.scrub import default  # noqa: PLC0415 - on first use
-
-    return getattr(default, name)
+__all__ = [
+    "Replacement",
+    "SessionScrubber",
+    "default_scrubber",
+    "secret_name",
+]

@@ -30,17 +30,17 @@ from ptycassette.model import (
     Typed,
     Watch,
 )
+from ptycassette.scrub._finding import Finder
+from ptycassette.scrub._frames import scrubbed_rows
+from ptycassette.scrub._passes import Passes
+from ptycassette.scrub._patches import Patches
+from ptycassette.scrub._placeholders import Placeholders
+from ptycassette.scrub._traffic import scrubbed_traffic
 from ptycassette.scrub.discover import declared_values, environment_values, identity_values
-from ptycassette.scrub.finding import Finder
-from ptycassette.scrub.frames import scrubbed_rows
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.passes import Passes
-from ptycassette.scrub.patches import Patches
-from ptycassette.scrub.placeholders import Placeholders
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
-from ptycassette.scrub.traffic import scrubbed_traffic
 from ptycassette.scrub.views import BLOCK, Seen, strings_of
 
 __all__ = ["SessionScrubber"]

@@ -1,1 +1,40 @@
 """Sessions with a live program."""
+
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.session.async_session import AsyncSession
+    from ptycassette.session.core import View
+    from ptycassette.session.face import SessionFace
+    from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+    from ptycassette.session.pump import Scripted
+    from ptycassette.session.session import Session
+    from ptycassette.session.waits import matches_in_file
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "async_session": ("AsyncSession",),
+            "core": ("View",),
+            "face": ("SessionFace",),
+            "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
+            "pump": ("Scripted",),
+            "session": ("Session",),
+            "waits": ("matches_in_file",),
+        },
+    )
+
+__all__ = [
+    "CLEAN_NAMES",
+    "DEFAULT_SIZE",
+    "AsyncSession",
+    "Scripted",
+    "Session",
+    "SessionFace",
+    "View",
+    "child_environment",
+    "matches_in_file",
+]

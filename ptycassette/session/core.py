@@ -19,16 +19,22 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ptycassette.errors import CassetteError, SessionClosedError, SessionError
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import JournalEvent, Resized, Signalled, Typed
-from ptycassette.model.ports import Clock, Emulator, SessionTap
-from ptycassette.scrub.io.process_secrets import remember
-from ptycassette.session.input import Input, InputQueue, Sending
-from ptycassette.session.output_scan import OutputScan
-from ptycassette.session.screen import SessionScreen, View
-from ptycassette.system.pty.port import Pty
-from ptycassette.system.pty.process import signal_name
+from ptycassette.model import (
+    Clock,
+    Emulator,
+    ExitStatus,
+    JournalEvent,
+    Resized,
+    SessionTap,
+    Signalled,
+    Size,
+    Typed,
+)
+from ptycassette.scrub.io import remember
+from ptycassette.session._input import Input, InputQueue, Sending
+from ptycassette.session._output_scan import OutputScan
+from ptycassette.session._screen import SessionScreen, View
+from ptycassette.system.pty import Pty, signal_name
 
 if TYPE_CHECKING:
     from ptycassette.typed import TypedSecrets

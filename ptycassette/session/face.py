@@ -9,23 +9,25 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, Unpack
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.journal import Noted
-from ptycassette.model.keys import canonical_key, encode_key, encode_paste
-from ptycassette.model.ports import (
+from ptycassette.model import (
     AsyncSleeper,
     Clock,
     Emulator,
     EmulatorFactory,
+    ExitStatus,
+    Noted,
     SessionTap,
+    Size,
     Sleeper,
+    canonical_key,
+    encode_key,
+    encode_paste,
 )
 from ptycassette.session.core import Input, SessionCore
 from ptycassette.session.options import DEFAULT_SIZE, child_environment
 from ptycassette.session.pump import Pump, Scripted, ScriptPump, ThreadPump
-from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, spawn
+from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.system.pty import DEFAULT_GRACE_S, PtyChild, spawn
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionFace", "Source"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from ptycassette.model.geometry import Size
+from ptycassette.model import Size
 
 __all__ = ["CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"]
 

@@ -15,10 +15,9 @@ import time
 from contextlib import suppress
 from typing import Protocol
 
-from ptycassette.model.ports import Clock, Sleeper
+from ptycassette.model import Clock, Sleeper
 from ptycassette.session.core import SessionCore
-from ptycassette.system.pty.port import Pty
-from ptycassette.system.pty.process import PtyChild
+from ptycassette.system.pty import Pty, PtyChild
 
 __all__ = ["Pump", "ScriptPump", "Scripted", "ThreadPump"]
 

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Self
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
-from ptycassette.model.screen import Screen
+from ptycassette.model import ExitStatus, Screen, Size
 from ptycassette.session.core import Input
 from ptycassette.session.face import (
     CLOSE_GRACE_S,

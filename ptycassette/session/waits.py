@@ -11,9 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
-from ptycassette.model.geometry import Cursor
-from ptycassette.model.screen import Screen
-from ptycassette.model.visible import visible
+from ptycassette.model import Cursor, Screen, visible
 from ptycassette.session.core import View, describe_exit
 
 __all__ = [
@@ -96,7 +94,7 @@ def matches_in_file(source: str) -> Satisfies:
         PatternError: it is no regular expression as files may have them.
     """
     # Who waits for patterns of Python code does not wait for RE2 to load.
-    from ptycassette.model.file_pattern import file_pattern  # noqa: PLC0415
+    from ptycassette.model import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
     what = f"a match of {visible(source)!r}"
@@ -176,7 +174,7 @@ class Exited:
 def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
     """Why a wait came to nothing, with the scrubbed screen: out of time, or out of program."""
     # Not before: recorders load nothing of the scrubber while a program waits for them.
-    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415
+    from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
     rows = tuple(map(visible, rows))
@@ -194,7 +192,7 @@ def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
 
 def unread(view: View, timeout_s: float) -> WaitTimeoutError:
     """The program did not read what was sent in time; with the scrubbed screen."""
-    from ptycassette.scrub.io.conceal import concealed_screen  # noqa: PLC0415 - as above
+    from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415 - as above
 
     message, rows = concealed_screen(
         f"waited {timeout_s:g} s for the program to read its input", view.screen.rows

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ptycassette.model import Cursor, EmulatorId, Screen, Size
-from ptycassette.terminal.core import DECTCEM, DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal._core import DECTCEM, DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal._modes import mode_name
+from ptycassette.terminal._parser import Parser
+from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.grid import BLANK
-from ptycassette.terminal.modes import mode_name
-from ptycassette.terminal.parser import Parser
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
-from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import WidthModeName, width_mode
 
 __all__ = ["EMULATOR_NAME", "REVISION", "PyteEmulator", "default_emulator"]

@@ -20,10 +20,10 @@ import msgspec
 import pyghostty as untyped
 
 from ptycassette.model import DEFAULT_STYLE, Cursor, EmulatorId, Screen, Size, Style, StyleRun
-from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
-from ptycassette.terminal.ghostty_signals import GhosttySignals, held_back, without_private_reports
+from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal._ghostty_signals import GhosttySignals, held_back, without_private_reports
+from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
-from ptycassette.terminal.pending import PendingCounter
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 

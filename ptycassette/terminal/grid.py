@@ -9,7 +9,7 @@ A row is two parallel lists, ``chars`` and ``styles``, one item per cell. In
   space, but reflow treats it as the end of the text.
 
 ``origins`` is an optional third list: which bytes painted each cell (see
-``ptycassette.terminal.trace``). Every operation that moves cells moves it, too. Only a
+``ptycassette.terminal._trace``). Every operation that moves cells moves it, too. Only a
 traced terminal fills it, so that an ordinary one is not slowed down.
 
 ``view`` caches the row's text and style runs. Code that changes a cell sets it to
@@ -32,7 +32,7 @@ from itertools import groupby
 from typing import Final
 
 from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
-from ptycassette.terminal.pens import is_protected, public_style
+from ptycassette.terminal._pens import is_protected, public_style
 
 __all__ = ["BLANK", "Origin", "Row", "Uniform", "collect_runs"]
 

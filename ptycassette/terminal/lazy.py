@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 from ptycassette.model import Screen, Size
-from ptycassette.terminal.core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal._core import DEFAULT_SCROLLBACK, bounded
+from ptycassette.terminal._parser import Parser
+from ptycassette.terminal._trace import TracedParser, TracedTerminal
+from ptycassette.terminal._watched import OnRead, WatchedTerminal
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.parser import Parser
-from ptycassette.terminal.trace import TracedParser, TracedTerminal
-from ptycassette.terminal.watched import OnRead, WatchedTerminal
 from ptycassette.terminal.widths import width_mode
 
 __all__ = ["LazyEmulator"]

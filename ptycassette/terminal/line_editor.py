@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ptycassette.terminal.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
+from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
 
 __all__ = ["Typed", "edited_text", "typed_text"]
 

@@ -25,7 +25,7 @@ from typing import Final
 
 import msgspec
 
-from ptycassette.model.toml_text import parse_toml
+from ptycassette.model import parse_toml
 
 __all__ = ["DUMB", "PROFILES", "XTERM", "QueryProfile", "query_profile_of"]
 

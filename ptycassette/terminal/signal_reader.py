@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ptycassette.terminal.parser import Parser
+from ptycassette.terminal._parser import Parser
+from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.signals import MAX_SIGNALS, Signal
-from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import width_mode
 
 __all__ = ["SignalReader", "SignalTerminal", "TurnReader"]

@@ -19,15 +19,15 @@ from typing import Final
 import msgspec
 
 from ptycassette.model import Size, Style
-from ptycassette.terminal.buffer import Buffer, Saved
-from ptycassette.terminal.charsets import CHARSETS, Charset
-from ptycassette.terminal.core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
+from ptycassette.terminal._buffer import Buffer, Saved
+from ptycassette.terminal._charsets import CHARSETS, Charset
+from ptycassette.terminal._core import MAX_CLUSTER, MAX_SIZE, MIN_COLUMNS
+from ptycassette.terminal._grammar import ParserState
+from ptycassette.terminal._pens import Pen, Pens, is_protected, public_style
+from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.emulator import PyteEmulator
-from ptycassette.terminal.grammar import ParserState
 from ptycassette.terminal.grid import Row
-from ptycassette.terminal.pens import Pen, Pens, is_protected, public_style
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
-from ptycassette.terminal.terminal import Terminal
 from ptycassette.terminal.widths import WidthModeName
 
 __all__ = ["load_emulator", "save_emulator"]

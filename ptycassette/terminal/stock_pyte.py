@@ -16,10 +16,10 @@ from typing import Any, Final
 import pyte
 
 from ptycassette.model import Cursor, EmulatorId, Screen, Size, Style, StyleRun
-from ptycassette.terminal.core import DECTCEM, bounded
+from ptycassette.terminal._core import DECTCEM, bounded
+from ptycassette.terminal._modes import mode_name
+from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
-from ptycassette.terminal.modes import mode_name
-from ptycassette.terminal.pending import PendingCounter
 
 __all__ = ["StockPyteEmulator", "create"]
 

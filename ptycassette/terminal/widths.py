@@ -21,7 +21,7 @@ import re
 from bisect import bisect_right
 from typing import Final, Literal
 
-from ptycassette.terminal.unicode_tables import (
+from ptycassette.terminal._unicode_tables import (
     CLUSTER_CLASSES,
     CODE_POINT_WIDTHS,
     EXTEND,

@@ -27,9 +27,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
+from ptycassette.timeline._match_line import Line
 from ptycassette.timeline.match_entries import Entry, KeyStep, shown_keys
 from ptycassette.timeline.match_keys import Key
-from ptycassette.timeline.match_line import Line
 from ptycassette.timeline.match_secrets import RecordedSecrets
 from ptycassette.timeline.match_text import (
     DEFAULT_THRESHOLD,

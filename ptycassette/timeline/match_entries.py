@@ -15,8 +15,8 @@ import msgspec
 
 from ptycassette.errors import LimitError
 from ptycassette.model import InputRecord, moment_us
+from ptycassette.timeline._match_line import Line
 from ptycassette.timeline.match_keys import Key, KeyReader
-from ptycassette.timeline.match_line import Line
 
 __all__ = [
     "MOST_KEYS",

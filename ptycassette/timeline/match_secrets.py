@@ -24,8 +24,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ptycassette.errors import ManifestError
-from ptycassette.model import Manifest
-from ptycassette.model.visible import visible
+from ptycassette.model import Manifest, visible
 from ptycassette.timeline.match_entries import Entry
 
 __all__ = [

@@ -1,10 +1,27 @@
 """Finds typed secrets in a session: prompts, hidden fields, edited lines."""
 
-from ptycassette.typed._fields import AtCursor
-from ptycassette.typed._prompts import asks_for_secret
-from ptycassette.typed._readings import SHORTEST, readings, typed_text
-from ptycassette.typed._secrets import LookAtScreen, TypedSecret, TypedSecrets
-from ptycassette.typed._watch import TypedWatch, at_cursor
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.typed._fields import AtCursor
+    from ptycassette.typed._prompts import asks_for_secret
+    from ptycassette.typed._readings import SHORTEST, readings, typed_text
+    from ptycassette.typed._secrets import LookAtScreen, TypedSecret, TypedSecrets
+    from ptycassette.typed._watch import TypedWatch, at_cursor
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "_fields": ("AtCursor",),
+            "_prompts": ("asks_for_secret",),
+            "_readings": ("SHORTEST", "readings", "typed_text"),
+            "_secrets": ("LookAtScreen", "TypedSecret", "TypedSecrets"),
+            "_watch": ("TypedWatch", "at_cursor"),
+        },
+    )
 
 __all__ = [
     "SHORTEST",

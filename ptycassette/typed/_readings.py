@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptycassette.terminal import line_editor
-from ptycassette.terminal.typed_keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
+from ptycassette.terminal import KILL_LINE, KILL_WORD, RUBOUT, edited_text, typed_keys
+from ptycassette.terminal import typed_text as typed_in_line
 
 __all__ = ["SHORTEST", "readings", "typed_text"]
 
@@ -27,7 +27,7 @@ def readings(line: bytes) -> Iterator[str]:
     """The texts that the keys of one line may have typed, none twice, the likeliest first."""
     raw = line.decode("latin-1")
     if _EDITING.search(line):
-        edited = line_editor.edited_text(raw)
+        edited = edited_text(raw)
         texts = [
             typed_text(line, editing=True),
             *(() if edited is None else _plain(edited.text).split("\n")),
@@ -57,14 +57,14 @@ def _removed(raw: str) -> Iterator[str]:
         text = _plain(chars)
         if before and len(text) >= _SHORTEST_REMOVED:
             yield text
-        chars = line_editor.typed_text(chars + char).text
+        chars = typed_in_line(chars + char).text
 
 
 def typed_text(line: bytes, *, editing: bool) -> str:
     """The text that the keys typed; with ``editing`` rubout and kill keys are applied."""
     if not _EDITING.search(line):
         return _plain(line.decode("latin-1"))
-    return _plain(line_editor.typed_text(line.decode("latin-1"), editing=editing).text)
+    return _plain(typed_in_line(line.decode("latin-1"), editing=editing).text)
 
 
 def _plain(canonical: str) -> str:

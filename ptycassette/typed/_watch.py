@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptycassette.model import Emulator, JournalEvent, Screen
-from ptycassette.terminal.cells import split_cells
+from ptycassette.terminal import split_cells
 from ptycassette.typed._secrets import AtCursor, TypedSecret, TypedSecrets
 
 __all__ = ["TypedWatch", "at_cursor"]

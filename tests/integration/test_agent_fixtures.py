@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
-from ptycassette.harness.io.drive import walk
+from ptycassette.harness.io._drive import walk
 from ptycassette.harness.io.files import load_profile
 from ptycassette.model import Size
 from ptycassette.session.session import Session

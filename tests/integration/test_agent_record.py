@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
-from ptycassette.harness import Drive, Profile
-from ptycassette.harness.io.drive import walk
+from ptycassette.harness import Drive
+from ptycassette.harness.io._drive import walk
+from ptycassette.harness.io._run import offline_run
 from ptycassette.harness.io.record import log_reader
-from ptycassette.harness.io.run import offline_run
 from ptycassette.harness.provider.fake import Script
-from ptycassette.recording.io.record import record
+from ptycassette.profiles import Profile
+from ptycassette.recording.io.recording import record
 
 pytestmark = pytest.mark.integration
 

@@ -16,10 +16,11 @@ import pytest
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import DiagnosticError, NotFoundError
-from ptycassette.harness import PreparedRun, Probe, Profile
+from ptycassette.harness import PreparedRun, Probe
 from ptycassette.harness.io.files import load_probe
 from ptycassette.harness.io.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
 from ptycassette.harness.io.probe_watch import Snapshot, refresh, watch
+from ptycassette.profiles import Profile
 from ptycassette.system.clock import MonotonicClock
 from ptycassette.system.files.locks import Holder, account_lock
 from ptycassette.system.files.staging import lock_dir

@@ -17,9 +17,9 @@ import pytest
 
 from ptycassette.errors import SpawnError
 from ptycassette.model import Size
-from ptycassette.system.pty import child as pty_child
+from ptycassette.system.pty import _child as pty_child
+from ptycassette.system.pty import _supervisor as pty_supervisor
 from ptycassette.system.pty import process as pty_process
-from ptycassette.system.pty import supervisor as pty_supervisor
 from ptycassette.system.pty.process import PtyChild, exit_status, signal_name, signal_number, spawn
 
 pytestmark = pytest.mark.integration

@@ -338,7 +338,7 @@ def test_a_library_starts_one_for_a_long_recording_only(
     """At the end it has read what was there."""
     savers = [StartedSaver(from_bytes=100_000), StartedSaver(from_bytes=100_000)]
     made = iter(savers)
-    monkeypatch.setattr("ptycassette.recording.io.record.saver_for", lambda _: next(made))
+    monkeypatch.setattr("ptycassette.recording.io.recording.saver_for", lambda _: next(made))
     more = "yes 'a line of some length' | head -c"
     code = f"{more} 200000; read line; {more} 1000000; read line"
     with record(["bash", "-c", code], tmp_path / "c") as session:

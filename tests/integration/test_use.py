@@ -20,7 +20,7 @@ from ptycassette.errors import (
     WaitTimeoutError,
 )
 from ptycassette.model import ExitStatus, Finished, Output, Size, Typed
-from ptycassette.replaying.io.use import use
+from ptycassette.replaying.io.using import use
 from ptycassette.testing import write_cassette
 
 pytestmark = pytest.mark.integration

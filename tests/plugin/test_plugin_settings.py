@@ -11,7 +11,7 @@ import pytest
 
 from ptycassette.cassette.freshness import age_problem, window_of
 from ptycassette.model import Finished, Output, Typed
-from ptycassette.pytest_plugin.naming import cassette_path
+from ptycassette.pytest_plugin._naming import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]

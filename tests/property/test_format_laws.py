@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptycassette import open_cassette
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._manifest import decode_manifest, encode_manifest
+from ptycassette.cassette._records import STREAM_CODECS, RecordCodec
 from ptycassette.cassette.documents import DOCUMENT_TYPES, decode_document, encode_document
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.manifest import decode_manifest, encode_manifest
-from ptycassette.cassette.records import STREAM_CODECS, RecordCodec
 from ptycassette.errors import CassetteError, InvalidCassetteError
 from ptycassette.model import (
     Cursor,

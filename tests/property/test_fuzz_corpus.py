@@ -51,7 +51,7 @@ def test_every_target_has_a_corpus_and_it_is_small() -> None:
 @pytest.mark.parametrize(
     ("function", "broken"),
     [
-        ("ptycassette.model.visible._escape", lambda match: match.group()),
+        ("ptycassette.model.visible_text._escape", lambda match: match.group()),
         ("ptycassette.export.svg._xml", str),
         ("ptycassette.export.text.TextStream.finish", lambda stream: "\x1b[2J"),
     ],

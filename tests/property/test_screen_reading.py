@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ptycassette.model import Size
 from ptycassette.scrub.views import OutputText, ScreenReader
 from ptycassette.terminal import default_emulator
-from ptycassette.terminal.terminal import Terminal
+from ptycassette.terminal._terminal import Terminal
 
 WORDS = st.text(alphabet="abcdefgh", min_size=1, max_size=30)
 MOVES = st.builds("\x1b[{};{}H".format, st.integers(1, 6), st.integers(1, 22))

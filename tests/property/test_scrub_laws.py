@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.decode import Decoder
-from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical, squeeze
 from ptycassette.scrub.search._spread import _stretches
 from ptycassette.scrub.views._printed import PrintedView

@@ -1,1 +1,60 @@
 """Cassettes on disk: read, checked, written."""
+
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.cassette.io.listing import Listed, listed_in
+    from ptycassette.cassette.io.pending import (
+        PendingRecordings,
+        refuse_silence,
+        remove_abandoned,
+        settled,
+    )
+    from ptycassette.cassette.io.published import published_manifest
+    from ptycassette.cassette.io.raw_output import write_all, write_raw
+    from ptycassette.cassette.io.reader import Cassette, open_cassette
+    from ptycassette.cassette.io.staging import disk_errors, fsync_directory
+    from ptycassette.cassette.io.target import check_target
+    from ptycassette.cassette.io.verification import Verdict, verify_cassette
+    from ptycassette.cassette.io.verify import Verified
+    from ptycassette.cassette.io.writer import CassetteWriter
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "listing": ("Listed", "listed_in"),
+            "pending": ("PendingRecordings", "refuse_silence", "remove_abandoned", "settled"),
+            "published": ("published_manifest",),
+            "raw_output": ("write_all", "write_raw"),
+            "reader": ("Cassette", "open_cassette"),
+            "staging": ("disk_errors", "fsync_directory"),
+            "target": ("check_target",),
+            "verification": ("Verdict", "verify_cassette"),
+            "verify": ("Verified",),
+            "writer": ("CassetteWriter",),
+        },
+    )
+
+__all__ = [
+    "Cassette",
+    "CassetteWriter",
+    "Listed",
+    "PendingRecordings",
+    "Verdict",
+    "Verified",
+    "check_target",
+    "disk_errors",
+    "fsync_directory",
+    "listed_in",
+    "open_cassette",
+    "published_manifest",
+    "refuse_silence",
+    "remove_abandoned",
+    "settled",
+    "verify_cassette",
+    "write_all",
+    "write_raw",
+]

@@ -18,12 +18,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from ptycassette.cassette.io._swap import exchange
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cassette.io.staging import disk_errors
-from ptycassette.cassette.io.swap import exchange
 from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
-from ptycassette.system.files.abandoned import remove_unheld
+from ptycassette.system.files import remove_unheld
 
 __all__ = ["PREFIX", "PendingRecordings", "refuse_silence", "remove_abandoned", "settled"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ptycassette.cassette._manifest import decode_manifest
 from ptycassette.cassette.layout import MANIFEST
-from ptycassette.cassette.manifest import decode_manifest
 from ptycassette.errors import CassetteError
 from ptycassette.model import Manifest
-from ptycassette.system.files.directory_handle import DirectoryHandle
+from ptycassette.system.files import DirectoryHandle
 
 __all__ = ["published_manifest"]
 

@@ -11,10 +11,20 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from ptycassette.cassette.chunks import check_output_range
-from ptycassette.cassette.io.events import merged_events, record_batches
-from ptycassette.cassette.io.frame_at import frame_at
-from ptycassette.cassette.io.opening import OpenedFiles, open_checked
+from ptycassette.cassette._chunks import check_output_range
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._manifest_digest import check_manifest_digest
+from ptycassette.cassette._records import (
+    FRAME_CODEC,
+    INPUT_CODEC,
+    OUTPUT_CODEC,
+    SERVICE_EVENT_CODEC,
+    R,
+    RecordCodec,
+)
+from ptycassette.cassette.io._events import merged_events, record_batches
+from ptycassette.cassette.io._frame_at import frame_at
+from ptycassette.cassette.io._opening import OpenedFiles, open_checked
 from ptycassette.cassette.io.verify import (
     Progress,
     Verified,
@@ -32,36 +42,27 @@ from ptycassette.cassette.layout import (
     QUOTA,
     SCRUB_REPORT,
 )
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.manifest_digest import check_manifest_digest
-from ptycassette.cassette.records import (
-    FRAME_CODEC,
-    INPUT_CODEC,
-    OUTPUT_CODEC,
-    SERVICE_EVENT_CODEC,
-    R,
-    RecordCodec,
-)
 from ptycassette.errors import (
     MissingFileError,
     UnscrubbedError,
 )
 from ptycassette.model import (
+    DEFAULT_LIMITS,
     DiscoveryRecord,
     EmulatorId,
     Event,
     FinalRecord,
     FrameRecord,
     InputRecord,
+    Limits,
     Manifest,
     OutputRecord,
     QuotaRecord,
     ScrubReport,
     ServiceEventRecord,
+    visible,
 )
-from ptycassette.model.limits import DEFAULT_LIMITS, Limits
-from ptycassette.model.visible import visible
-from ptycassette.system.closing import Closing
+from ptycassette.system import Closing
 
 __all__ = ["Cassette", "open_cassette"]
 

@@ -20,9 +20,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from ptycassette.cassette.io.swap import exchange
+from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
-from ptycassette.system.files.abandoned import remove_unheld
+from ptycassette.system.files import remove_unheld
 
 __all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned"]
 

@@ -20,7 +20,8 @@ import os
 import stat
 from pathlib import Path
 
-from ptycassette.cassette.artifacts import Artifact
+from ptycassette.cassette._artifacts import Artifact
+from ptycassette.cassette._manifest import decode_manifest, peek_version
 from ptycassette.cassette.io.staging import disk_errors, lost_race
 from ptycassette.cassette.layout import (
     DIAGNOSTIC,
@@ -29,10 +30,9 @@ from ptycassette.cassette.layout import (
     OPTIONAL_FILES,
     REQUIRED_FILES,
 )
-from ptycassette.cassette.manifest import decode_manifest, peek_version
 from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, VersionError
-from ptycassette.model.visible import visible
-from ptycassette.system.files.directory_handle import DirectoryHandle
+from ptycassette.model import visible
+from ptycassette.system.files import DirectoryHandle
 
 __all__ = ["check_target"]
 

@@ -7,9 +7,9 @@ from itertools import islice
 
 import msgspec
 
+from ptycassette.cassette._rederive import FrameMismatch, rederive
 from ptycassette.cassette.io.reader import Cassette, open_cassette
 from ptycassette.cassette.io.verify import Progress, Verified
-from ptycassette.cassette.rederive import FrameMismatch, rederive
 from ptycassette.errors import CassetteError, EmulatorPinError
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.terminal import available_backends, backend

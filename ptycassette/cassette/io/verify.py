@@ -17,18 +17,17 @@ from hashlib import sha256
 
 import msgspec
 
-from ptycassette.cassette.artifacts import GIT_HINT, Artifact, check_artifact
-from ptycassette.cassette.chunks import ChunkCoverage, check_frame_range, chunk_fault
-from ptycassette.cassette.io.digest import WholeDigest
-from ptycassette.cassette.io.events import final_source, record_batches
+from ptycassette.cassette._artifacts import GIT_HINT, Artifact, check_artifact
+from ptycassette.cassette._chunks import ChunkCoverage, check_frame_range, chunk_fault
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._order import Source, merge_runs
+from ptycassette.cassette._records import STREAM_CODECS
+from ptycassette.cassette.io._digest import WholeDigest
+from ptycassette.cassette.io._events import final_source, record_batches
 from ptycassette.cassette.layout import FRAMES, OUTPUT, OUTPUT_RAW, STREAMS
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.order import Source, merge_runs
-from ptycassette.cassette.records import STREAM_CODECS
 from ptycassette.errors import ChunkError, DigestError
-from ptycassette.model import FinalRecord, OutputRecord
-from ptycassette.model.limits import Limits
-from ptycassette.system.files.directory_handle import BLOCK_BYTES, FileHandle
+from ptycassette.model import FinalRecord, Limits, OutputRecord
+from ptycassette.system.files import BLOCK_BYTES, FileHandle
 
 __all__ = ["Progress", "Verified", "verify_artifacts", "verify_digests", "verify_streams"]
 

@@ -16,9 +16,18 @@ from typing import Any, Self
 
 import msgspec
 
-from ptycassette.cassette.artifacts import Artifact, with_artifacts
+from ptycassette.cassette._artifacts import Artifact, with_artifacts
+from ptycassette.cassette._manifest import encode_manifest
+from ptycassette.cassette._manifest_digest import with_manifest_digest
+from ptycassette.cassette._records import (
+    FRAME_CODEC,
+    INPUT_CODEC,
+    OUTPUT_CODEC,
+    SERVICE_EVENT_CODEC,
+    RecordCodec,
+)
 from ptycassette.cassette.documents import encode_document
-from ptycassette.cassette.io.file import StagedFile
+from ptycassette.cassette.io._file import StagedFile
 from ptycassette.cassette.io.staging import Staging, lost_race
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.layout import (
@@ -33,22 +42,15 @@ from ptycassette.cassette.layout import (
     SCRUB_REPORT,
     SERVICE_EVENTS,
 )
-from ptycassette.cassette.manifest import encode_manifest
-from ptycassette.cassette.manifest_digest import with_manifest_digest
-from ptycassette.cassette.records import (
-    FRAME_CODEC,
-    INPUT_CODEC,
-    OUTPUT_CODEC,
-    SERVICE_EVENT_CODEC,
-    RecordCodec,
-)
 from ptycassette.errors import LimitError
 from ptycassette.model import (
+    DEFAULT_LIMITS,
     ContentDigest,
     DiscoveryRecord,
     FinalRecord,
     FrameRecord,
     InputRecord,
+    Limits,
     Manifest,
     OutputRecord,
     QuotaRecord,
@@ -56,7 +58,6 @@ from ptycassette.model import (
     ServiceEventRecord,
     TimedRecord,
 )
-from ptycassette.model.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ["CassetteWriter"]
 

@@ -20,9 +20,8 @@ import msgspec
 from ptycassette.errors import CassetteError
 from ptycassette.harness.io.files import Installed, installed
 from ptycassette.model import Size
-from ptycassette.recording.io.compiled_relay import CompiledRelay
-from ptycassette.recording.io.journal_file import SUFFIX
-from ptycassette.system.files.staging import state_dir
+from ptycassette.recording.io import SUFFIX, CompiledRelay
+from ptycassette.system.files import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 
 __all__ = ["Finding", "examine"]

@@ -24,21 +24,22 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from ptycassette.errors import NotFoundError, StorageError, UnreadableError, UsageError
-from ptycassette.harness.io.fake_provider_log import RequestLog
-from ptycassette.harness.io.fake_provider_tls import server_context
+from ptycassette.harness.io._fake_provider_log import RequestLog
+from ptycassette.harness.io._fake_provider_tls import server_context
 from ptycassette.harness.provider.fake import (
+    MAX_BODY_BYTES,
     Exchange,
     FakeProvider,
     HttpRequest,
     Script,
+    too_large,
+    unpacked,
     withheld_values,
 )
-from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
 from ptycassette.harness.provider.wire.neutral import WireError
-from ptycassette.model.ports import Clock
-from ptycassette.model.toml_text import MAX_TOML_BYTES
-from ptycassette.system.clock import MonotonicClock
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.model import MAX_TOML_BYTES, Clock
+from ptycassette.system import MonotonicClock
+from ptycassette.system.files import read_plain
 
 __all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
 

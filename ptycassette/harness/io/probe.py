@@ -10,25 +10,23 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import (
     CassetteError,
     NotFoundError,
     SessionClosedError,
     WaitTimeoutError,
 )
-from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun, Profile
-from ptycassette.harness.io.drive import DEFAULT_TIMEOUT_S, Settled, perform
+from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
+from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
 from ptycassette.harness.probe import parse_window
-from ptycassette.model.geometry import Cursor, Size
-from ptycassette.model.ports import Clock
-from ptycassette.model.screen import Screen
-from ptycassette.recording.io.binary_probe import timestamp
-from ptycassette.recording.io.record import Recording, record
-from ptycassette.replaying.stored import screen_of
-from ptycassette.session.session import Session
-from ptycassette.system.clock import MonotonicClock
+from ptycassette.model import Clock, Cursor, Screen, Size
+from ptycassette.profiles import Profile
+from ptycassette.recording.io import Recording, record, timestamp
+from ptycassette.replaying import screen_of
+from ptycassette.session import Session
+from ptycassette.system import MonotonicClock
 
 __all__ = ["ProbeFailedError", "how_fresh", "probe_cassette", "probe_live", "walk_probe"]
 

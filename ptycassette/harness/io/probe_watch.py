@@ -12,14 +12,11 @@ import msgspec
 
 from ptycassette.errors import CassetteError, LockedError
 from ptycassette.harness import ProbeResult
-from ptycassette.model.ports import Clock
-from ptycassette.recording.io.binary_probe import timestamp
-from ptycassette.scrub.io.process import process_scrubber
-from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files.locks import Holder, account_lock
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.staging import lock_dir
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.model import Clock
+from ptycassette.recording.io import timestamp
+from ptycassette.scrub import SessionScrubber
+from ptycassette.scrub.io import process_scrubber
+from ptycassette.system.files import Holder, account_lock, lock_dir, read_plain, write_whole
 
 __all__ = ["Snapshot", "refresh", "watch"]
 

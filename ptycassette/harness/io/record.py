@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ptycassette.errors import CassetteError
-from ptycassette.harness import LogFacts, Profile
-from ptycassette.harness.io.logs import read_logs
-from ptycassette.model.journal import Noted
-from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.harness.io._logs import read_logs
+from ptycassette.model import Noted
+from ptycassette.profiles import LogFacts, Profile
+from ptycassette.recording.io import JournalFile
 
 __all__ = ["log_reader", "plain_environment", "reader_for"]
 

@@ -10,15 +10,15 @@ from typing import Unpack
 
 from ptycassette.errors import CassetteError
 from ptycassette.recording.io.options import RecordOptions, RecordPlan
-from ptycassette.recording.io.record import (
+from ptycassette.recording.io.recorder import Recorder
+from ptycassette.recording.io.recording import (
     RecordingFace,
     give_up,
     pty_of,
     saver_for,
     wiring_of,
 )
-from ptycassette.recording.io.recorder import Recorder
-from ptycassette.session.async_session import AsyncSession
+from ptycassette.session import AsyncSession
 
 __all__ = ["AsyncRecording", "arecord"]
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ptycassette.model import Harness
 from ptycassette.profiles.io import version_query_of
-from ptycassette.session.options import child_environment
+from ptycassette.session import child_environment
 
 __all__ = [
     "LATE_VERSION_TIMEOUT_S",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.recording.io.relay_limits import (
+from ptycassette.recording.io._relay_limits import (
     BATCH_BYTES,
     KEY_BYTES,
     MOST_OTHERS,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ptycassette.cassette.io.writer import CassetteWriter
+from ptycassette.cassette.io import CassetteWriter
 from ptycassette.errors import RunFailedError, SecretLeftError
 from ptycassette.model import (
     EmulatorFactory,
@@ -17,13 +17,12 @@ from ptycassette.model import (
     SessionMeta,
     StepScrubber,
 )
-from ptycassette.recording.diagnostic import diagnostic_of
-from ptycassette.recording.finalise import Progress, finalise, finalise_failed
+from ptycassette.recording._diagnostic import diagnostic_of
+from ptycassette.recording._finalise import Progress, finalise, finalise_failed
+from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
-from ptycassette.recording.unscrubbed import Unscrubbed
-from ptycassette.scrub.io.process_secrets import remember
-from ptycassette.scrub.io.setup import session_scrubber
+from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ptycassette.errors import UsageError
 from ptycassette.recording.hooks import BeforeRecord
-from ptycassette.system.files.plain_file import read_plain
+from ptycassette.system.files import read_plain
 
 __all__ = ["Hooks", "load_hooks"]
 

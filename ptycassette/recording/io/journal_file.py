@@ -26,12 +26,12 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette.io.staging import disk_errors, fsync_directory
+from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import (
     StorageError,
 )
 from ptycassette.model import JournalEvent, SessionMeta, Typed
-from ptycassette.recording.journal import MAX_BATCH_BYTES, JournalEncoder
+from ptycassette.recording._journal import MAX_BATCH_BYTES, JournalEncoder
 
 __all__ = [
     "HIDDEN_SUFFIX",

@@ -12,11 +12,11 @@ from ptycassette.model import (
     JournalEvent,
     SessionMeta,
 )
+from ptycassette.recording._journal import JournalDecoder
 from ptycassette.recording.io.journal_file import SUFFIX
-from ptycassette.recording.journal import JournalDecoder
 from ptycassette.recording.journal_events import event_of
-from ptycassette.system.closing import Closing
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system import Closing
+from ptycassette.system.files import journal_dir
 
 __all__ = ["JournalFollower", "live_journals"]
 

@@ -18,7 +18,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty import new_poll
 
 __all__ = ["END", "Lifeline"]
 

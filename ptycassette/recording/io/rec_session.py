@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from ptycassette.errors import CassetteError, SessionClosedError, UsageError, WaitTimeoutError
-from ptycassette.model import ExitStatus, Manifest
-from ptycassette.model.visible import visible
+from ptycassette.model import ExitStatus, Manifest, visible
 from ptycassette.recording.input_script import ScriptStep
-from ptycassette.recording.io.record import Recording, recording_with
+from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.saving_signals import SavingSignals
-from ptycassette.session.waits import matches_in_file
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.pty.process import exit_status
-from ptycassette.system.pty.terminal import UserTerminal
+from ptycassette.recording.io.recording import Recording, recording_with
+from ptycassette.session import matches_in_file
+from ptycassette.system.files import read_plain
+from ptycassette.system.pty import UserTerminal, exit_status
 
 if TYPE_CHECKING:
-    from ptycassette.recording.io.interactive import PassThrough
+    from ptycassette.recording.io._interactive import PassThrough
 
 __all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
 
@@ -91,8 +89,8 @@ def _relayed(
     secret_key: bytes,
 ) -> tuple[PassThrough, ExitStatus]:
     """Run the program in the user's terminal, to its end."""
-    from ptycassette.recording.io.interactive import PassThrough
-    from ptycassette.recording.io.user_signals import Streams
+    from ptycassette.recording.io._interactive import PassThrough
+    from ptycassette.recording.io._user_signals import Streams
 
     plan = recorder.plan
     terminal = UserTerminal()

@@ -25,9 +25,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette.io.published import published_manifest
-from ptycassette.cassette.io.staging import disk_errors, fsync_directory, remove_abandoned
-from ptycassette.cassette.strict_json import check_value
+from ptycassette.cassette import check_value
+from ptycassette.cassette.io import (
+    disk_errors,
+    fsync_directory,
+    published_manifest,
+    remove_abandoned,
+)
 from ptycassette.errors import (
     CassetteError,
     LimitError,
@@ -40,11 +44,16 @@ from ptycassette.model import (
     ExitStatus,
     Finished,
     Harness,
+    Limits,
     Manifest,
     Noted,
     SessionMeta,
 )
-from ptycassette.model.limits import Limits
+from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io._replacing import reason_to_keep
+from ptycassette.recording.io._saver_messages import Begin, Published
+from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.recording.io.binary_probe import (
     LATE_VERSION_TIMEOUT_S,
     VERSION_TIMEOUT_S,
@@ -53,18 +62,18 @@ from ptycassette.recording.io.binary_probe import (
     version_arguments,
 )
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
-from ptycassette.recording.io.preflight import check_place, check_requirements, find_program
-from ptycassette.recording.io.replacing import reason_to_keep
 from ptycassette.recording.io.saver import Saver
-from ptycassette.recording.io.saver_messages import Begin, Published
-from ptycassette.recording.io.side_channel import EVENTS_VARIABLE, SideChannel
-from ptycassette.system.files.locks import Holder, account_lock, target_lock
-from ptycassette.system.files.staging import journal_dir, lock_dir, state_dir
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.system.pty.process import PtyChild, spawn
+from ptycassette.system.files import (
+    Holder,
+    account_lock,
+    journal_dir,
+    lock_dir,
+    state_dir,
+    target_lock,
+)
+from ptycassette.system.pty import NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser

@@ -17,9 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette.io.pending import remove_abandoned, settled
-from ptycassette.cassette.io.published import published_manifest
-from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io import disk_errors, published_manifest, remove_abandoned, settled
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -28,16 +26,15 @@ from ptycassette.errors import (
     RefusedError,
     RunFailedError,
 )
-from ptycassette.model import Finished, JournalEvent, Output, SessionMeta
-from ptycassette.model.visible import visible
+from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
+from ptycassette.recording._journal import EmptyJournalError
+from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
-from ptycassette.recording.io.journal_source import JournalSource, lock_left_behind
-from ptycassette.recording.journal import EmptyJournalError
-from ptycassette.scrub.io.conceal import concealed_head
-from ptycassette.system.pty.core_dumps import NoCoreDumps
-from ptycassette.terminal.policies import POLICY_NAMES
+from ptycassette.scrub.io import concealed_head
+from ptycassette.system.pty import NoCoreDumps
+from ptycassette.terminal import POLICY_NAMES
 
 __all__ = ["Left", "Recovered", "left_behind", "recover"]
 

@@ -15,10 +15,8 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.frames import frame_of
-from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.cassette.io.writer import CassetteWriter
-from ptycassette.cassette.layout import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
+from ptycassette.cassette import MANIFEST, OPTIONAL_FILES, REQUIRED_FILES, frame_of
+from ptycassette.cassette.io import Cassette, CassetteWriter, open_cassette
 from ptycassette.errors import RefusedError, SecretLeftError
 from ptycassette.model import (
     Event,
@@ -41,12 +39,12 @@ from ptycassette.model import (
     Size,
     Typed,
     moment_us,
+    visible,
 )
-from ptycassette.model.visible import visible
-from ptycassette.recording.secrets_apart import input_was_scrubbed
-from ptycassette.scrub.session import SessionScrubber
+from ptycassette.recording._secrets_apart import input_was_scrubbed
+from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
-from ptycassette.timeline.match_secrets import SECRET_DIGESTS_KEY
+from ptycassette.timeline import SECRET_DIGESTS_KEY
 
 __all__ = ["cassette_session", "find_left", "scrub_cassette"]
 

@@ -24,7 +24,7 @@ from contextlib import suppress
 from typing import NoReturn, Protocol
 
 from ptycassette.errors import CassetteError, RunFailedError, SecretLeftError
-from ptycassette.recording.io.saver_messages import (
+from ptycassette.recording.io._saver_messages import (
     Begin,
     Failed,
     Finish,
@@ -34,7 +34,7 @@ from ptycassette.recording.io.saver_messages import (
     Published,
     send,
 )
-from ptycassette.system.pty.polling import new_poll
+from ptycassette.system.pty import new_poll
 
 __all__ = ["NO_SAVER", "ForkedSaver", "Saver", "StartedSaver", "Tell", "savers_wanted"]
 
@@ -205,7 +205,7 @@ def _be_saver(
     control: socket.socket, serve: Callable[[socket.socket], None]
 ) -> NoReturn:  # pragma: no cover - in a fork, where no coverage is measured
     try:
-        from ptycassette.recording.io.saver_seclusion import seclude
+        from ptycassette.recording.io._saver_seclusion import seclude
 
         seclude(control.fileno())
         serve(control)

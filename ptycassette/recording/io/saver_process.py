@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.recording.io.following import Following
-from ptycassette.recording.io.saver_messages import (
+from ptycassette.recording.io._following import Following
+from ptycassette.recording.io._saver_messages import (
     Begin,
     Failed,
     Finish,
@@ -37,8 +37,8 @@ from ptycassette.recording.io.saver_messages import (
     Published,
     send,
 )
-from ptycassette.recording.io.saver_priority import Priority
-from ptycassette.system.pty.polling import new_poll
+from ptycassette.recording.io._saver_priority import Priority
+from ptycassette.system.pty import new_poll
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
@@ -155,7 +155,7 @@ def serve(control: socket.socket, make: MakeFinaliser) -> None:
 
 
 def _save(control: socket.socket, begin: Begin, recorder: _Recorder, make: MakeFinaliser) -> None:
-    from ptycassette.recording.io.journal_source import JournalSource
+    from ptycassette.recording.io._journal_source import JournalSource
 
     path, start_s = Path(begin.journal), time.monotonic()
     source = Following(path, recorder)
@@ -205,8 +205,8 @@ class _ProgressReport:
 
 def main() -> None:
     """Entry point of a saver that was started as a program: its socket is standard input."""
+    from ptycassette.recording.io._saver_seclusion import seclude
     from ptycassette.recording.io.finalising import Finaliser
-    from ptycassette.recording.io.saver_seclusion import seclude
 
     control = socket.socket(fileno=os.dup(0))
     seclude(control.fileno())

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.timeline.match_text import Scorer, embedding_scorer
+from ptycassette.timeline import Scorer, embedding_scorer
 
 __all__ = ["MODEL_PACKAGES", "embeddings_scorer"]
 

@@ -37,15 +37,13 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from ptycassette.cassette.io.reader import open_cassette
+from ptycassette.cassette.io import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, UnsafeFileError, UsageError
-from ptycassette.model.file_pattern import FilePatterns, file_pattern
-from ptycassette.model.visible import visible
-from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
-from ptycassette.scrub.io.conceal import concealed_words
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.timeline.match import Secrets, order_named, strategy_named
-from ptycassette.timeline.match_secrets import read_secrets
+from ptycassette.model import FilePatterns, file_pattern, visible
+from ptycassette.scenario import MAX_YAML_BYTES, parse_yaml
+from ptycassette.scrub.io import concealed_words
+from ptycassette.system.files import read_plain
+from ptycassette.timeline import Secrets, order_named, read_secrets, strategy_named
 
 __all__ = ["Chosen", "Library", "Start", "forget_starts"]
 

@@ -19,9 +19,8 @@ from ptycassette.model import Clock, Event, FinalRecord, Manifest, moment_us
 from ptycassette.replaying.io.player_views import PaintedView, RawView, Terminal
 from ptycassette.replaying.io.replayer import micros
 from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait
-from ptycassette.system.clock import MonotonicClock
-from ptycassette.timeline.index import TimeIndex
-from ptycassette.timeline.transforms import between, chain, limit_idle
+from ptycassette.system import MonotonicClock
+from ptycassette.timeline import TimeIndex, between, chain, limit_idle
 
 __all__ = ["PlayOptions", "Playable", "Player", "status_line"]
 

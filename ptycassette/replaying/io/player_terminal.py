@@ -19,7 +19,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from ptycassette.model import Size
-from ptycassette.replaying.keys import KeyReader
+from ptycassette.replaying._keys import KeyReader
 
 __all__ = ["Interrupted", "PlayerTerminal"]
 

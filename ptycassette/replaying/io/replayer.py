@@ -13,8 +13,8 @@ from typing import Protocol
 
 from ptycassette.model import AsyncSleeper, Clock, Event, Manifest, Sleeper
 from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait, replay_mode
-from ptycassette.system.clock import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.timeline.transforms import between, chain, limit_idle
+from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
+from ptycassette.timeline import between, chain, limit_idle
 
 __all__ = ["Replayable", "areplay", "micros", "replay", "timed_events"]
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import write_whole
+from ptycassette.system.files import read_plain, write_whole
 
 __all__ = ["CONFIG_NAME", "ShimConfig", "find_real", "make_shims", "read_shim_config"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Protocol, runtime_checkable
 
-from ptycassette.cassette.io.reader import Cassette, open_cassette
-from ptycassette.replaying.drift import Drift, Side
-from ptycassette.replaying.drift import drift as drift_of_sides
-from ptycassette.replaying.drift import semantic_drift as semantic_drift_of_sides
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD, Scorer
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.replaying.drifts import Drift, Side
+from ptycassette.replaying.drifts import drift as drift_of_sides
+from ptycassette.replaying.drifts import semantic_drift as semantic_drift_of_sides
+from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
 
 __all__ = ["Comparable", "Used", "drift", "semantic_drift", "side_of"]
 

@@ -2,3 +2,35 @@
 
 Nothing is imported here: the start-up of the stand-in counts in milliseconds.
 """
+
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.replaying.standin.decisions import (
+        Finished,
+        Listen,
+        Play,
+        StandinOptions,
+        Unplayed,
+    )
+    from ptycassette.replaying.standin.engine import StandinEngine
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "decisions": ("Finished", "Listen", "Play", "StandinOptions", "Unplayed"),
+            "engine": ("StandinEngine",),
+        },
+    )
+
+__all__ = [
+    "Finished",
+    "Listen",
+    "Play",
+    "StandinEngine",
+    "StandinOptions",
+    "Unplayed",
+]

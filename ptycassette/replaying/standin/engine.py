@@ -24,17 +24,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ptycassette.model import Event, FinalRecord, InputRecord, Size
 from ptycassette.replaying.divergence import Divergence
 from ptycassette.replaying.scheduler import AwaitInput, Emit, Scheduler, Wait
-from ptycassette.replaying.standin.comparison import InputComparison
+from ptycassette.replaying.standin._comparison import InputComparison
+from ptycassette.replaying.standin._findings import Findings
+from ptycassette.replaying.standin._input import DriverInput
+from ptycassette.replaying.standin._order import ExchangeOrder
+from ptycassette.replaying.standin._signals import SignalComparison
+from ptycassette.replaying.standin._sizes import SizeComparison
+from ptycassette.replaying.standin._state import RunState
 from ptycassette.replaying.standin.decisions import Finished, Listen, Play, StandinOptions, Unplayed
-from ptycassette.replaying.standin.findings import Findings
-from ptycassette.replaying.standin.input import DriverInput
-from ptycassette.replaying.standin.order import ExchangeOrder
-from ptycassette.replaying.standin.signals import SignalComparison
-from ptycassette.replaying.standin.sizes import SizeComparison
-from ptycassette.replaying.standin.state import RunState
-from ptycassette.timeline.match import Matching
-from ptycassette.timeline.match_entries import read_entries
-from ptycassette.timeline.match_secrets import RecordedSecrets
+from ptycassette.timeline import Matching, RecordedSecrets, read_entries
 
 __all__ = ["StandinEngine"]
 

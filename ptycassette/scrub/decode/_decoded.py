@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from ptycassette.scrub.mask import BASE64, HEX, TEXT
+from ptycassette.scrub._mask import BASE64, HEX, TEXT
 
 __all__ = [
     "AROUND",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import ESCAPED
 from ptycassette.scrub.decode._decoded import Decoded, is_readable, of_digits
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import ESCAPED
 from ptycassette.scrub.views import PiecewiseView
 
 __all__ = ["DUMP", "dump_columns", "dumps"]

@@ -11,9 +11,9 @@ import re
 import sys
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import ESCAPED
 from ptycassette.scrub.decode._decoded import AROUND, Decoded, Edit, neighbours, rewritten
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import ESCAPED
 from ptycassette.scrub.match import canonical
 
 __all__ = ["escapes"]

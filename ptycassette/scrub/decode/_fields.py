@@ -11,9 +11,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import ESCAPED, TEXT
 from ptycassette.scrub.decode._decoded import Decoded, neighbours, rewritten
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import ESCAPED, TEXT
 
 __all__ = ["NAMED_BLANK", "form_fields", "other_blanks"]
 

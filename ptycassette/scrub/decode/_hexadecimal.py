@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import HEX
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Run, is_readable, of_digits
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import HEX
 
 __all__ = ["READABLE_HEX", "hex_runs"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, is_readable, of_digits, rewritten
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import NUMBERS, TEXT
 
 __all__ = ["NUMBERS_LIST", "STRINGS_LIST", "numbers", "short_strings"]
 

@@ -11,9 +11,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from ptycassette.scrub._mask import QUOTED
 from ptycassette.scrub.decode._decoded import Decoded, Edit, neighbours, rewritten
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import QUOTED
 
 __all__ = ["quoted_printable"]
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ptycassette.scrub._mask import TEXT
 from ptycassette.scrub.decode._decoded import Decoded, Edit, neighbours, rewritten
 from ptycassette.scrub.decode._plug import Spans
-from ptycassette.scrub.mask import TEXT
 
 __all__ = [
     "TORN_BY_FORMAT",

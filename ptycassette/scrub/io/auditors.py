@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import NotFoundError, SessionError
-from ptycassette.model.visible import visible
+from ptycassette.model import visible
 
 __all__ = ["AUDITORS", "audit"]
 

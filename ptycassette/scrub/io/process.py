@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.scrub.io._typed import declared
 from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.scrub.io.setup import session_scrubber
-from ptycassette.scrub.io.typed import declared
 from ptycassette.scrub.session import SessionScrubber
 
 __all__ = ["process_scrubber", "scrubbed_input"]

@@ -7,17 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptycassette.errors import UsageError
-from ptycassette.model.toml_text import MAX_TOML_BYTES
-from ptycassette.model.visible import visible
+from ptycassette.model import MAX_TOML_BYTES, visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import credential_values, file_lines
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, config_of, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue
 from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.plugins import announced
-from ptycassette.system.files.project_file import find_project
+from ptycassette.system.files import announced, find_project, read_plain
 
 __all__ = ["PLUGIN_GROUP", "load_config", "plugin_rules", "session_scrubber"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from ptycassette.model.re2_engine import PatternError, compile_re2
+from ptycassette.model import PatternError, compile_re2
 
 __all__ = ["Pattern", "PatternError"]
 

@@ -23,7 +23,7 @@ import re
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.model.toml_text import parse_toml
+from ptycassette.model import parse_toml
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules._rule import Rule, RuleFields
 

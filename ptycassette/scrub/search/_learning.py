@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ptycassette.scrub.mask import TEXT, VOLATILE, mask
+from ptycassette.scrub._mask import TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
 from ptycassette.scrub.search._known import KnownValue, KnownValues

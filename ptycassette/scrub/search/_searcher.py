@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from ptycassette.scrub._mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
-from ptycassette.scrub.mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
 from ptycassette.scrub.match import squeeze
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search._key_lines import KeyLines

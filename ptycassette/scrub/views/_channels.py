@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._typed import SentView, TypedView
 from ptycassette.scrub.views._view import View
-from ptycassette.terminal.line_editor import edited_text, typed_text
+from ptycassette.terminal import edited_text, typed_text
 
 __all__ = ["BLOCK", "InputChannel", "OutputText"]
 

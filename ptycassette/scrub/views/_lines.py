@@ -14,8 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ptycassette.scrub.match import canonical
-from ptycassette.terminal.grid import BLANK, Row
-from ptycassette.terminal.widths import width_mode
+from ptycassette.terminal import BLANK, Row, width_mode
 
 __all__ = ["EDGE", "Line", "Piece", "line_of", "panes"]
 

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ptycassette.model import Size
 from ptycassette.scrub.views._lines import EDGE, Piece, line_of, panes
 from ptycassette.scrub.views._view import View
-from ptycassette.terminal import LazyEmulator
-from ptycassette.terminal.grid import Row
+from ptycassette.terminal import LazyEmulator, Row
 
 __all__ = ["ScreenReader", "ScreenView", "Seen", "view_of"]
 

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from ptycassette.scrub.mask import decimal_mask, mask
+from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
-from ptycassette.terminal.line_editor import Typed
+from ptycassette.terminal import Typed
 
 __all__ = ["SentView", "TypedView"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from ptycassette.scrub.mask import SELECTOR, TEXT, mask
+from ptycassette.scrub._mask import SELECTOR, TEXT, mask
 
 __all__ = ["Patch", "PiecewiseView", "View"]
 

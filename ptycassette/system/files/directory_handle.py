@@ -22,8 +22,7 @@ from ptycassette.errors import (
     UnreadableError,
     UnsafeFileError,
 )
-from ptycassette.model.limits import DEFAULT_LIMITS, Limits
-from ptycassette.model.visible import visible
+from ptycassette.model import DEFAULT_LIMITS, Limits, visible
 from ptycassette.system.closing import Closing
 
 __all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]

@@ -28,9 +28,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError, UsageError
-from ptycassette.model import Size
-from ptycassette.model.toml_text import MAX_TOML_BYTES, parse_toml
-from ptycassette.model.visible import visible
+from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 
 __all__ = ["KEYS", "OWN_NAME", "SHARED_NAME", "Project", "find_project"]

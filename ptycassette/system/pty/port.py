@@ -9,8 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.model.events import ExitStatus
-from ptycassette.model.geometry import Size
+from ptycassette.model import ExitStatus, Size
 
 __all__ = ["LineMode", "Pty"]
 

@@ -36,10 +36,9 @@ import msgspec
 from ptyprocess.ptyprocess import PtyProcess
 
 from ptycassette.errors import SpawnError
-from ptycassette.model.geometry import Size
-from ptycassette.model.visible import visible
-from ptycassette.system.pty import supervisor as pty_supervisor
-from ptycassette.system.pty.child import DEFAULT_GRACE_S, PtyChild, winsize
+from ptycassette.model import Size, visible
+from ptycassette.system.pty import _supervisor as pty_supervisor
+from ptycassette.system.pty._child import DEFAULT_GRACE_S, PtyChild, winsize
 from ptycassette.system.pty.core_dumps import NoCoreDumps, set_limits
 from ptycassette.system.pty.signals import exit_status, signal_name, signal_number
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from ptycassette.model.events import ExitStatus
+from ptycassette.model import ExitStatus
 
 __all__ = ["exit_status", "signal_name", "signal_number"]
 

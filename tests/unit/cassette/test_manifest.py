@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.cassette.artifacts import (
+from ptycassette.cassette._artifacts import (
     Artifact,
     check_artifact,
     check_entries,
     read_artifacts,
     with_artifacts,
 )
-from ptycassette.cassette.layout import MANIFEST, REQUIRED_FILES
-from ptycassette.cassette.manifest import decode_manifest, encode_manifest, peek_version
-from ptycassette.cassette.manifest_digest import (
+from ptycassette.cassette._manifest import decode_manifest, encode_manifest, peek_version
+from ptycassette.cassette._manifest_digest import (
     CONTRACT,
     check_manifest_digest,
     with_manifest_digest,
 )
+from ptycassette.cassette.layout import MANIFEST, REQUIRED_FILES
 from ptycassette.errors import (
     DigestError,
     EmulatorMissingError,

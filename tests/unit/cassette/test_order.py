@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.chunks import (
+from ptycassette.cassette._chunks import (
     ChunkCoverage,
     check_frame_range,
     check_output_range,
     chunk_fault,
 )
-from ptycassette.cassette.digests import is_sha256, sha256_hex
-from ptycassette.cassette.lines import Batch
-from ptycassette.cassette.order import Source, merge_runs
+from ptycassette.cassette._digests import is_sha256, sha256_hex
+from ptycassette.cassette._lines import Batch
+from ptycassette.cassette._order import Source, merge_runs
 from ptycassette.errors import ChunkError, LimitError, SequenceError, TimeError
 from ptycassette.model import Cursor, FrameRecord, OutputRecord, ServiceEventRecord, Size
 from ptycassette.model.limits import Limits

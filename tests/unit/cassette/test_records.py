@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from ptycassette.cassette.documents import decode_document, encode_document
-from ptycassette.cassette.lines import LineReader
-from ptycassette.cassette.records import (
+from ptycassette.cassette._lines import LineReader
+from ptycassette.cassette._records import (
     FRAME_CODEC,
     INPUT_CODEC,
     OUTPUT_CODEC,
     SERVICE_EVENT_CODEC,
     RecordCodec,
 )
+from ptycassette.cassette.documents import decode_document, encode_document
 from ptycassette.cassette.strict_json import check_keys, check_value, parse_strict
 from ptycassette.errors import LimitError, RecordError, TruncatedError
 from ptycassette.model import (

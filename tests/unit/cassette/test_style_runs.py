@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ptycassette.cassette.records import FRAME_CODEC
+from ptycassette.cassette._records import FRAME_CODEC
 from ptycassette.errors import RecordError
 from ptycassette.model import FrameRecord
 from ptycassette.model.limits import DEFAULT_LIMITS

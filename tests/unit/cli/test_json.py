@@ -12,14 +12,14 @@ import click
 import msgspec
 import pytest
 
-from ptycassette.cli import reports
+from ptycassette.cli import _reports as reports
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.harness.probe_run import ProbeResult
 from ptycassette.model import Output
 from ptycassette.recording.io.recovery import Left, Recovered
 from ptycassette.replaying.divergence import Divergence, Nearest, Said
-from ptycassette.replaying.standin.report import StandinReport, report_object
+from ptycassette.replaying.standin._report import StandinReport, report_object
 from ptycassette.testing import write_cassette
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "json.md"

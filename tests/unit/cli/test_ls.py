@@ -15,8 +15,8 @@ import pytest
 from ptycassette.cassette.freshness import age_text
 from ptycassette.cassette.io.listing import STATES as LISTED_STATES
 from ptycassette.cassette.io.listing import listed_in
+from ptycassette.cli._present import table_lines
 from ptycassette.cli.ls import COLUMNS, SPARE, STATES
-from ptycassette.cli.present import table_lines
 from ptycassette.cli.probe import _tell
 from ptycassette.cli.recover import _age as journal_age
 from ptycassette.harness.probe_run import ProbeResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from ptycassette.cli.options import TIME
+from ptycassette.cli._options import TIME
 
 
 @pytest.mark.parametrize(

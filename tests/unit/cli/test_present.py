@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette
-from ptycassette.cli.present import (
+from ptycassette.cli._present import (
     bytes_text,
     count_text,
     error_lines,

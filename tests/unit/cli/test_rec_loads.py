@@ -10,7 +10,7 @@ HEAVY = (
     "importlib.metadata",
     "ptycassette.harness",
     "ptycassette.recording.io.finalising",
-    "ptycassette.recording.finalise",
+    "ptycassette.recording._finalise",
     "ptycassette.scrub.default",
     "ptycassette.scrub.io.setup",
     "ptycassette.scrub.search",
@@ -22,7 +22,7 @@ CODE = f"""
 import sys
 from ptycassette.cli.entry import cli
 from ptycassette.recording.io import rec_session, recorder, saver
-from ptycassette.recording.io.record import recording_with
+from ptycassette.recording.io.recording import recording_with
 cli.get_command(None, "rec")
 print([name for name in {HEAVY!r} if name in sys.modules])
 """

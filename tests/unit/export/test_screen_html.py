@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptycassette.export.screen_html import screen_html
+from ptycassette.export.html import screen_html
 from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ptycassette.export.colors import DARK, css_color
+from ptycassette.export._colors import DARK, css_color
 from ptycassette.export.svg import SvgOptions, animated_svg, still_svg
 from ptycassette.model import Cursor, Screen, Size, Style, StyleRun
 

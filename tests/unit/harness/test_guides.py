@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.harness import Probe, Profile
+from ptycassette.harness import Probe
 from ptycassette.harness.provider.fake import Script
+from ptycassette.profiles import Profile
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 

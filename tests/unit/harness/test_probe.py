@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.harness import Drive, Predicate, Probe, ProbeRun
+from ptycassette.harness import Drive, Probe, ProbeRun
 from ptycassette.harness.probe import parse_window
 from ptycassette.model import Cursor, Screen, Size
+from ptycassette.profiles import Predicate
 
 HEAD = "version = 1\nname = 'p'\nharness = 'x'\nsource = 'x /status'\n"
 PROBE = (

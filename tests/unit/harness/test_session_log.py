@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ptycassette.harness import LogSource, read_rows
+from ptycassette.profiles import LogSource, read_rows
 from ptycassette.profiles.session_log import to_number
 
 

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from ptycassette.model.visible import printable, visible, visible_bytes
+from ptycassette.model.visible_text import printable, visible, visible_bytes
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ from ptycassette.model import (
     Typed,
     Watch,
 )
-from ptycassette.recording.finalise import finalise
-from ptycassette.recording.unscrubbed import Unscrubbed
+from ptycassette.recording._finalise import finalise
+from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.terminal import default_emulator
 from ptycassette.terminal.policies import frame_policy
 from ptycassette.typed import TypedWatch

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from record_doubles import LineEmulator, ListSink, WordScrubber
 
-from ptycassette.cassette.rederive import rederive
+from ptycassette.cassette._rederive import rederive
 from ptycassette.model import (
     Cursor,
     Event,
@@ -23,7 +23,7 @@ from ptycassette.model import (
     SessionMeta,
     Size,
 )
-from ptycassette.recording.finalise import finalise
+from ptycassette.recording._finalise import finalise
 from ptycassette.terminal.policies import frame_policy
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))

@@ -16,7 +16,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.replaying.drift import Drift, Side, drift, drift_lines, semantic_drift
+from ptycassette.replaying.drifts import Drift, Side, drift, drift_lines, semantic_drift
 from ptycassette.testing import events_of, manifest_of
 
 OK = ExitStatus(code=0, exited=True, signaled=False)

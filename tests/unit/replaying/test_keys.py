@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.replaying.keys import MAX_PENDING, KeyReader
+from ptycassette.replaying._keys import MAX_PENDING, KeyReader
 
 
 @pytest.mark.parametrize(

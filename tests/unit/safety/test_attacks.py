@@ -15,8 +15,8 @@ from ptycassette.model import InputRecord
 from ptycassette.profiles.checked import check_regex
 from ptycassette.recording.input_script import parse_script
 from ptycassette.replaying.io.library import Library, Start
+from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.replaying.standin.report import StandinReport
 from ptycassette.scenario import Evidence, check_scenario, parse_scenario
 from ptycassette.timeline import match, match_entries
 from ptycassette.timeline.match import nearest_entry

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import check
-from ptycassette.cli.present import error_lines
+from ptycassette.cli._present import error_lines
 from ptycassette.errors import CassetteError
 from ptycassette.model import (
     Cursor,
@@ -24,8 +24,8 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.pytest_plugin.trace import trace_object, write_trace
-from ptycassette.replaying.drift import Side, drift, drift_lines
+from ptycassette.pytest_plugin._trace import trace_object, write_trace
+from ptycassette.replaying.drifts import Side, drift, drift_lines
 from ptycassette.scenario import check_scenario, outcome_lines, parse_scenario
 from ptycassette.scenario.io import evidence_of
 from ptycassette.testing import manifest_of, write_cassette

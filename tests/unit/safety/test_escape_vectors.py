@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.cli.present import bug_lines, error_lines, json_text
+from ptycassette.cli._present import bug_lines, error_lines, json_text
 from ptycassette.errors import (
     CassetteError,
     DivergenceError,
@@ -17,10 +17,10 @@ from ptycassette.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from ptycassette.export.screen_html import screen_html
+from ptycassette.export.html import screen_html
 from ptycassette.export.text import TextStream
 from ptycassette.model import Emulator, Screen, Size
-from ptycassette.model.visible import visible, visible_bytes
+from ptycassette.model.visible_text import visible, visible_bytes
 from ptycassette.replaying.divergence import (
     Divergence,
     Nearest,
@@ -29,7 +29,7 @@ from ptycassette.replaying.divergence import (
     divergence_lines,
 )
 from ptycassette.replaying.paint import ansi_lines, clipped, paint, with_status
-from ptycassette.replaying.standin.report import StandinReport, report_lines
+from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.terminal import default_emulator
 
 VECTORS: dict[str, bytes] = runpy.run_path(str(Path(__file__).with_name("escape_vectors.py")))[

@@ -23,13 +23,13 @@ from ptycassette.cassette.io import staging
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError, NotFoundError, StorageError
 from ptycassette.model import Finished, Harness, Noted, Output, SessionMeta, Size
+from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.recovery import recover
 from ptycassette.recording.io.rescrub import scrub_cassette
+from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.replaying.standin.report import StandinReport
 from ptycassette.scrub import default_scrubber
 from ptycassette.system.files.locks import Holder, target_lock
 from ptycassette.system.files.staging import journal_dir

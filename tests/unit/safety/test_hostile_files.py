@@ -23,16 +23,17 @@ from ptycassette.errors import (
     UnsafeFileError,
     UsageError,
 )
-from ptycassette.harness import Probe, Profile
+from ptycassette.harness import Probe
+from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import read_script
 from ptycassette.harness.io.files import load_profile
-from ptycassette.harness.io.logs import read_logs
 from ptycassette.harness.provider.fake.script import Script
 from ptycassette.model import Harness, SessionMeta, Size
+from ptycassette.profiles import Profile
+from ptycassette.recording._journal import MARK, JournalDecoder, JournalEncoder
+from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.recovery import recover
-from ptycassette.recording.journal import MARK, JournalDecoder, JournalEncoder
 from ptycassette.replaying.io.library import Library
 from ptycassette.replaying.io.shims import ShimConfig, make_shims
 from ptycassette.replaying.standin.io.report_file import read_reports

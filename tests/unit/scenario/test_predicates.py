@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.scenario.predicate import Base, Known, Look
-from ptycassette.scenario.predicates import PREDICATES, Predicate, type_name
+from ptycassette.scenario._predicate import Base, Known, Look
+from ptycassette.scenario._predicates import PREDICATES, Predicate, type_name
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
 TABLE = {

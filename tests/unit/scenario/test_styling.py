@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model import FrameRecord, Size
-from ptycassette.scenario.styling import StyleIs, styled
+from ptycassette.scenario._styling import StyleIs, styled
 from ptycassette.terminal import default_emulator
 
 

@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Cursor, Size
-from ptycassette.scrub.mask import BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT, VOLATILE, mask
+from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, NUMBERS, QUOTED, TEXT, VOLATILE, mask
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views import View
 from ptycassette.terminal import default_emulator
-from ptycassette.terminal.unicode_tables import CLUSTER_CLASSES
+from ptycassette.terminal._unicode_tables import CLUSTER_CLASSES
 from ptycassette.terminal.widths import _unpack
 from ptycassette.testing import scrub_chunks
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from ptycassette.model import JournalEvent, Output, Secret, SessionMeta
 from ptycassette.scrub import default_scrubber
-from ptycassette.scrub.finding import Found
-from ptycassette.scrub.passes import Passes
-from ptycassette.scrub.patches import Patches
+from ptycassette.scrub._finding import Found
+from ptycassette.scrub._passes import Passes
+from ptycassette.scrub._patches import Patches
 
 
 class Reader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.patches import Patches
+from ptycassette.scrub._patches import Patches
 
 
 @pytest.mark.parametrize(

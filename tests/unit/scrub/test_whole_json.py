@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ptycassette.scrub._whole_json import whole_json
 from ptycassette.scrub.search import SHORTEST
-from ptycassette.scrub.whole_json import whole_json
 from ptycassette.testing import scrub_chunks
 
 SYNTAX = '{"a": "x ZZ y", "ZZ": ["ZZ", 12345678], "c": "{"t": "ZZ"}"}'

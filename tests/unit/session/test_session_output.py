@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptycassette.model import Emulator, EmulatorId, Screen, Size
+from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog, shorten
+from ptycassette.session._output_scan import OutputScan
 from ptycassette.session.core import SessionCore
 from ptycassette.session.options import child_environment
-from ptycassette.session.output_backlog import LIMIT_BYTES, OutputBacklog, shorten
-from ptycassette.session.output_scan import OutputScan
 from ptycassette.terminal import default_emulator
 from ptycassette.testing import ManualClock, ScriptedPty
 

@@ -19,8 +19,8 @@ from ptycassette.terminal import (
     backends,
     default_emulator,
 )
+from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.checking import CheckedScreen, cell_texts
-from ptycassette.terminal.pending import PendingCounter
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 
@@ -283,7 +283,7 @@ def test_a_backend_that_is_never_asked_does_not_keep_what_it_was_fed(
 ) -> None:
     """It renders a recording; one that was asked goes on hearing everything."""
     ghostty = pytest.importorskip("ptycassette.terminal.ghostty")
-    monkeypatch.setattr("ptycassette.terminal.ghostty_signals.HELD_BYTES", 50)
+    monkeypatch.setattr("ptycassette.terminal._ghostty_signals.HELD_BYTES", 50)
     unasked, asked = ghostty.create(Size(5, 20)), ghostty.create(Size(5, 20))
     asked.answers()
     for each in (unasked, asked):

@@ -10,7 +10,7 @@ import pytest
 from ptycassette.errors import UsageError
 from ptycassette.model import Cursor, Emulator, EmulatorFactory, EmulatorId, Screen, Size
 from ptycassette.terminal import PyteEmulator, available_backends, backend, backends
-from ptycassette.terminal.conformance import CASES, KNOWN, differences, table_lines
+from ptycassette.terminal._conformance import CASES, KNOWN, differences, table_lines
 
 
 @pytest.fixture(params=available_backends())

@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator
-from ptycassette.terminal.core import MAX_CLUSTER
+from ptycassette.terminal._core import MAX_CLUSTER
 
 
 def rows(text: str, *, size: tuple[int, int] = (3, 6), resize: Size | None = None) -> list[str]:

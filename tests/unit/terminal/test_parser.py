@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.model import Size
 from ptycassette.terminal import PyteEmulator
-from ptycassette.terminal.machine import MAX_STRING
+from ptycassette.terminal._machine import MAX_STRING
 
 
 def shown(data: bytes, *, cols: int = 30) -> str:

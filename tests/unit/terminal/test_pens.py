@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.model import DEFAULT_STYLE, Size, Style
 from ptycassette.terminal import PyteEmulator
-from ptycassette.terminal.pens import Pens
+from ptycassette.terminal._pens import Pens
 
 
 def style(sequence: str) -> Style:

@@ -45,7 +45,7 @@ UNLIKE_XTERM_JS = {
     "syn_tab_set_clear",
     "syn_utf8_bad",
 }
-"""What each of them is about is in ``ptycassette.terminal.conformance.KNOWN``."""
+"""What each of them is about is in ``ptycassette.terminal._conformance.KNOWN``."""
 
 
 def test_the_fast_backend_differs_where_it_is_known_to(reference: Path) -> None:

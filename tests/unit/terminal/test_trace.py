@@ -9,7 +9,7 @@ import pytest
 
 from ptycassette.model import Size
 from ptycassette.terminal import LazyEmulator, PyteEmulator
-from ptycassette.terminal.terminal import Terminal
+from ptycassette.terminal._terminal import Terminal
 
 CASES = json.loads((Path(__file__).parent / "data" / "xterm_cases.json").read_text())
 

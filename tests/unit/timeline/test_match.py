@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.model import InputRecord, Size
+from ptycassette.timeline._match_line import Line
 from ptycassette.timeline.match import Matching, nearest_entry
 from ptycassette.timeline.match_entries import Entry, read_entries
 from ptycassette.timeline.match_keys import Key, read_keys
-from ptycassette.timeline.match_line import Line
 from ptycassette.timeline.match_text import embedding_scorer, lexical_score, semantic_match
 
 

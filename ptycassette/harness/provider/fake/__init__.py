@@ -1,12 +1,39 @@
 """The scripted provider: scripts, choice of replies, planned answers. No sockets, no clocks."""
 
-from ptycassette.harness.provider.fake.engine import FakeProvider
-from ptycassette.harness.provider.fake.exchange import (
-    AnswerPart,
-    Exchange,
-    HttpRequest,
-    withheld_values,
-)
-from ptycassette.harness.provider.fake.script import Script
+from __future__ import annotations
 
-__all__ = ["AnswerPart", "Exchange", "FakeProvider", "HttpRequest", "Script", "withheld_values"]
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
+    from ptycassette.harness.provider.fake.engine import FakeProvider
+    from ptycassette.harness.provider.fake.exchange import (
+        AnswerPart,
+        Exchange,
+        HttpRequest,
+        withheld_values,
+    )
+    from ptycassette.harness.provider.fake.script import Script
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "body": ("MAX_BODY_BYTES", "too_large", "unpacked"),
+            "engine": ("FakeProvider",),
+            "exchange": ("AnswerPart", "Exchange", "HttpRequest", "withheld_values"),
+            "script": ("Script",),
+        },
+    )
+
+__all__ = [
+    "MAX_BODY_BYTES",
+    "AnswerPart",
+    "Exchange",
+    "FakeProvider",
+    "HttpRequest",
+    "Script",
+    "too_large",
+    "unpacked",
+    "withheld_values",
+]

@@ -14,7 +14,7 @@ import msgspec
 
 from ptycassette.errors import LimitError
 from ptycassette.harness.provider.wire.neutral import WireError
-from ptycassette.model.limits import check_density
+from ptycassette.model import check_density
 
 __all__ = ["MAX_BODY_BYTES", "Body", "read_body", "too_large", "unpacked"]
 

@@ -20,20 +20,21 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.harness.provider.fake import chatgpt, plans
+from ptycassette.harness.provider.fake import _chatgpt as chatgpt
+from ptycassette.harness.provider.fake import _plans as plans
+from ptycassette.harness.provider.fake._choose import Replies, make_answer
+from ptycassette.harness.provider.fake._door import Door, NotLetInError
+from ptycassette.harness.provider.fake._history import History
+from ptycassette.harness.provider.fake._limits import Limits, codex_event, limit_headers
+from ptycassette.harness.provider.fake._operations import Operation, find_operation
+from ptycassette.harness.provider.fake._render import model_list, streamed, whole_body
 from ptycassette.harness.provider.fake.body import Body, read_body
-from ptycassette.harness.provider.fake.choose import Replies, make_answer
-from ptycassette.harness.provider.fake.door import Door, NotLetInError
 from ptycassette.harness.provider.fake.exchange import AnswerPart, Ending, Exchange, HttpRequest
-from ptycassette.harness.provider.fake.history import History
-from ptycassette.harness.provider.fake.limits import Limits, codex_event, limit_headers
-from ptycassette.harness.provider.fake.operations import Operation, find_operation
-from ptycassette.harness.provider.fake.render import model_list, streamed, whole_body
 from ptycassette.harness.provider.fake.script import Failure, Pace, Reply, Route, Script
 from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat, openai_responses
 from ptycassette.harness.provider.wire import responses_events as events
 from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Stamp, WireError
-from ptycassette.model.ports import Clock
+from ptycassette.model import Clock
 
 __all__ = ["FakeProvider"]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.scrub.discover import secret_name
+from ptycassette.scrub import secret_name
 
 __all__ = [
     "AnswerPart",

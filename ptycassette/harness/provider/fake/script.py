@@ -12,9 +12,9 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.harness.provider.fake.limits import Limits
+from ptycassette.harness.provider.fake._limits import Limits
 from ptycassette.harness.provider.wire.neutral import Api, Stop
-from ptycassette.model.toml_text import read_toml, suggest
+from ptycassette.model import read_toml, suggest
 
 __all__ = ["Auth", "Failure", "Model", "Pace", "Part", "Reply", "Route", "Script", "When"]
 

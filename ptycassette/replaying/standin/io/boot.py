@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
     args = list(sys.argv[1:] if argv is None else argv)
     if args[:1] == ["--shim"]:
         find_packages()
-        from ptycassette.replaying.standin.io.shim import run_shim
+        from ptycassette.replaying.standin.io._shim import run_shim
 
         return run_shim(args[1], args[2], args[4:])
     block_signals()

@@ -9,12 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.replaying.io.modes import resolve_secrets
+from ptycassette.replaying.io import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
-from ptycassette.scrub.io.conceal import concealed
-from ptycassette.system.files.project_file import find_project
-from ptycassette.timeline.match import Matching, Secrets, secrets_named
-from ptycassette.timeline.match_text import DEFAULT_THRESHOLD
+from ptycassette.scrub.io import concealed
+from ptycassette.system.files import find_project
+from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Secrets, secrets_named
 
 __all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
 
@@ -120,7 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def _custom(self) -> Callable[[str, str], bool] | None:
         if not self.hooks:
             return None
-        from ptycassette.recording.io.hooks_file import load_hooks  # noqa: PLC0415 - few need it
+        from ptycassette.recording.io import load_hooks  # noqa: PLC0415 - few need it
 
         return load_hooks(self.hooks).matches
 

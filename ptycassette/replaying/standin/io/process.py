@@ -14,15 +14,13 @@ from typing import Protocol
 
 import msgspec
 
-from ptycassette.cassette.io.reader import Cassette, open_cassette
+from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.model import Event, ExitStatus, Size
-from ptycassette.model.visible import visible
+from ptycassette.model import Event, ExitStatus, Size, visible
+from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.decisions import Finished, Listen, Play
 from ptycassette.replaying.standin.engine import StandinEngine
-from ptycassette.replaying.standin.io.options import Settings, parse_settings
-from ptycassette.replaying.standin.io.report_file import write_report
-from ptycassette.replaying.standin.io.standin_io import (
+from ptycassette.replaying.standin.io._standin_io import (
     Data,
     DriverPort,
     Happening,
@@ -31,8 +29,9 @@ from ptycassette.replaying.standin.io.standin_io import (
     end_process,
     now_us,
 )
-from ptycassette.replaying.standin.report import StandinReport
-from ptycassette.timeline.match_secrets import read_secrets
+from ptycassette.replaying.standin.io.options import Settings, parse_settings
+from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.timeline import read_secrets
 
 __all__ = ["Started", "play", "run"]
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.errors import RecordError, StorageError
-from ptycassette.replaying.standin.report import StandinReport, report_lines, report_object
-from ptycassette.system.files.plain_file import read_plain
-from ptycassette.system.files.whole_file import check_replaceable, write_whole
+from ptycassette.replaying.standin._report import StandinReport, report_lines, report_object
+from ptycassette.system.files import check_replaceable, read_plain, write_whole
 
 __all__ = ["read_reports", "write_report"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from ptycassette.errors import StorageError
+from ptycassette.harness.io._fake_provider_log import RequestLog
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.io.fake_provider_log import RequestLog
 from ptycassette.harness.provider.fake import Exchange, Script
 from ptycassette.testing import ManualClock
 

@@ -21,9 +21,9 @@ import pytest
 
 from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size, Typed
 from ptycassette.recording.io import compiled_relay
+from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, Run
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 
 META = SessionMeta(
     id="11111111-2222-4333-8444-555555555555",

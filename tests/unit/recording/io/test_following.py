@@ -10,9 +10,9 @@ import pytest
 
 from ptycassette.errors import JournalError
 from ptycassette.model import ExitStatus, Finished, Harness, Output, SessionMeta, Size
-from ptycassette.recording.io.following import Following
+from ptycassette.recording.io._following import Following
+from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.testing import fixed_id
 
 META = SessionMeta(

@@ -12,8 +12,8 @@ import pytest
 
 from ptycassette.errors import JournalError, LockedError, NotFoundError, StorageError
 from ptycassette.model import Harness, Noted, Output, SessionMeta, Size, Typed
+from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource, lock_left_behind
 
 META = SessionMeta(
     id="00000000-0000-4000-8000-000000000001",

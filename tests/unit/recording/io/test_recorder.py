@@ -30,11 +30,11 @@ from ptycassette.model import (
     QuotaRecord,
     SessionMeta,
 )
+from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recovery import left_behind, recover
-from ptycassette.recording.unscrubbed import Unscrubbed
 from ptycassette.system.files.staging import journal_dir
 from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.testing import ManualClock, fixed_id

@@ -28,10 +28,10 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.recovery import left_behind, recover
-from ptycassette.recording.unscrubbed import Unscrubbed
 from ptycassette.testing import fixed_id
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.recording import journal
-from ptycassette.recording.io import compiled_relay, relay_limits
+from ptycassette.recording import _journal as journal
+from ptycassette.recording.io import _relay_limits as relay_limits
+from ptycassette.recording.io import compiled_relay
 
 SOURCE = Path(compiled_relay.__file__).with_name("relay.c").read_text(encoding="ascii")
 STATED = {

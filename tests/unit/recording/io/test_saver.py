@@ -23,14 +23,14 @@ from ptycassette.model import (
     Size,
     Typed,
 )
+from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._saver_messages import Begin, Failed, Published, send
+from ptycassette.recording.io._saver_priority import Priority
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, Tell
-from ptycassette.recording.io.saver_messages import Begin, Failed, Published, send
-from ptycassette.recording.io.saver_priority import Priority
 from ptycassette.recording.io.saver_process import serve
 from ptycassette.testing import fixed_id
 
@@ -158,8 +158,8 @@ def test_cleaning_up_is_not_disturbed_by_a_second_notice() -> None:
     script = """
 import os, signal, socket, sys, threading
 from ptycassette.recording.io import saver_process
-from ptycassette.recording.io.saver_messages import Inbox
-from ptycassette.recording.io.saver_priority import Priority
+from ptycassette.recording.io._saver_messages import Inbox
+from ptycassette.recording.io._saver_priority import Priority
 
 unwinding, sent = threading.Event(), threading.Event()
 kill = signal.pthread_kill

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import StorageError
-from ptycassette.recording.io.side_channel import LineReader, SideChannel
+from ptycassette.recording.io._side_channel import LineReader, SideChannel
 
 
 def warnings(payloads: list[object]) -> list[object]:
@@ -130,7 +130,7 @@ def test_a_place_without_fifos_is_a_storage_error(
     def refuse(path: object, mode: int) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr("ptycassette.recording.io.side_channel.os.mkfifo", refuse)
+    monkeypatch.setattr("ptycassette.recording.io._side_channel.os.mkfifo", refuse)
     with pytest.raises(StorageError, match="side channel"), SideChannel(tmp_path / "state"):
         pass
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._typed_input import TypedInput
+from ptycassette.recording.io._user_screen import SECRET_OFF, SECRET_ON, UserScreen
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.journal_source import JournalSource
-from ptycassette.recording.io.typed_input import TypedInput
-from ptycassette.recording.io.user_screen import SECRET_OFF, SECRET_ON, UserScreen
 from ptycassette.system.pty.polling import new_poll
 
 META = SessionMeta(id="a", argv=("x",), size=Size(5, 20), recorded_at="", harness=Harness(name="x"))

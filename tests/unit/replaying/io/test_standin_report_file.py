@@ -11,9 +11,9 @@ import pytest
 from ptycassette.errors import RecordError, StorageError
 from ptycassette.model import ExitStatus
 from ptycassette.replaying.divergence import Divergence, Said
+from ptycassette.replaying.standin._report import StandinReport, report_lines
 from ptycassette.replaying.standin.decisions import Unplayed
 from ptycassette.replaying.standin.io.report_file import read_reports, write_report
-from ptycassette.replaying.standin.report import StandinReport, report_lines
 
 
 def report(pid: int = 1, **fields: object) -> StandinReport:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
+from ptycassette.scrub._mask import mask
 from ptycassette.scrub.decode import PLUGS, Decoded, Decoder, Plug, Row
-from ptycassette.scrub.mask import mask
 from ptycassette.scrub.match import canonical
 from ptycassette.testing import scrub_chunks
 

@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
+from ptycassette.scrub._mask import HEX
 from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
 from ptycassette.scrub.decode._dumps import dumps
-from ptycassette.scrub.mask import HEX
 
 SAID = "token=q7Kz"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.mask import mask
+from ptycassette.scrub._mask import mask
 from ptycassette.scrub.rules import Rule
 from ptycassette.scrub.search import KnownValues, _learning
 from ptycassette.scrub.search._learning import Learner

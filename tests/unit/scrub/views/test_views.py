@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical
-from ptycassette.scrub.patches import Patches
 from ptycassette.scrub.views import (
     BLOCK,
     InputChannel,

@@ -1,0 +1,182 @@
+"""``manifest.json``, both ways.
+
+The rules, in the order in which they are checked; each has its own error:
+
+1. it is JSON at all, in bounds (``ManifestError``, ``LimitError``);
+2. ``version`` is there and known (``VersionError``), before anything else is
+   looked at, so that a newer cassette is called newer and not broken;
+3. it is strict JSON (``ManifestError``);
+4. if the caller requires an emulator, one is named (``EmulatorMissingError``);
+5. ``id``, then ``content_digest.sha256``, then ``terminal.emulator``, then
+   ``timing.resolution_ms`` are there and make sense (``ManifestError``);
+6. every other field that must be there is, and has its type; times are times
+   (``ManifestError``);
+7. ``required_features`` names nothing unknown (``RequiredFeatureError``);
+8. ``optional.artifacts`` is well formed (``ManifestError``);
+9. the caller's pins (see ``pins``).
+
+What must exist as files, and what the files hold, comes after that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette._artifacts import Artifact, read_artifacts
+from ptycassette.cassette._digests import is_sha256
+from ptycassette.cassette._pins import check_pins, require_any_emulator
+from ptycassette.cassette._times import is_time
+from ptycassette.cassette.documents import encode_document, parse_document
+from ptycassette.cassette.layout import FORMAT_VERSION, KNOWN_FEATURES, MANIFEST
+from ptycassette.cassette.strict_json import check_keys, explain
+from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
+from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Manifest, visible
+
+__all__ = ["ManifestPage", "decode_manifest", "encode_manifest", "peek_version"]
+
+
+class ManifestPage(msgspec.Struct, frozen=True):
+    """A valid manifest.
+
+    ``document`` is the whole JSON object, unknown fields included, for who
+    writes it again. ``artifacts`` is None when the cassette is not pinned.
+    """
+
+    manifest: Manifest
+    document: dict[str, Any]
+    artifacts: dict[str, Artifact] | None
+
+
+def decode_manifest(
+    data: bytes,
+    *,
+    where: str = MANIFEST,
+    expect_id: str | None = None,
+    expect_sha256: str | None = None,
+    require_emulator: EmulatorId | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> ManifestPage:
+    """The manifest in ``data``, checked by every rule that needs no other file.
+
+    Raises:
+        InvalidCassetteError: the first rule of the list above that it breaks.
+        PinError: it is valid, and not what the caller pins.
+    """
+    version = peek_version(data, where=where, limits=limits)
+    if version != FORMAT_VERSION:
+        shown = visible(str(version), limit=20)
+        raise VersionError(
+            f"the format version is {shown}, and this reader knows {FORMAT_VERSION}",
+            where=where,
+            hint="install a newer ptycassette" if version > FORMAT_VERSION else None,
+        )
+    document = parse_document(data, where=where, error=ManifestError, limits=limits)
+    check_keys(document, Manifest, where=where, error=ManifestError)
+    require_any_emulator(document, require_emulator, where=where)
+    _check_essentials(document, where)
+    try:
+        manifest = msgspec.convert(document, Manifest)
+    except msgspec.ValidationError as exc:
+        raise ManifestError(explain(exc), where=where) from exc
+    _check_ranges(manifest, where)
+    _check_times(manifest, where)
+    _check_features(manifest, where)
+    artifacts = read_artifacts(manifest, where=where, limits=limits)
+    check_pins(
+        manifest,
+        where=where,
+        expect_id=expect_id,
+        expect_sha256=expect_sha256,
+        require_emulator=require_emulator,
+    )
+    return ManifestPage(manifest, document, artifacts)
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The bytes of ``manifest.json``: indented by 2, a newline at the end.
+
+    Raises:
+        ManifestError: a reader would refuse it.
+    """
+    data = encode_document(manifest, where=MANIFEST, error=ManifestError)
+    decode_manifest(data)
+    return data
+
+
+def peek_version(data: bytes, *, where: str = MANIFEST, limits: Limits = DEFAULT_LIMITS) -> int:
+    """The format version of a manifest, whatever else is in it.
+
+    Raises:
+        VersionError: it names none.
+        ManifestError: it is not a JSON object.
+        LimitError: it is too large or nests too deep.
+    """
+    document = parse_document(data, where=where, error=ManifestError, limits=limits, strict=False)
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise VersionError("the manifest names no format version", where=where)
+    return version
+
+
+def _check_essentials(document: dict[str, Any], where: str) -> None:
+    """Check rule 5, field by field."""
+
+    def field(*path: str) -> Any:
+        value: Any = document
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    identity = field("id")
+    if not isinstance(identity, str) or not identity:
+        raise ManifestError("id is missing", where=where)
+    digest = field("content_digest", "sha256")
+    if not isinstance(digest, str) or not digest:
+        raise ManifestError("content_digest.sha256 is missing", where=where)
+    if not is_sha256(digest):
+        raise ManifestError(
+            f"content_digest.sha256 is no SHA-256 in lower-case hexadecimal: "
+            f"{visible(digest, limit=80)}",
+            where=where,
+        )
+    for key in ("name", "version"):
+        value = field("terminal", "emulator", key)
+        if not isinstance(value, str) or not value:
+            raise ManifestError(f"terminal.emulator.{key} is missing", where=where)
+    resolution_ms = field("timing", "resolution_ms")
+    if type(resolution_ms) is not int or resolution_ms <= 0:
+        raise ManifestError("timing.resolution_ms must be an integer above 0", where=where)
+
+
+def _check_ranges(manifest: Manifest, where: str) -> None:
+    terminal = manifest.terminal
+    for name, value in (("rows", terminal.initial_rows), ("cols", terminal.initial_cols)):
+        if not 0 <= value <= UINT16_MAX:
+            raise ManifestError(
+                f"terminal.initial_{name} {value} does not fit 16 bits", where=where
+            )
+
+
+def _check_times(manifest: Manifest, where: str) -> None:
+    """Check that times are RFC 3339 with a time zone."""
+    for name, value in (
+        ("harness.captured_at", manifest.harness.captured_at),
+        ("provenance.recorded_at", manifest.provenance.recorded_at),
+    ):
+        if value and not is_time(value):
+            raise ManifestError(
+                f"{name} is no time of RFC 3339: {visible(value, limit=80)}", where=where
+            )
+
+
+def _check_features(manifest: Manifest, where: str) -> None:
+    unknown = [name for name in manifest.required_features or () if name not in KNOWN_FEATURES]
+    if unknown:
+        shown = ", ".join(visible(name, limit=80) for name in unknown[:5])
+        raise RequiredFeatureError(
+            f"it requires what this reader does not know: {shown}",
+            where=where,
+            hint="install a newer ptycassette, or record without these features",
+        )

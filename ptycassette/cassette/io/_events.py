@@ -1,0 +1,98 @@
+"""The events of an open cassette, streamed: lines to records, records to events with bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ptycassette.cassette._chunks import check_output_range
+from ptycassette.cassette._lines import Batch, LineReader
+from ptycassette.cassette._order import Source, merge_runs
+from ptycassette.cassette._records import STREAM_CODECS, R
+from ptycassette.cassette.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
+from ptycassette.model import Event, EventKind, FinalRecord, Limits, OutputRecord, moment_us
+from ptycassette.system.files import BLOCK_BYTES, FileHandle
+
+__all__ = ["final_source", "merged_events", "record_batches"]
+
+_INPUT_SOURCE = 0
+_OUTPUT_SOURCE = STREAMS.index(OUTPUT)
+_KINDS: tuple[EventKind, ...] = (*(codec.kind for codec in STREAM_CODECS), "final")
+
+
+def record_batches(file: FileHandle, reader: LineReader[R]) -> Iterator[Batch[R]]:
+    """The records of a stream, a block of the file at a time.
+
+    Raises:
+        InvalidCassetteError: while iterating, at a line that is not valid.
+    """
+    for block in file.blocks():
+        yield reader.feed(block)
+    yield reader.finish()
+
+
+def final_source(files: Mapping[str, FileHandle], final: FinalRecord) -> Source:
+    """The final record as a stream of one record, to merge with the others."""
+    batch: Batch[Any] = Batch(1, [final])
+    return Source(files[FINAL].place, iter([batch]))
+
+
+def merged_events(
+    files: Mapping[str, FileHandle], final: FinalRecord, *, resolution_ms: int, limits: Limits
+) -> Iterator[Event]:
+    """All events in the order of ``seq``, with their bytes.
+
+    Raises:
+        InvalidCassetteError: while iterating, at what is not valid.
+    """
+    sources: list[Source] = []
+    for codec in STREAM_CODECS:
+        file = files[codec.name]
+        reader = LineReader(codec, place=file.place, limits=limits)
+        sources.append(Source(file.place, record_batches(file, reader)))
+    sources.append(final_source(files, final))
+    window = _Window(files[OUTPUT_RAW], files[OUTPUT].place, limits)
+    for run in merge_runs(sources, resolution_ms=resolution_ms):
+        kind = _KINDS[run.source]
+        if run.source == _OUTPUT_SOURCE:
+            yield from window.events(run.records)
+            continue
+        for record in run.records:
+            data = (record.bytes or b"") if run.source == _INPUT_SOURCE else b""
+            yield Event(record.seq, moment_us(record), kind, record, data)
+
+
+class _Window:
+    """A stretch of ``output.raw`` in memory, moved along as records ask for their bytes."""
+
+    def __init__(self, file: FileHandle, place: str, limits: Limits) -> None:
+        self._file = file
+        self._place = place
+        self._limits = limits
+        self._data = b""
+        self._start = 0
+
+    def events(self, records: list[OutputRecord]) -> Iterator[Event]:
+        """One event for each record, with its bytes."""
+        data, start = self._data, self._start
+        for record in records:
+            begin = record.offset - start
+            end = begin + record.length
+            if begin < 0 or end > len(data):
+                data, start = self._move(record)
+                begin, end = 0, record.length
+            t_us = record.t_us
+            yield Event(
+                record.seq,
+                record.t_ms * 1000 if t_us is None else t_us,
+                "output",
+                record,
+                data[begin:end],
+            )
+
+    def _move(self, record: OutputRecord) -> tuple[bytes, int]:
+        check_output_range(record, self._file.size, self._place, limits=self._limits)
+        length = min(max(BLOCK_BYTES, record.length), self._file.size - record.offset)
+        self._data = self._file.read_at(record.offset, length)
+        self._start = record.offset
+        return self._data, self._start

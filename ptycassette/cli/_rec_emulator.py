@@ -1,0 +1,67 @@
+"""The terminal of a recording: the options ``rec --emulator`` and ``--answers``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ptycassette.model import EmulatorFactory
+    from ptycassette.terminal import QueryProfile
+
+__all__ = ["chosen_emulator", "emulator_options"]
+
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def emulator_options(command: Decorated) -> Decorated:
+    """The two options."""
+    emulator = click.option(
+        "--emulator",
+        metavar="NAME",
+        help="Makes the frames and is named in the manifest: pyte (default), ghostty, stock-pyte,"
+        " or what another package offers.",
+    )
+    answers = click.option(
+        "--answers",
+        metavar="PROFILE",
+        help="Without a terminal: what the program's questions to its terminal are answered with:"
+        " xterm (default), dumb (nothing), or a TOML file (docs/screens.md).",
+    )
+    return emulator(answers(command))
+
+
+def chosen_emulator(given: dict[str, Any]) -> EmulatorFactory:
+    """The factory that was asked for.
+
+    Raises:
+        UsageError: there is no such emulator, or it cannot answer so.
+        CassetteError: the profile cannot be read.
+    """
+    from ptycassette.terminal import answering, backend, default_emulator
+
+    if given["emulator"] is None and given["answers"] is None:
+        return default_emulator
+    factory = backend(given["emulator"] or "pyte")
+    return factory if given["answers"] is None else answering(factory, _profile(given["answers"]))
+
+
+def _profile(name: str) -> QueryProfile:
+    from ptycassette.errors import UsageError
+    from ptycassette.model import MAX_TOML_BYTES
+    from ptycassette.system.files import read_plain
+    from ptycassette.terminal import PROFILES, query_profile_of
+
+    if name in PROFILES:
+        return PROFILES[name]
+    if "/" not in name and not name.endswith(".toml"):
+        raise UsageError(
+            f"no profile named {name!r}", hint=f"there are: {', '.join(PROFILES)}; or name a file"
+        )
+    try:
+        return query_profile_of(read_plain(name, max_bytes=MAX_TOML_BYTES))
+    except ValueError as exc:
+        raise UsageError(f"no profile of answers: {exc}", where=name) from exc

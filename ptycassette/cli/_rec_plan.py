@@ -1,0 +1,256 @@
+"""What the options of ``ptycassette rec`` ask for, as a plan of the recorder."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._rec_emulator import chosen_emulator
+from ptycassette.cli._saving_line import SavingLine
+
+if TYPE_CHECKING:
+    from ptycassette.profiles import Profile
+    from ptycassette.recording import ScriptStep
+
+
+__all__ = [
+    "argv_of",
+    "base_environment",
+    "fill_from_project",
+    "plan_of",
+    "profile_of",
+    "secret_key_of",
+    "steps_of",
+]
+
+MAX_SCRIPT_BYTES = 2 << 20
+
+
+def profile_of(name: str | None) -> Profile | None:
+    """What is known of the harness; None when it is only a name."""
+    if name is None:
+        return None
+    from ptycassette.errors import NotFoundError
+    from ptycassette.harness.io import load_profile
+
+    try:
+        return load_profile(name)
+    except NotFoundError:
+        if "/" in name:  # a file that is not there is no name
+            raise
+        return None
+
+
+def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
+    """What to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
+    if line is not None:
+        if argv:
+            raise click.UsageError("give ARGV or --command, not both")
+        try:
+            argv = tuple(shlex.split(line))
+        except ValueError as exc:
+            raise click.UsageError(f"--command: {exc}") from exc
+        if not argv:
+            raise click.UsageError("--command is empty")
+    if not argv and profile is not None and profile.binaries:
+        return (profile.binaries[0], *profile.interactive)
+    return argv or (os.environ.get("SHELL") or "/bin/sh",)
+
+
+def secret_key_of(name: str | None) -> bytes:
+    """What the key of ``--secret-key`` sends; nothing without it."""
+    from ptycassette.model import encode_key
+
+    if name is None:
+        return b""
+    try:
+        sent = encode_key(name)
+    except ValueError as exc:
+        raise click.UsageError(f"--secret-key: {exc}") from exc
+    if sent in {b"\r", b"\n", b"\x1b", b"\x7f"} or sent.isspace() or sent.decode().isprintable():
+        raise click.UsageError("--secret-key takes a key that types nothing, such as ctrl-] or f12")
+    return sent
+
+
+def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
+    """The steps of ``--input``; None without it."""
+    if script is None:
+        return None
+    from ptycassette.errors import LimitError, UsageError
+    from ptycassette.recording import parse_script
+    from ptycassette.system.files import read_plain
+
+    try:
+        if script == "-":
+            text = sys.stdin.read(MAX_SCRIPT_BYTES + 1)
+            if len(text) > MAX_SCRIPT_BYTES:
+                raise LimitError(f"longer than {MAX_SCRIPT_BYTES} characters", where="stdin")
+        else:
+            text = read_plain(script, max_bytes=MAX_SCRIPT_BYTES).decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise UsageError("the input script is not UTF-8 text", where=script) from exc
+    return parse_script(text, name=script)
+
+
+def fill_from_project(given: dict[str, Any]) -> None:
+    """Put what the project file says where no option says anything.
+
+    Raises:
+        CassetteError: the file cannot be read, or is wrong.
+    """
+    from ptycassette.system.files import find_project
+
+    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+        return
+    project = find_project()
+    if project.size is not None and all(given[name] is None for name in ("size", "cols", "rows")):
+        given["size"] = f"{project.size.cols}x{project.size.rows}"
+    if given["idle_limit"] is None:
+        given["idle_limit"] = project.idle_limit_s
+
+
+@contextmanager
+def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
+    """What ``--scenario`` makes of the environment; None without it."""
+    if scenario is None:
+        yield None
+        return
+    from ptycassette.harness.io import scenario_environment
+
+    with scenario_environment(scenario) as options:
+        yield options["base_env"]
+
+
+def plan_of(
+    given: dict[str, Any],
+    *,
+    interactive: bool,
+    profile: Profile | None,
+    base_env: dict[str, str] | None = None,
+) -> Any:
+    """The plan of the recorder, from the options as click gives them."""
+    from ptycassette.recording.io import RecordPlan
+    from ptycassette.system import random_id
+
+    environment: dict[str, str] = {}
+    at_end = capability = None
+    if profile is not None:
+        from ptycassette.harness.io import plain_environment, reader_for
+        from ptycassette.profiles import capability_of
+
+        environment = plain_environment(profile)
+        at_end = reader_for(profile, given["cwd"], (base_env or {}).get("HOME"))
+        capability = capability_of(profile)
+    cassette_id = given["cassette_id"]
+    show = None if interactive or given["quiet"] else _show
+    return RecordPlan(
+        size=_size(given, interactive=interactive),
+        cwd=given["cwd"],
+        env={
+            **environment,
+            **dict(_pair(word, "--env") for word in given["env"]),
+        },
+        base_env=base_env,
+        clean_env=given["clean_env"],
+        term=_term(interactive=interactive),
+        timeout_s=given["timeout"],
+        overwrite=given["overwrite"],
+        title=given["title"],
+        harness=given["harness"] if profile is None else profile.name,
+        at_end=at_end,
+        before_record=_before_record(given["hooks"]),
+        capability=capability,
+        account=given["account"],
+        account_class=given["account_class"],
+        freshness_window=given["freshness"],
+        probe_version=given["probe_version"],
+        require=given["require"],
+        permission_mode=given["permission_mode"],
+        meta={name: _value(text) for name, text in (_pair(w, "--meta") for w in given["meta"])},
+        notes=[_note(text) for text in given["notes"]],
+        frame_policy=given["frame_policy"],
+        emulator=chosen_emulator(given),
+        resolution_ms=given["resolution_ms"],
+        idle_limit_ms=None if given["idle_limit"] is None else round(given["idle_limit"] * 1000),
+        durability=given["durability"],
+        scrub=not given["no_scrub"],
+        id_source=random_id if cassette_id is None else _fixed(cassette_id),
+        show=show,
+        progress=None if given["quiet"] else SavingLine(),
+    )
+
+
+def _before_record(path: str | None) -> Any:
+    if path is None:
+        return None
+    from ptycassette.recording.io import load_hooks
+
+    return load_hooks(path).before_record
+
+
+def _fixed(text: str) -> Callable[[], str]:
+    import uuid
+
+    try:
+        whole = str(uuid.UUID(text))
+    except ValueError as exc:
+        raise click.UsageError(f"--id: {text!r} is no UUID") from exc
+    return lambda: whole
+
+
+def _size(given: dict[str, Any], *, interactive: bool) -> Any:
+    from ptycassette.model import Size
+    from ptycassette.recording import parse_size
+    from ptycassette.system.pty import DEFAULT_SIZE, UserTerminal
+
+    size = UserTerminal().size() if interactive else DEFAULT_SIZE
+    if given["size"] is not None:
+        try:
+            size = parse_size(given["size"])
+        except ValueError as exc:
+            raise click.UsageError(f"--size: {exc}") from exc
+    return Size(given["rows"] or size.rows, given["cols"] or size.cols)
+
+
+def _term(*, interactive: bool) -> str:
+    """The user's own terminal type when it is the user's terminal that paints."""
+    return (os.environ.get("TERM") if interactive else None) or "xterm-256color"
+
+
+def _pair(word: str, option: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not name or not equals:
+        raise click.UsageError(f"{option} takes NAME=VALUE")
+    return name, value
+
+
+def _value(text: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _note(text: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as exc:
+        raise click.UsageError(f"--service-event takes JSON: {exc}") from exc
+
+
+def _show(data: bytes) -> None:
+    """Output on stdout, as it comes."""
+    with suppress(OSError):  # a reader of our stdout that went away does not end the recording
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(1, rest) :]

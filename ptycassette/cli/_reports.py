@@ -1,0 +1,252 @@
+"""What ``--json`` prints, one struct a command. Documented in ``docs/json.md``; a test holds both.
+
+Text from a cassette stands in these objects as it is (JSON escapes it).
+Bytes are base64, as in the format. Times are microseconds since the start of
+the recording where a name ends in ``_us``, milliseconds where in ``_ms``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import Listed
+from ptycassette.model import (
+    Command,
+    Cursor,
+    DiscoveryRecord,
+    EmulatorId,
+    ExitStatus,
+    FrameRecord,
+    Harness,
+    Provenance,
+    QuotaRecord,
+    ScrubReport,
+    Size,
+    Timing,
+)
+from ptycassette.replaying import Change
+
+__all__ = [
+    "Change",
+    "Check",
+    "DemoReport",
+    "DiffReport",
+    "DoctorReport",
+    "ErrorReport",
+    "EventLine",
+    "FrameDiff",
+    "FrameLine",
+    "FramesReport",
+    "InfoReport",
+    "ListReport",
+    "Listed",
+    "Mismatch",
+    "RowChange",
+    "StreamCounts",
+    "VerifiedCassette",
+    "VerifyReport",
+]
+
+
+class StreamCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many records each stream holds, and how many bytes of output there are."""
+
+    inputs: int
+    outputs: int
+    frames: int
+    service_events: int
+    output_bytes: int
+
+
+class InfoReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``info --json``."""
+
+    path: str
+    id: str
+    version: int
+    sha256: str
+    pinned: bool
+    duration_us: int
+    size: Size
+    term: str | None
+    locale: str | None
+    emulator: EmulatorId
+    harness: Harness
+    command: Command
+    timing: Timing
+    provenance: Provenance
+    streams: StreamCounts
+    exit: ExitStatus | None
+    scrub: ScrubReport
+    title: str | None
+    quota: QuotaRecord | None
+    discovery: DiscoveryRecord | None
+    required_features: tuple[str, ...]
+    optional: tuple[str, ...]
+
+
+class ErrorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An error: ``type`` is the name of its class in ``ptycassette.errors``."""
+
+    type: str
+    message: str
+    where: str | None
+    hint: str | None
+    status: int
+
+
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored frame that the emulator does not make again. ``field``: see ``rederive``."""
+
+    seq: int
+    t_ms: int
+    field: str
+    stored: Any
+    derived: Any
+
+
+class VerifiedCassette(msgspec.Struct, frozen=True, kw_only=True):
+    """One cassette of ``verify``. ``streams`` is null when it is not valid.
+
+    ``frames_rederived`` is null without ``--rederive``; ``mismatches`` holds
+    the first differences, ``mismatch_count`` is their number.
+    """
+
+    path: str
+    ok: bool
+    error: ErrorReport | None
+    id: str | None
+    pinned: bool | None
+    scrub_status: str | None
+    streams: StreamCounts | None
+    frames_rederived: int | None
+    mismatch_count: int
+    mismatches: tuple[Mismatch, ...]
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``verify --json``."""
+
+    ok: bool
+    cassettes: tuple[VerifiedCassette, ...]
+
+
+class ListReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``ls --json``."""
+
+    path: str
+    cassettes: tuple[Listed, ...]
+
+
+class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``diff --json``."""
+
+    old: str
+    new: str
+    same: bool
+    exchanges: tuple[Change, ...]
+    screens: tuple[Change, ...]
+    divergences: tuple[dict[str, Any], ...]
+
+
+class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of ``events --json``. What is null, or does not belong to the kind, is left out.
+
+    ``kind`` is ``input``, ``resize``, ``signal``, ``output``, ``frame``,
+    ``service-event``, ``final``, or ``terminal-signal``, which has the ``seq`` of an output.
+    """
+
+    seq: int
+    t_us: int
+    t_ms: int
+    kind: str
+    data: bytes | None = msgspec.field(name="bytes", default=None)
+    key: str | None = None
+    source: str | None = None
+    paste: bool | None = None
+    masked: bool | None = None
+    size: Size | None = None
+    signal: str | None = None
+    offset: int | None = None
+    text: tuple[str, ...] | None = None
+    cursor: Cursor | None = None
+    title: str | None = None
+    payload: Any = None
+    exit: ExitStatus | None = None
+    name: str | None = None
+    signal_data: dict[str, str] | None = msgspec.field(name="told", default=None)
+
+
+class FrameLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame in a list: ``number`` counts from 1, ``first_line`` is the first that has text."""
+
+    number: int
+    seq: int
+    t_us: int
+    size: Size
+    cursor: Cursor
+    title: str
+    alt_screen: bool
+    first_line: str
+
+
+class RowChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A row that differs between two screens; ``row`` counts from 0, null means no such row."""
+
+    row: int
+    before: str | None
+    after: str | None
+
+
+class FrameDiff(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed from one frame to the next."""
+
+    before_seq: int | None
+    after_seq: int
+    rows: tuple[RowChange, ...]
+    cursor_before: Cursor | None
+    cursor_after: Cursor
+    size_before: Size | None
+    size_after: Size
+    title_before: str | None
+    title_after: str
+    styles_changed: tuple[int, ...]
+
+
+class FramesReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``frames --json``: the list, one frame whole (``--at``, ``--seq``), or differences."""
+
+    path: str
+    count: int
+    frames: tuple[FrameLine, ...] = ()
+    frame: FrameRecord | None = None
+    diffs: tuple[FrameDiff, ...] = ()
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at. ``status`` is ``ok``, ``warn`` (something is less good) or ``fail``."""
+
+    name: str
+    status: str
+    detail: str
+    hint: str | None = None
+
+
+class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``doctor --json``."""
+
+    ok: bool
+    version: str
+    checks: tuple[Check, ...]
+
+
+class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``demo --json``. ``kept`` is where the cassette was left, null when it was removed."""
+
+    ok: bool
+    program: tuple[str, ...]
+    steps: tuple[Check, ...]
+    streams: StreamCounts
+    kept: str | None

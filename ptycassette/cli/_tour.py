@@ -1,0 +1,186 @@
+"""The tour: record a real interactive program, then hold the cassette to what it promises.
+
+The program is this very Python's interpreter, so that it is there on every
+machine. A made-up token is typed into it, to see that no file keeps it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette, open_cassette, verify_cassette
+from ptycassette.errors import CassetteError
+from ptycassette.model import Screen, Size
+from ptycassette.recording.io import Recording, record
+from ptycassette.replaying import screen_of
+from ptycassette.replaying.io import replay
+from ptycassette.system import MonotonicClock, SystemSleeper
+from ptycassette.terminal import default_emulator
+
+__all__ = ["DEMO_ARGV", "DemoStep", "last_screen", "tour"]
+
+DEMO_ARGV = (sys.executable, "-q", "-i", "-E", "-s")
+SIZE = Size(rows=16, cols=72)
+TIMEOUT_S = 30.0
+FAST = 0.05
+PROMPT = ">>> "
+KEY_S = 0.02
+"""Between two keys."""
+
+
+class DemoStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: what was done, and what came of it. ``ok`` is whether it holds."""
+
+    name: str
+    detail: str
+    ok: bool
+
+
+def tour(target: Path, *, begin: Callable[[str], None]) -> Iterator[DemoStep]:
+    """Record into ``target``, verify, replay, compare; each step as it is done.
+
+    Args:
+        target: the directory to publish; must not exist.
+        begin: called with each step before it is done.
+
+    Raises:
+        CassetteError: the program could not be recorded at all.
+    """
+    # Its prefix is that of a provider, the rest is random: no such token exists.
+    token = "ghp_" + secrets.token_hex(18)
+    begin(f"record this Python, an interactive program, in a {SIZE.cols}x{SIZE.rows} PTY")
+    with record(
+        DEMO_ARGV,
+        target,
+        size=SIZE,
+        title="ptycassette demo",
+        known=[token],
+        # Python 3.13 and newer: the plain prompt, whatever terminal we are in.
+        env={"PYTHON_BASIC_REPL": "1", "PYTHON_COLORS": "0"},
+        probe_version=False,
+    ) as session:
+        driven = _drive(session, token)
+    yield driven
+    begin("verify: order, times, and the digest of every file")
+    yield _verified(target)
+    begin("look for the token in every file")
+    yield _searched(target, token)
+    with open_cassette(target) as cassette:
+        begin("replay without waiting, and compare byte for byte")
+        yield _replayed(cassette)
+        begin(f"replay {1 / FAST:.0f} times as fast")
+        yield _replayed_in_time(cassette)
+
+
+def _drive(session: Recording, token: str) -> DemoStep:
+    """Type as a person would, and wait for what the screen shows, never for time to pass."""
+    _wait_for_prompt(session, below=-1)
+    lines = (
+        "6 * 7",
+        r"print('\x1b[1;32mgreen\x1b[0m, \x1b[7mreversed\x1b[0m, caf\xe9')",
+        f"token = '{token}'",
+        "len(token)",
+    )
+    for line in lines:
+        row = session.screen().cursor.row
+        _type(session, line)
+        session.send_key("enter")
+        _wait_for_prompt(session, below=row)
+    session.send_key("ctrl-d")
+    status = session.wait_exit(timeout_s=TIMEOUT_S)
+    return DemoStep(
+        name="record",
+        detail=f"typed {len(lines)} lines and ctrl-d; it ended with status {status.code}",
+        ok=status.exited and status.code == 0,
+    )
+
+
+def _type(session: Recording, line: str) -> None:
+    """Key by key at a pace that can be watched when it is played."""
+    sleeper = SystemSleeper()
+    for key in line:
+        session.type(key)
+        sleeper.sleep(KEY_S)
+
+
+def _wait_for_prompt(session: Recording, *, below: int) -> None:
+    def there(screen: Screen) -> bool:
+        at = screen.cursor
+        return at.row > below and screen.rows[at.row] == PROMPT.rstrip() and at.col == len(PROMPT)
+
+    session.wait_for_predicate(there, what="the prompt", timeout_s=TIMEOUT_S)
+
+
+def _verified(target: Path) -> DemoStep:
+    verdict = verify_cassette(str(target), emulator=default_emulator)
+    if verdict.error is not None or verdict.verified is None:
+        return DemoStep(name="verify", detail=str(verdict.error), ok=False)
+    found = verdict.verified
+    differ = f"; {verdict.mismatch_count} differences" if verdict.mismatch_count else ""
+    return DemoStep(
+        name="verify",
+        detail=f"valid: {found.outputs} chunks of output, {found.inputs} inputs, "
+        f"{found.frames} screens, all made again from the bytes{differ}",
+        ok=verdict.ok,
+    )
+
+
+def _searched(target: Path, token: str) -> DemoStep:
+    """Look into every file, and into what was typed, whose keys stand one by one in theirs."""
+    files = sorted(target.iterdir())
+    leaks = [path.name for path in files if token.encode() in path.read_bytes()]
+    with open_cassette(target) as cassette:
+        typed = b"".join(record.bytes or b"" for record in cassette.inputs())
+    if token.encode() in typed:
+        leaks.append("the keys typed")
+    return DemoStep(
+        name="secrets",
+        detail=f"found in {', '.join(leaks)}"
+        if leaks
+        else f"in none of the {len(files)} files, nor in the keys joined",
+        ok=not leaks,
+    )
+
+
+def _replayed(cassette: Cassette) -> DemoStep:
+    events = list(replay(cassette, mode="collapsed"))
+    same = b"".join(event.data for event in events if event.kind == "output") == b"".join(
+        cassette.raw()
+    )
+    in_order = [event.seq for event in events] == list(range(1, len(events) + 1))
+    return DemoStep(
+        name="replay",
+        detail=f"{len(events)} events in order, the output is "
+        + ("the same byte for byte" if same else "NOT the same"),
+        ok=same and in_order,
+    )
+
+
+def _replayed_in_time(cassette: Cassette) -> DemoStep:
+    clock = MonotonicClock()
+    started_us = clock.now_us()
+    count = sum(1 for _ in replay(cassette, mode="scaled", scale=FAST))
+    recorded_s = cassette.final.duration_ms / 1000
+    took_s = (clock.now_us() - started_us) / 1_000_000
+    return DemoStep(
+        name="replay in time",
+        detail=f"{recorded_s:.3f} s of recording took {took_s:.3f} s, {count} events",
+        ok=count == cassette.final.seq and took_s >= recorded_s * FAST * 0.9,
+    )
+
+
+def last_screen(target: Path) -> Screen | None:
+    """The last stored frame as a screen; None when there is none."""
+    try:
+        with open_cassette(target, check="manifest") as cassette:
+            frame = None
+            for frame in cassette.frames():  # noqa: B007 - the last one is wanted
+                pass
+    except CassetteError:
+        return None
+    return None if frame is None else screen_of(frame)

@@ -1,0 +1,117 @@
+"""Drives a live session along the steps of a probe or a drive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from ptycassette.errors import WaitTimeoutError
+from ptycassette.harness import DriveStep
+from ptycassette.model import Screen, Size, Sleeper
+from ptycassette.profiles import Predicate, Profile
+from ptycassette.session import Session, View
+from ptycassette.system import SystemSleeper
+
+__all__ = ["Settled", "perform", "walk"]
+
+DEFAULT_TIMEOUT_S = 60.0
+_ECHO_CHARS = 16
+_ECHO_TIMEOUT_S = 2.0
+
+
+class Settled:
+    """A wait: one of several predicates holds, and the screen has been still for long enough."""
+
+    def __init__(self, predicates: Sequence[Predicate]) -> None:
+        self._predicates = tuple(predicates)
+        self.what = " or ".join(_description(one) for one in self._predicates)
+
+    def met(self, view: View, now_us: int) -> bool:
+        """Whether it is so, ``now_us`` after the start."""
+        due_us = self.due_us(view)
+        return due_us is not None and (view.finished or now_us >= due_us)
+
+    def due_us(self, view: View) -> int | None:
+        """When it will be so if nothing happens; None when no predicate holds."""
+        still = [one.stable_ms for one in self._predicates if one.holds(view.screen)]
+        return view.changed_us + 1000 * min(still) if still else None
+
+
+def _description(predicate: Predicate) -> str:
+    """A predicate in words."""
+    parts = [f"the text {text!r}" for text in predicate.contains]
+    parts += [f"no text {text!r}" for text in predicate.absent]
+    parts += [f"a match of {predicate.regex!r}"] if predicate.regex else []
+    parts += [f"{predicate.stable_ms} ms without a change"] if predicate.stable_ms else []
+    return ", ".join(parts)
+
+
+def walk(
+    session: Session,
+    steps: Sequence[DriveStep],
+    profile: Profile,
+    *,
+    sleeper: Sleeper | None = None,
+) -> dict[str, Screen]:
+    """Do all steps; the captured screens by name.
+
+    Raises:
+        WaitTimeoutError: a screen did not come; shows the one that was there.
+        SessionClosedError: the program ended before.
+    """
+    captures: dict[str, Screen] = {}
+    for step in steps:
+        if step.wait is None:
+            perform(session, step, profile, sleeper=sleeper)
+            continue
+        screen = session.wait_for(
+            Settled([step.wait]), timeout_s=step.timeout_s or DEFAULT_TIMEOUT_S
+        )
+        if step.capture is not None:
+            captures[step.capture] = screen
+    return captures
+
+
+def _wait_for_echo(session: Session, text: str) -> None:
+    """Wait until the program shows what was typed, if it does.
+
+    Enter that comes while a busy program still reads the text counts as a part of
+    it for some (Gemini CLI, Codex). For a CLI that does not echo, the wait is short.
+    """
+    head = text.strip().split("\n")[0][:_ECHO_CHARS]
+    if head:
+        with suppress(WaitTimeoutError):
+            session.wait_for_text(head, timeout_s=_ECHO_TIMEOUT_S)
+
+
+def perform(
+    session: Session, step: DriveStep, profile: Profile, *, sleeper: Sleeper | None = None
+) -> None:
+    """Do a step that does not wait for a screen.
+
+    Raises:
+        SessionClosedError: the program ended before.
+        WaitTimeoutError: it does not read, or did not end in time.
+    """
+    rest = sleeper or SystemSleeper()
+    if step.submit is not None:
+        if profile.submit.how == "paste":
+            session.paste(step.submit)
+        else:
+            session.type(step.submit)
+        _wait_for_echo(session, step.submit)
+        rest.sleep(profile.submit.pause_ms / 1000)
+        session.send_key(profile.submit.key)
+    for stroke in step.strokes:
+        if stroke.key is not None:
+            session.send_key(stroke.key)
+        if stroke.text is not None:
+            session.type(stroke.text)
+            _wait_for_echo(session, stroke.text)
+        rest.sleep(stroke.pause_ms / 1000)
+    if step.resize is not None:
+        session.resize(Size(*step.resize))
+    if step.signal is not None:
+        session.signal(step.signal)
+    if step.exit:
+        session.wait_exit(timeout_s=step.timeout_s or DEFAULT_TIMEOUT_S)

@@ -1,0 +1,154 @@
+"""Reads the session logs of a CLI, as its profile tells where they lie and what they are."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
+from ptycassette.model import check_density, file_pattern
+from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
+from ptycassette.system.files import open_plain, read_plain
+
+__all__ = ["read_logs"]
+
+_MAX_BYTES = 256 * 1024 * 1024
+# Each row is held against all rules, which takes 8 us; a row of a CLI has hundreds of bytes.
+_MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50
+_MAX_SHORT_MATCHES, _MATCH_CHARS = 20_000, 250
+_MAX_VALUES, _VALUE_BYTES = 500_000, 5
+
+
+def read_logs(
+    profile: Profile, *, home: Path, cwd: Path, since_s: float = 0.0
+) -> tuple[LogFacts, str | None]:
+    """What the newest logs tell, and the path of the first one.
+
+    Args:
+        profile: of the CLI.
+        home: of the run.
+        cwd: where the run was started.
+        since_s: only files changed at or after this epoch second count.
+
+    Returns:
+        Facts (empty when there is no log) and the log's path relative to its base.
+
+    Raises:
+        UnreadableError: a log is there, but cannot be read as what it should be.
+    """
+    facts = LogFacts()
+    relative_path: str | None = None
+    for source in profile.logs:
+        base = home if source.base == "home" else cwd
+        path = _newest(base, source, since_s)
+        if path is None:
+            continue
+        relative_path = relative_path or str(path.relative_to(base))
+        facts = _merged(facts, read_rows(source, _rows(source, path)))
+    return facts, relative_path
+
+
+def _newest(base: Path, source: LogSource, since_s: float) -> Path | None:
+    """The file that changed last."""
+    found = [
+        (path.stat().st_mtime, path)
+        for path in base.glob(source.glob)
+        if path.is_file() and not path.is_symlink()
+    ]
+    fresh = [pair for pair in found if pair[0] >= since_s]
+    return max(fresh)[1] if fresh else None
+
+
+def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
+    """Both, the second having the last word where it has one."""
+    return LogFacts(
+        events=one.events + two.events,
+        usage=two.usage or one.usage,
+        cost_usd=one.cost_usd if two.cost_usd is None else two.cost_usd,
+        final_text=two.final_text or one.final_text,
+        model=two.model or one.model,
+    )
+
+
+def _rows(source: LogSource, path: Path) -> Iterator[Any]:
+    """The rows of one log."""
+    try:
+        match source.format:
+            case "jsonl":
+                yield from _json_lines(path)
+            case "sqlite":
+                yield from _query(path, source.query or "")
+            case "text":
+                text = read_plain(path, max_bytes=_MAX_BYTES).decode("utf-8", "replace")
+                yield from _matches(source.regex or "", text, path)
+    except (OSError, sqlite3.Error, NotFoundError, UnsafeFileError, LimitError) as failed:
+        raise UnreadableError(f"the session log cannot be read: {failed}", where=str(path)) from (
+            failed
+        )
+
+
+def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
+    """The groups of every match. A profile is trusted: it names the program to start."""
+    most = max(_MAX_SHORT_MATCHES, len(text) // _MATCH_CHARS)
+    for number, match in enumerate(file_pattern(regex).matches(text, max_steps=None)):
+        if number > most:
+            raise LimitError(
+                f"more than {most} matches, of less than {_MATCH_CHARS} characters",
+                where=str(path),
+            )
+        yield match.groupdict()
+
+
+def _json_lines(path: Path) -> Iterator[Any]:
+    """Lines of JSON; a torn last line (the CLI was killed) is left out."""
+    data = read_plain(path, max_bytes=_MAX_BYTES)
+    if data.count(b"\n") > max(_MAX_SHORT_ROWS, len(data) // _ROW_BYTES):
+        raise LimitError(
+            f"more than {_MAX_SHORT_ROWS} rows, of less than {_ROW_BYTES} bytes each",
+            where=str(path),
+        )
+    check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield msgspec.json.decode(line)
+        except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
+            if number == len(lines):
+                return
+            raise UnreadableError(
+                f"the session log is no JSON: {wrong}", where=f"{path}:{number}"
+            ) from wrong
+
+
+def _query(path: Path, query: str) -> Iterator[dict[str, Any]]:
+    """Rows of a query; columns that hold JSON objects or lists are decoded."""
+    # Opening a pipe would wait for ever, and SQLite opens by name.
+    fd = open_plain(path)
+    try:
+        if os.fstat(fd).st_size > _MAX_BYTES:
+            raise LimitError(f"larger than {_MAX_BYTES} bytes", where=str(path))
+    finally:
+        os.close(fd)
+    # Read-only, and with the write-ahead log that the CLI may have left.
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        cursor = database.execute(query)
+        names = [column[0] for column in cursor.description]
+        for row in cursor:
+            yield {name: _decoded(value) for name, value in zip(names, row, strict=True)}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, str) and value[:1] in {"{", "["}:
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return value
+    return value

@@ -1,0 +1,127 @@
+"""The environment that a scenario asks for, made for one run of the program.
+
+A scenario judges a recording; its block ``environment`` says where the recording is to be
+made: with a home and a configuration of its own, and of the caller's variables only those that
+it names. Replays and ``check`` run nothing and need none of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypedDict
+
+from ptycassette.errors import StorageError, UsageError
+from ptycassette.harness.io._run import make_root
+from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
+from ptycassette.scenario.io import load_scenario
+from ptycassette.session import CLEAN_NAMES
+
+__all__ = ["ScenarioEnvironment", "scenario_environment"]
+
+_ALWAYS = ("PATH",)
+
+
+class ScenarioEnvironment(TypedDict):
+    """Options for ``record`` and ``arecord``, and for ``use`` in the modes that record."""
+
+    base_env: dict[str, str]
+    clean_env: bool
+
+
+@contextmanager
+def scenario_environment(
+    path: str | os.PathLike[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    root: Path | None = None,
+) -> Iterator[ScenarioEnvironment]:
+    """What to give to ``record`` so that the program runs as the scenario asks.
+
+    The folders that are made are removed when the block is left.
+
+    Args:
+        path: of the scenario; it need not name a recording yet.
+        env: the caller's environment; this process's when None.
+        root: where to make the temporary folder; in the user's cache folder when None,
+            because some CLIs refuse homes under the system's temporary folder.
+
+    Raises:
+        CassetteError: the file cannot be read, or is no scenario.
+        UsageError: it has no environment, or names a folder that cannot be copied.
+        StorageError: a folder cannot be made.
+    """
+    policy = load_scenario(path, bound=False).environment
+    if policy is None:
+        raise UsageError(
+            "the scenario asks for no environment",
+            where=str(path),
+            hint="add the block environment (docs/scenarios.md)",
+        )
+    source = os.environ if env is None else env
+    base = make_root(root)
+    try:
+        made: dict[str, str] = {}
+        # A name that no screen shows otherwise: the scrubber knows it as a user's name.
+        for name, asked, folder in (
+            ("HOME", policy.home, "run-home"),
+            ("XDG_CONFIG_HOME", policy.config_root, "run-config"),
+        ):
+            if asked is not None:
+                made[name] = str(_folder(asked, base / folder, Path(path).parent))
+        yield {"base_env": _variables(policy, source, made), "clean_env": False}
+    finally:
+        # What the program started may still write while it dies.
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _variables(
+    policy: EnvironmentPolicy, source: Mapping[str, str], made: Mapping[str, str]
+) -> dict[str, str]:
+    """The whole environment: the caller's variables that are allowed, then the scenario's own."""
+    if policy.allowlist:
+        allowed = {*_ALWAYS, *policy.allowlist}
+        kept = {name: value for name, value in source.items() if name in allowed}
+    else:
+        kept = {
+            name: value
+            for name, value in source.items()
+            if (name in CLEAN_NAMES or name.startswith("LC_"))
+            # These lead back to the home that the program is not to see.
+            and not (policy.home is not None and name.startswith("XDG_"))
+        }
+    return {**kept, **policy.variables, **made}
+
+
+def _folder(asked: str, target: Path, beside: Path) -> Path:
+    """A private folder: empty, or a copy of the one that the scenario names."""
+    try:
+        if asked == TEMPORARY:
+            target.mkdir(mode=0o700)
+            return target
+        template = beside / asked
+        _refuse_links(template)
+        shutil.copytree(template, target)
+        target.chmod(0o700)
+    except OSError as failed:
+        raise StorageError(f"cannot be made: {failed.strerror}", where=str(target)) from failed
+    return target
+
+
+def _refuse_links(template: Path) -> None:
+    """Raise unless it is a folder of plain files: a link could lead anywhere."""
+    problem = None if template.is_dir() and not template.is_symlink() else "it is no folder"
+    for folder, folders, files in os.walk(template):
+        for name in (*folders, *files):
+            entry = Path(folder, name)
+            if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
+                problem = f"it holds {name}, which is neither a file nor a folder"
+    if problem is not None:
+        raise UsageError(
+            f"environment: {problem}",
+            where=str(template),
+            hint="name a folder of plain files beside the scenario, or 'temporary'",
+        )

@@ -1,0 +1,139 @@
+"""A run of a CLI, prepared from its profile: argv, environment, files. Nothing is written here."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import NotFoundError
+from ptycassette.model import fill
+from ptycassette.profiles import HomeFile, Mode, Profile
+
+__all__ = ["Place", "PreparedRun", "fake_token", "prepare"]
+
+_KEY_TAIL = 20
+# Whoever set these means the real home (XDG base directories).
+_XDG = {
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
+_TOKEN_LIFE_S = 30 * 24 * 3600
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run happens. ``url`` is the provider's; ``ca`` the file of its authority, if TLS."""
+
+    home: str
+    cwd: str
+    url: str
+    key: str
+    ca: str = ""
+    model: str = ""
+
+
+class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start. ``drop`` are variables that must not reach the program."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    drop: tuple[str, ...]
+    files: tuple[HomeFile, ...]
+
+
+def prepare(
+    profile: Profile,
+    mode: str,
+    place: Place,
+    *,
+    binary: str,
+    now: datetime,
+    prompt: str | None = None,
+    command: tuple[str, ...] | None = None,
+    arguments: tuple[str, ...] = (),
+) -> PreparedRun:
+    """An offline run.
+
+    Args:
+        profile: of the CLI.
+        mode: one of ``profile.modes``.
+        place: home, work folder, provider.
+        binary: the program's path.
+        now: for tokens that carry a time.
+        prompt: a one-shot run with this prompt; an interactive one when None.
+        command: a subcommand with its arguments, in place of the profile's own.
+        arguments: what to add at the end.
+
+    Raises:
+        NotFoundError: no such mode.
+        UsageError: the profile uses a name that has no value.
+    """
+    chosen = profile.modes.get(mode)
+    if chosen is None:
+        raise NotFoundError(
+            f"the profile {profile.name!r} has no mode {mode!r}",
+            hint=f"it has: {', '.join(sorted(profile.modes)) or 'none'}",
+        )
+    names = _names(place, now, prompt or "")
+    where = f"profile {profile.name}"
+    tail = profile.interactive if prompt is None else profile.oneshot
+    tail = tail if command is None else command
+    return PreparedRun(
+        argv=(binary, *fill([*chosen.arguments, *tail], where, names), *arguments),
+        environment=_environment(profile, chosen, where, names),
+        drop=profile.drop_environment,
+        files=tuple(
+            HomeFile(path=file.path, base=file.base, text=str(fill(file.text, where, names)))
+            for file in chosen.files
+        ),
+    )
+
+
+def _environment(profile: Profile, mode: Mode, where: str, names: dict[str, str]) -> dict[str, str]:
+    """The profile's variables, the mode's, and the home."""
+    filled = fill({**profile.environment, **mode.environment}, where, names)
+    home = names["home"]
+    places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
+    return {"HOME": home, **places, **filled}
+
+
+def _names(place: Place, now: datetime, prompt: str) -> dict[str, str]:
+    """The values of all names that a profile may use."""
+    return {
+        "home": place.home,
+        "cwd": place.cwd,
+        "url": place.url,
+        "openai_url": f"{place.url}/v1",
+        "key": place.key,
+        "key_tail": place.key[-_KEY_TAIL:],
+        "ca": place.ca,
+        "model": place.model,
+        "prompt": prompt,
+        "now": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "chatgpt_token": fake_token(now),
+    }
+
+
+def fake_token(now: datetime) -> str:
+    """An unsigned token of a ChatGPT account, as Codex reads one: good for nothing else."""
+    issued_s = int(now.timestamp())
+    claims = {
+        "email": "user@example.com",
+        "iat": issued_s,
+        "exp": issued_s + _TOKEN_LIFE_S,
+        "https://api.openai.com/auth": {
+            "chatgpt_plan_type": "plus",
+            "chatgpt_account_id": "acct-fake",
+            "chatgpt_user_id": "user-fake",
+        },
+    }
+    return f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part(claims)}.{_part('unsigned')}"
+
+
+def _part(value: Any) -> str:
+    """JSON in unpadded base64url (RFC 7515)."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")

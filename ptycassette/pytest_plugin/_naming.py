@@ -1,0 +1,37 @@
+"""The path of a test's cassette: stable, readable, and different for each test."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from ptycassette.scrub.io import concealed
+
+__all__ = ["cassette_path"]
+
+MAX_NAME = 100
+_MAY_TELL = re.compile(r"[A-Za-z0-9+/_-]{16}|[@=:]")
+"""No secret that is known by its shape is in a name without any of these."""
+_UNSAFE = re.compile(r"[^\w.=,+\[\]-]+")
+
+
+def cassette_path(base: Path, module: str, name: str) -> Path:
+    """``base/module/name.cassette``, for a test of that name.
+
+    A name that is long or holds what file systems do not take is cut or
+    rewritten, and gets a hash then, so that two tests never share a place. So is one that
+    shows a secret, as parameters may.
+
+    Args:
+        base: the directory of cassettes.
+        module: the test file, without its suffix.
+        name: the test within it, class and parameters included: ``TestX.test_y[a-1]``.
+    """
+    shown = concealed(name) if _MAY_TELL.search(name) else name
+    safe = _UNSAFE.sub("_", shown).strip(". ") or "test"
+    if safe != name or len(safe.encode()) > MAX_NAME:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        head = safe.encode()[: MAX_NAME - 9].decode("utf-8", "ignore")
+        safe = f"{head}-{digest}"
+    return base / _UNSAFE.sub("_", module) / f"{safe}.cassette"

@@ -1,0 +1,147 @@
+"""The summary of a test run: cassettes used, orphans, stale ones, drift.
+
+Each worker of xdist keeps its own summary and sends it at its end. The main process
+merges them and judges the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptycassette.errors import CassetteError
+from ptycassette.model import printable
+from ptycassette.pytest_plugin._settings import config_value
+from ptycassette.pytest_plugin._state import TestState
+
+__all__ = ["RunSummary"]
+
+
+class RunSummary:
+    """The summary of one process.
+
+    Attributes:
+        partial: some tests were left out, so that orphans cannot be determined.
+        failures: the reasons why the whole run fails.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._known: set[str] = set()
+        self._shelves: set[str] = set()
+        self._spared: set[str] = set()
+        self._notes: list[str] = []
+        self._stale: dict[str, str] = {}
+        self._orphans: list[str] = []
+        self.partial = any("::" in str(arg) or Path(arg).is_file() for arg in config.args)
+        self.failures: list[str] = []
+
+    def expect(self, path: Path, shelf: Path | None = None) -> None:
+        """Note the cassette of a collected test; ``shelf`` has all cassettes of its file."""
+        self._known.add(str(path))
+        self._shelves.add(str(shelf or path.parent))
+
+    def take(self, test: str, state: TestState) -> None:
+        """Note the result of a test."""
+        self._known.update(str(path) for path in state.used)
+        self._notes += [f"{test}: {note}" for note in state.notes]
+        self._spared.update(str(path) for path in state.spared)
+
+    def spare(self, shelf: Path) -> None:
+        """Note a test that did not finish: it may use any cassette on its file's shelf."""
+        self._spared.add(str(shelf))
+
+    def stale_of(self, state: TestState) -> list[str]:
+        """The used recordings that are stale, and why."""
+        if config_value(self._config, "stale", "report") == "ignore":
+            return []
+        found = []
+        for path in dict.fromkeys(state.used):
+            problem = _problem(path)
+            if problem:
+                self._stale[str(path)] = problem
+                found.append(f"{path}: {problem}")
+        return found
+
+    # -- xdist -------------------------------------------------------------------
+
+    def dump(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "known": sorted(self._known),
+            "shelves": sorted(self._shelves),
+            "spared": sorted(self._spared),
+            "notes": self._notes,
+            "stale": self._stale,
+            "partial": self.partial,
+        }
+
+    def merge(self, dumped: dict[str, Any] | None) -> None:
+        """Merge the summary of a worker; None for a worker that died."""
+        if dumped is None:
+            self.partial = True
+            return
+        self._known.update(dumped["known"])
+        self._shelves.update(dumped["shelves"])
+        self._spared.update(dumped["spared"])
+        self._notes += dumped["notes"]
+        self._stale.update(dumped["stale"])
+        self.partial = self.partial or dumped["partial"]
+
+    # -- the end -------------------------------------------------------------------
+
+    def judge(self, exitstatus: int) -> None:
+        """Look for orphans, if all tests have run."""
+        how = config_value(self._config, "orphans", "report")
+        if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
+            return
+        if self._config.getoption("maxfail", 0) and exitstatus:
+            return
+        self._orphans = sorted(self._unused())
+        if how == "fail":
+            self.failures += self._orphans
+
+    def _unused(self) -> Iterable[str]:
+        """Cassettes next to the known ones that no test uses."""
+        shelves = {Path(shelf) for shelf in self._shelves}
+        shelves |= {Path(path).parent for path in self._known}
+        known = {_resolved(path) for path in self._known}
+        found = {
+            manifest.parent
+            for shelf in shelves
+            for depth in ("*/manifest.json", "*/*/manifest.json")
+            for manifest in shelf.glob(depth)
+        }
+        spared = [Path(_resolved(shelf)) for shelf in self._spared]
+        return [
+            str(path)
+            for path in found
+            if _resolved(path) not in known
+            and not any(path.resolve().is_relative_to(shelf) for shelf in spared)
+        ]
+
+    def lines(self) -> list[str]:
+        """The lines of the summary."""
+        said = [f"drift: {note}" for note in self._notes]
+        said += [f"stale: {path}: {problem}" for path, problem in sorted(self._stale.items())]
+        said += [f"orphan: no test uses {path}" for path in self._orphans]
+        return [printable(line) for line in said]
+
+
+def _problem(path: Path) -> str | None:
+    from ptycassette.cassette import age_problem
+    from ptycassette.cassette.io import open_cassette
+
+    try:
+        with open_cassette(path, check="manifest") as cassette:
+            return age_problem(cassette.manifest, datetime.now(UTC))
+    except CassetteError:
+        return None  # the test itself has said so
+
+
+def _resolved(path: str | Path) -> str:
+    return str(Path(path).resolve())

@@ -1,0 +1,207 @@
+"""The two kinds of runs of a test: a session in this process, and stand-ins behind shims."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import PendingRecordings
+from ptycassette.errors import DivergenceError
+from ptycassette.model import visible
+from ptycassette.pytest_plugin._state import TestState
+from ptycassette.replaying import (
+    INPUT_MISSING,
+    divergence_error,
+    divergence_lines,
+    divergence_object,
+    drift_lines,
+)
+from ptycassette.replaying.io import Use
+from ptycassette.replaying.standin.io import read_reports
+from ptycassette.session import Session
+
+__all__ = ["SessionRun", "ShimRun", "recording_lock"]
+
+
+class SessionRun:
+    """A session in this process."""
+
+    def __init__(self, using: Use, state: TestState, *, lenient: bool) -> None:
+        self._using = using
+        self._state = state
+        self._lenient = lenient
+        self._stack = ExitStack()
+        self.session: Session | None = None
+
+    def start(self) -> Session:
+        """Enter it."""
+        self.session = self._stack.enter_context(self._using)
+        return self.session
+
+    def complete(self) -> None:
+        """Leave it as a block is left."""
+        __tracebackhide__ = True
+        self._stack.close()
+        result = self._using.result
+        if result.drift is not None:
+            name = visible(self._using.path.name)
+            self._state.notes += [f"{name}: {line}" for line in drift_lines(result.drift)]
+        if result.divergences and self._lenient:
+            raise divergence_error(result.divergences[0], where=str(self._using.path))
+
+    def abandon(self, exc: BaseException) -> None:
+        """Leave it as a block is left that raised."""
+        self._stack.__exit__(type(exc), exc, exc.__traceback__)
+
+    def problems(self) -> list[str]:
+        """From the result."""
+        found = self._using.result.divergences
+        return ["\n".join(divergence_lines(divergence)) for divergence in found]
+
+    def evidence(self) -> dict[str, Any]:
+        """From the result."""
+        result = self._using.result
+        return {
+            "cassette": result.cassette,
+            "action": result.action,
+            "divergences": [divergence_object(found) for found in result.divergences],
+            "unplayed": msgspec.to_builtins(result.unplayed),
+            "notes": list(result.notes),
+            "errors": [],
+        }
+
+
+class ShimRun:
+    """Stand-ins that a directory of shims started; judged by their reports."""
+
+    def __init__(
+        self,
+        reports: Path,
+        state: TestState,
+        library: Path,
+        *,
+        allow_unplayed: bool,
+        pending: PendingRecordings | None = None,
+    ) -> None:
+        self._place = reports
+        self._state = state
+        self._library = library
+        self._allow_unplayed = allow_unplayed
+        self._pending = pending
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The reports so far, in the order of the starts."""
+        return list(read_reports(self._place))
+
+    def complete(self) -> None:
+        """Raise for the first stand-in that did not pass; else keep the recordings."""
+        __tracebackhide__ = True
+        try:
+            self._judge()
+            if self._pending is not None:
+                self._pending.publish()
+        finally:
+            if self._pending is not None:
+                self._pending.drop()
+
+    def _judge(self) -> None:
+        __tracebackhide__ = True
+        for report in self.reports():
+            cassette = self._settled(report)
+            self._note(cassette)
+            if report["result"] in {"drifted", "recorded"}:
+                self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                continue
+            problem = self._problem(report)
+            if problem:
+                raise DivergenceError(problem, where=str(cassette))
+
+    def _problem(self, report: dict[str, Any]) -> str | None:
+        match report["result"]:
+            case "passed" | "drifted" | "recorded":
+                return None
+            case "unplayed" if self._allow_unplayed:
+                return None
+            case "running":
+                return "the stand-in was killed before it could finish"
+            case "diverged" if self._allow_unplayed and _only_missing(report):
+                return None
+            case _:
+                return _text_of(self._place, report)
+
+    def abandon(self, exc: BaseException) -> None:
+        """Note what was used, and keep nothing that was recorded."""
+        del exc
+        for report in self.reports():
+            self._note(self._settled(report))
+        if self._pending is not None:
+            self._pending.drop()
+
+    def _note(self, cassette: Path) -> None:
+        """A cassette was used; a stand-in that found none names the program in its place."""
+        if cassette.is_absolute():
+            self._state.used.append(cassette)
+
+    def _settled(self, report: dict[str, Any]) -> Path:
+        """The report's cassette, by the name that it has once it is in the library."""
+        cassette = Path(report["cassette"])
+        if self._pending is not None and cassette.is_relative_to(self._pending.place):
+            return self._library / cassette.relative_to(self._pending.place)
+        return cassette
+
+    def problems(self) -> list[str]:
+        """From the reports."""
+        return [
+            f"stand-in for {visible(report['cassette'])}: not finished; it was killed, or waits"
+            if report["result"] == "running"
+            else problem
+            for report in self.reports()
+            if (problem := self._problem(report))
+        ]
+
+    def evidence(self) -> dict[str, Any]:
+        """From the reports."""
+        reports = self.reports()
+        return {
+            "cassette": ", ".join(report["cassette"] for report in reports) or str(self._library),
+            "action": "stand-in",
+            "divergences": [found for report in reports for found in report["divergences"]],
+            "unplayed": [report["unplayed"] for report in reports],
+            "notes": [note for report in reports for note in report["notes"]],
+            "errors": [report["error"] for report in reports if report["error"]],
+        }
+
+
+def _only_missing(report: dict[str, Any]) -> bool:
+    return all(found["kind"] == INPUT_MISSING.name for found in report["divergences"])
+
+
+def _text_of(place: Path, report: dict[str, Any]) -> str:
+    """The readable half of a report."""
+    for path in place.glob(f"*-{report['pid']}.txt"):
+        return path.read_text(encoding="utf-8", errors="replace").rstrip()
+    return f"{report['result']}: {report['error']}"
+
+
+@contextmanager
+def recording_lock(path: Path) -> Iterator[None]:
+    """Only one process records a cassette that several want; the others wait and replay it."""
+    name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:24]
+    place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    fd = os.open(
+        place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+    )
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,195 @@
+"""Options, marker, ini keys: what is said where, and which of it counts.
+
+The order is command line, environment (PTYCASSETTE_MODE alone), marker, the
+``ptycassette_config`` fixture, ini, the project file. Options and keys are prefixed,
+because other plugins own the bare names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from ptycassette.errors import CassetteError, UsageError
+from ptycassette.replaying.io import MODE_HELP, MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.system.files import Project, find_project
+
+if TYPE_CHECKING:
+    from ptycassette.timeline import Matching
+
+__all__ = ["MARKER", "Settings", "add_options", "project_of", "settings_of"]
+
+MARKER = (
+    "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
+    "lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
+    "cassette a test uses, and how. A path is relative to the directory of cassettes."
+)
+_CHOICES = {
+    "order": ("strict", "loose"),
+    "trace": ("on-failure", "always", "never"),
+    "network": ("block", "allow"),
+    "stale": ("report", "fail", "ignore"),
+    "orphans": ("report", "fail", "ignore"),
+}
+_HELP = {
+    "mode": f"{MODE_HELP}; the option rules over PTYCASSETTE_MODE and what tests say",
+    "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
+    "order": "strict (default), or loose: exchanges may come in another order",
+    "dir": "directory of cassettes, relative to the test file (default: cassettes)",
+    "trace": "when to keep a trace of a session: on-failure (default), always, never",
+    "trace-dir": "where traces go (default: .ptycassette-traces under the root)",
+    "network": "block (default) or allow the network in tests that replay",
+    "stale": "report (default), fail or ignore recordings older than their freshness window",
+    "orphans": "report (default), fail or ignore cassettes that no test uses, on full runs",
+}
+_FLAGS = {
+    "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
+    "lenient": "go on after a divergence; the test fails all the same at its end",
+}
+_MARKER_KEYS = {
+    "argv", "mode", "match", "order", "size", "lenient", "allow_unplayed", "before_record", "hooks",
+}  # fmt: skip
+_CODE_KEYS = {"argv", "size", "before_record", "hooks"}
+"""What only a test can say: there is no option and no ini key for it."""
+
+
+class Settings(NamedTuple):
+    """What counts for one test."""
+
+    mode: Mode = "replay"
+    match: str | Matching | Callable[[str, str], bool] = "prompt"
+    order: str | None = None
+    path: str | None = None
+    argv: tuple[str, ...] | None = None
+    size: Any = None
+    lenient: bool = False
+    allow_unplayed: bool = False
+    before_record: Callable[[Any], Any] | None = None
+    hooks: str | None = None
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare everything."""
+    group = parser.getgroup("ptycassette", "recorded terminal sessions")
+    for name, text in _HELP.items():
+        choices = _CHOICES.get(name)
+        group.addoption(
+            f"--ptycassette-{name}", default=None, choices=choices, help=text, metavar=name.upper()
+        )
+        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, default=None)
+    for name, text in _FLAGS.items():
+        group.addoption(f"--ptycassette-{name}", action="store_true", default=None, help=text)
+        parser.addini(f"ptycassette_{name.replace('-', '_')}", text, type="bool", default=False)
+    parser.addini(
+        "ptycassette_scenarios", "collect *.scenario.yaml files", type="bool", default=True
+    )
+
+
+def config_value(config: pytest.Config, name: str, default: str) -> str:
+    """An option, else its ini key, else ``default``.
+
+    Raises:
+        pytest.UsageError: a value is not one of its choices.
+    """
+    key = name.replace("-", "_")
+    value = config.getoption(f"ptycassette_{key}")
+    if value is None:
+        value = config.getini(f"ptycassette_{key}")
+    value = str(value) if value else default
+    choices = _CHOICES.get(name)
+    if choices and value not in choices:
+        raise pytest.UsageError(f"ptycassette_{key} is {value!r}, none of {', '.join(choices)}")
+    return value
+
+
+_PROJECT = pytest.StashKey[Project]()
+
+
+def project_of(config: pytest.Config) -> Project:
+    """The project file of the run's root directory; read once.
+
+    Raises:
+        pytest.UsageError: it is wrong, or cannot be read.
+    """
+    found = config.stash.get(_PROJECT, None)
+    if found is None:
+        try:
+            found = config.stash[_PROJECT] = find_project(config.rootpath)
+        except CassetteError as exc:
+            raise pytest.UsageError(str(exc)) from exc
+    return found
+
+
+def settings_of(
+    config: pytest.Config, marker: pytest.Mark | None, fixture: Mapping[str, Any]
+) -> Settings:
+    """What counts for a test.
+
+    Args:
+        config: of the run.
+        marker: the closest ``ptycassette`` marker.
+        fixture: what the ``ptycassette_config`` fixture gave.
+
+    Raises:
+        pytest.UsageError: an unknown key, mode or strategy, wherever it stands.
+    """
+    marked = dict(marker.kwargs) if marker else {}
+    path = marked.pop("path", None)
+    if marker and marker.args:
+        path, *rest = marker.args
+        if rest:
+            raise pytest.UsageError("the ptycassette marker takes one path, the rest by name")
+    for where, given in (("marker", marked), ("ptycassette_config fixture", fixture)):
+        unknown = set(given) - _MARKER_KEYS
+        if unknown:
+            raise pytest.UsageError(
+                f"ptycassette {where}: {', '.join(sorted(unknown))} is none of "
+                f"{', '.join(sorted(_MARKER_KEYS))}"
+            )
+
+    def pick(key: str) -> Any:
+        for value in (
+            config.getoption(f"ptycassette_{key}", None), marked.get(key), fixture.get(key),
+        ):  # fmt: skip
+            if value is not None:
+                return value
+        return config.getini(f"ptycassette_{key}") if key not in _CODE_KEYS else None
+
+    try:
+        mode = resolve_mode(
+            ("--ptycassette-mode", config.getoption("ptycassette_mode")),
+            (MODE_VARIABLE, os.environ.get(MODE_VARIABLE) or None),
+            ("ptycassette marker", marked.get("mode")),
+            ("ptycassette_config fixture", fixture.get("mode")),
+            ("ini", config.getini("ptycassette_mode") or None),
+            ("project file", project_of(config).mode),
+            env={},
+        )
+        match = pick("match") or project_of(config).compare or "prompt"
+        if isinstance(match, str) and match != "prompt":  # the default needs no look-up
+            from ptycassette.timeline import strategy_named
+
+            strategy_named(match)
+        order = pick("order") or None
+        if order is not None:
+            from ptycassette.timeline import order_named
+
+            order_named(order)
+    except (UsageError, ValueError) as exc:
+        raise pytest.UsageError(str(exc)) from exc
+    argv = pick("argv")
+    return Settings(
+        mode=mode,
+        match=match,
+        order=order,
+        path=None if path is None else str(path),
+        argv=None if argv is None else tuple(argv),
+        size=pick("size"),
+        lenient=bool(pick("lenient")),
+        allow_unplayed=bool(pick("allow_unplayed")),
+        before_record=pick("before_record"),
+        hooks=pick("hooks"),
+    )

@@ -1,0 +1,219 @@
+"""The saver's core: turns the events of a journal into a cassette, also while it is recorded.
+
+A scrubber returns the events with their output masked. Each is numbered, its time is floored, and
+it is written, with the frames between them. If the scrubber finds that something written before
+must be masked, everything is discarded and written again. Events other than output are masked
+last, when all secrets are known; they keep their numbers. Then the manifest is written, and the
+sink publishes.
+
+It reads no clock and makes no id: the same events, head and scrubber give the same calls of the
+sink, byte for byte. Nothing is visible before the sink publishes, and it publishes only if the
+verification found nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from ptycassette.errors import SecretLeftError
+from ptycassette.model import (
+    CassetteSink,
+    EmulatorFactory,
+    EventSource,
+    JournalEvent,
+    Manifest,
+    Noted,
+    Output,
+    Scrubber,
+    SessionMeta,
+    Step,
+    StepScrubber,
+)
+from ptycassette.recording._manifest import manifest_texts
+from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
+from ptycassette.recording._sink_writer import SinkWriter
+from ptycassette.terminal import FramePolicy, frame_policy
+from ptycassette.typed import TypedWatch
+
+__all__ = ["Progress", "finalise", "finalise_failed"]
+
+_FINDINGS_SHOWN = 5
+
+Progress = Callable[[int], None]
+_Sink = TypeVar("_Sink", bound=CassetteSink)
+
+
+def finalise(
+    meta: SessionMeta,
+    source: EventSource,
+    open_sink: Callable[[], CassetteSink],
+    *,
+    emulator: EmulatorFactory,
+    scrubber: Scrubber,
+    typed: TypedWatch | None = None,
+    policy: Callable[[], FramePolicy] | None = None,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Turn a session into a cassette and publish it.
+
+    Args:
+        meta: the head of the journal.
+        source: its events, in order, ending with ``Finished``. They may still be coming: its
+            iterators wait for them.
+        open_sink: makes what takes the parts, called again where everything written is void;
+            aborted when anything raises.
+        emulator: makes the frames.
+        scrubber: fresh, for this session alone.
+        typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
+        policy: makes what says when to take frames; the one named in ``meta.options`` when None.
+        progress: told the number of output bytes after each output.
+
+    Returns:
+        The manifest as published.
+
+    Raises:
+        RunFailedError: the run failed, so it is no cassette.
+        SecretLeftError: the verification found something after scrubbing.
+        ValueError: ``meta.options`` names an unknown frame policy.
+    """
+    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
+    run.typed = typed
+    try:
+        run.write(progress=progress)
+        _refuse(run.left())
+        run.tell_secrets_apart()
+        return run.sink.publish(run.work.manifest())
+    except BaseException:
+        run.sink.abort()
+        raise
+
+
+def finalise_failed(
+    meta: SessionMeta,
+    source: EventSource,
+    open_sink: Callable[[], _Sink],
+    *,
+    emulator: EmulatorFactory,
+    scrubber: Scrubber,
+    typed: TypedWatch | None = None,
+) -> tuple[_Sink, tuple[str, ...]]:
+    """Hand the scrubbed records of a failed run to a sink, as far as they go; publish nothing.
+
+    Returns:
+        The sink, and what the verification found. Unless that is empty the sink must be aborted.
+    """
+    run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=None)
+    run.typed = typed
+    try:
+        run.write(failed=True)
+        return run.sink, run.left()
+    except BaseException:
+        run.sink.abort()
+        raise
+
+
+def _refuse(findings: tuple[str, ...]) -> None:
+    if not findings:
+        return
+    shown = "\n".join(findings[:_FINDINGS_SHOWN])
+    more = len(findings) - _FINDINGS_SHOWN
+    tail = f"\nand {more} more" if more > 0 else ""
+    raise SecretLeftError(
+        f"scrubbing left what looks like a secret; nothing was published\n{shown}{tail}",
+        hint="add a rule for it, then finalise the journal again with: ptycassette recover",
+    )
+
+
+class _Run(Generic[_Sink]):
+    """One session on its way into sinks, of which the last one counts."""
+
+    def __init__(
+        self,
+        meta: SessionMeta,
+        source: EventSource,
+        open_sink: Callable[[], _Sink],
+        *,
+        emulator: EmulatorFactory,
+        scrubber: Scrubber,
+        policy: Callable[[], FramePolicy] | None,
+    ) -> None:
+        self._meta, self._source, self._open = meta, source, open_sink
+        self._scrubber, self._emulator = scrubber, emulator
+        self._policy = policy
+        self.typed: TypedWatch | None = None
+        self.sink = open_sink()
+        self.work = self._new_work()
+
+    def _new_work(self) -> SinkWriter:
+        name = str(self._meta.options.get("frame_policy", "settled"))
+        policy = (
+            self._policy()
+            if self._policy is not None
+            else frame_policy(name, resolution_ms=self._meta.resolution_ms)
+        )
+        return SinkWriter(self._meta, self.sink, self._emulator, self._scrubber, policy)
+
+    def write(self, *, failed: bool = False, progress: Progress | None = None) -> None:
+        """Write everything but the manifest."""
+        for step in self._steps():
+            if step is None:
+                self.sink.abort()
+                self.sink = self._open()
+                self.work = self._new_work()
+                continue
+            self.work.take(step)
+            if progress is not None and isinstance(step.event, Output):
+                progress(self.work.offset)
+        hidden = self.typed.hidden if self.typed is not None else ()
+        self.work.end(self._rest(), failed=failed, hidden=hidden)
+
+    def tell_secrets_apart(self) -> None:
+        """Give the manifest digests of the secrets that were typed, where there were any."""
+        if not input_was_scrubbed(self._scrubber.report()):
+            return
+        hidden = self.typed.hidden if self.typed is not None else ()
+        self.work.learnt.secrets = typed_digests(
+            self._meta.id,
+            self.work.inputs(self._source(), hidden),
+            self.work.inputs(self._rest(), hidden),
+            typed=self.typed.values if self.typed is not None else (),
+        )
+
+    def left(self) -> tuple[str, ...]:
+        """What the verification found."""
+        scrubber = self._scrubber
+        if isinstance(scrubber, StepScrubber):
+            scrubber.check(manifest_texts(self.work.manifest()))
+            return scrubber.left
+        looked = False
+
+        def scrubbed() -> Iterator[JournalEvent]:
+            nonlocal looked
+            yield from scrubber.events(self._meta, self._source)
+            yield Noted(0, manifest_texts(self.work.manifest()))
+            looked = True
+
+        findings = scrubber.verify(self._meta, scrubbed)
+        if not findings and not looked:
+            raise RuntimeError("the scrubber verified without looking at all events")
+        return findings
+
+    def _steps(self) -> Iterator[Step | None]:
+        if isinstance(self._scrubber, StepScrubber):
+            yield from self._scrubber.steps(self._meta, self._source, self.typed)
+            return
+        events = self._scrubber.events(self._meta, self._source)
+        held: JournalEvent | None = None
+        for event in events:
+            if held is not None:
+                yield Step(held, event, None)
+            held = event
+        if held is not None:
+            yield Step(held, None, None)
+
+    def _rest(self) -> Iterator[JournalEvent]:
+        if isinstance(self._scrubber, StepScrubber):
+            return self._scrubber.rest(self._source)
+        events = self._scrubber.events(self._meta, self._source)
+        return (event for event in events if not isinstance(event, Output))

@@ -1,0 +1,131 @@
+"""The manifest of a recording: what the head of its journal says, and what was learnt on the way.
+
+Every text in it goes through the scrubber. Digests and times have a shape that the format
+demands; they are nobody's text, and stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ptycassette.model import (
+    Command,
+    ContentDigest,
+    DiscoveryRecord,
+    EmulatorId,
+    Finished,
+    Harness,
+    Manifest,
+    Provenance,
+    QuotaRecord,
+    Scrubber,
+    SessionMeta,
+    Terminal,
+    Timing,
+)
+from ptycassette.recording._capability import with_probed
+from ptycassette.timeline import (
+    SECRET_DIGESTS_KEY,
+    InputDigest,
+    stored_secrets,
+    word_digests,
+)
+
+__all__ = ["Learnt", "make_manifest", "manifest_texts"]
+
+_FORMAT_VERSION: Final = 1
+_SHAPED: Final = ("binary_path_digest_sha256", "captured_at", "freshness_window")
+_KEPT_OPTIONS: Final = ("frame_policy", "idle_limit_ms", "meta", "recovered")
+
+
+class Learnt(msgspec.Struct, kw_only=True):
+    """What a run taught that its head did not say.
+
+    Attributes:
+        quota: the last quota that was probed.
+        discovery: the last models that were probed.
+        end: how the program ended.
+        secrets: the digests of what was masked in the input.
+    """
+
+    quota: QuotaRecord | None = None
+    discovery: DiscoveryRecord | None = None
+    end: Finished | None = None
+    secrets: list[InputDigest] = []
+
+
+def make_manifest(
+    meta: SessionMeta, learnt: Learnt, *, emulator: EmulatorId, scrubber: Scrubber
+) -> Manifest:
+    """The manifest, its texts scrubbed. The digest of the output is empty: the sink knows it."""
+    argv = tuple(scrubber.text(word, channel="argv") for word in meta.argv)
+    secrets = stored_secrets(learnt.secrets, word_digests(meta.id, meta.argv, argv))
+    mode = meta.permission_mode
+    return Manifest(
+        version=_FORMAT_VERSION,
+        id=meta.id,
+        content_digest=ContentDigest(""),
+        harness=_harness(meta, learnt, scrubber),
+        command=Command(
+            argv=argv,
+            workdir_policy=meta.workdir_policy,
+            env_allowlist=meta.env_allowlist or None,
+            timeout_ms=meta.timeout_ms,
+            permission_mode=mode and scrubber.text(mode, channel="permission-mode"),
+        ),
+        terminal=Terminal(
+            initial_rows=meta.size.rows,
+            initial_cols=meta.size.cols,
+            locale=meta.locale,
+            term=meta.term,
+            pty_mode=meta.pty_mode,
+            emulator=emulator,
+        ),
+        timing=Timing(
+            resolution_ms=meta.resolution_ms,
+            clock_policy="monotonic-elapsed",
+            replay_default="realtime",
+        ),
+        provenance=Provenance(
+            git_sha=meta.git_sha,
+            os=meta.os,
+            arch=meta.arch,
+            recorded_at=meta.recorded_at,
+            recorder_version=meta.recorder_version,
+        ),
+        optional={**_optional(meta, learnt, scrubber), **secrets} or None,
+    )
+
+
+def manifest_texts(manifest: Manifest) -> dict[str, Any]:
+    """The texts of a manifest, for verification: without digests, which look like keys."""
+    harness = msgspec.to_builtins(manifest.harness)
+    optional = dict(manifest.optional or {})
+    optional.pop(SECRET_DIGESTS_KEY, None)
+    return {
+        "command": msgspec.to_builtins(manifest.command),
+        "harness": {name: value for name, value in harness.items() if name not in _SHAPED},
+        "optional": optional,
+    }
+
+
+def _harness(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> Harness:
+    harness = msgspec.to_builtins(with_probed(meta.harness, learnt.quota, learnt.discovery))
+    if learnt.end is not None and learnt.end.binary_version is not None:
+        harness["binary_version"] = learnt.end.binary_version
+    shaped = {name: harness.pop(name) for name in _SHAPED if name in harness}
+    scrubbed = scrubber.value(harness, channel="harness")
+    return msgspec.convert({**scrubbed, **shaped}, Harness)
+
+
+def _optional(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:
+    options = meta.options
+    found = {name: options[name] for name in _KEPT_OPTIONS if options.get(name) is not None}
+    if learnt.end is not None and learnt.end.version_missing is not None:
+        found["binary_version_missing"] = learnt.end.version_missing
+    if meta.title is not None:
+        found["title"] = meta.title
+    value: dict[str, Any] = scrubber.value(found, channel="manifest")
+    return value

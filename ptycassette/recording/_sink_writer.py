@@ -1,0 +1,210 @@
+"""One session on its way into one sink: events numbered, floored and written, with their frames.
+
+Output and frames are written as they come. Everything else only keeps its number then, and is
+written at the end, when all is known that must be masked in it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from ptycassette.cassette import FrameMaker
+from ptycassette.errors import RunFailedError
+from ptycassette.model import (
+    CassetteSink,
+    EmulatorFactory,
+    EmulatorId,
+    Finished,
+    InputRecord,
+    JournalEvent,
+    Manifest,
+    Output,
+    OutputRecord,
+    Probed,
+    Scrubber,
+    ScrubReport,
+    ServiceEventRecord,
+    SessionMeta,
+    Step,
+    StepScrubber,
+    Typed,
+)
+from ptycassette.recording._manifest import Learnt, make_manifest
+from ptycassette.recording.journal_events import final_record, floored_ms, record_of
+from ptycassette.terminal import FramePolicy, default_emulator
+
+__all__ = ["SinkWriter"]
+
+
+class SinkWriter:
+    """One session on its way into one sink.
+
+    Attributes:
+        offset: how many bytes of output were written.
+        learnt: what belongs in the manifest beside the head of the journal.
+    """
+
+    def __init__(
+        self,
+        meta: SessionMeta,
+        sink: CassetteSink,
+        emulator: EmulatorFactory,
+        scrubber: Scrubber,
+        policy: FramePolicy,
+    ) -> None:
+        self._meta, self._sink, self._scrubber = meta, sink, scrubber
+        own = emulator(meta.size)
+        self._emulator_id: EmulatorId = own.identity
+        shared = emulator is default_emulator and isinstance(scrubber, StepScrubber)
+        self._frames = FrameMaker(None if shared else own, policy)
+        self._reserved = array("Q")
+        self._times_us = array("Q")
+        self._numbers = array("Q")
+        self._taken = 0
+        self._seq = 0
+        self._t_us = 0
+        self._ended = False
+        self.offset = 0
+        self.learnt = Learnt()
+
+    def take(self, step: Step) -> None:
+        """Write one event, if it is output, and the frame after it; else keep its number."""
+        event = step.event
+        self._taken += 1
+        if self._ended:
+            raise RunFailedError("the journal goes on after its end", stage="final")
+        self._t_us = max(self._t_us, event.t_us)
+        match event:
+            case Finished():
+                self._ended = True
+                return
+            case Probed():
+                pass
+            case Output(_, data):
+                self._write_output(data)
+            case _:
+                self._seq += 1
+                self._reserved.append(self._seq)
+                self._times_us.append(self._t_us)
+                self._numbers.append(self._taken - 1)
+                self._sink.reserve(self._seq, self._t_ms)
+        frame = self._frames.after(
+            event, step.following, t_ms=self._t_ms, seq=self._seq + 1, screen=step.screen
+        )
+        if frame is not None:
+            self._seq += 1
+            self._sink.add(msgspec.structs.replace(frame, t_us=self._t_us))
+
+    def end(
+        self, rest: Iterator[JournalEvent], *, failed: bool, hidden: Collection[int] = ()
+    ) -> None:
+        """Write what is no output, masked, and the documents.
+
+        ``hidden`` are the numbers of events that were typed unseen without being marked so.
+
+        Raises:
+            RunFailedError: unless ``failed``, the run must not become a cassette.
+        """
+        learnt = self.learnt
+        for event, record in self._recorded(rest, hidden):
+            match event:
+                case Finished():
+                    learnt.end = event
+                case Probed():
+                    learnt.quota = event.quota or learnt.quota
+                    learnt.discovery = event.discovery or learnt.discovery
+                    for document in (event.quota, event.discovery):
+                        if document is not None:
+                            self._sink.put(document)
+            if record is not None:
+                self._sink.add(record)
+        final = learnt.end
+        if not failed:
+            self._check(final)
+        if final is not None:
+            self._sink.add(
+                final_record(
+                    final,
+                    seq=self._seq + 1,
+                    t_us=self._t_us,
+                    resolution_ms=self._meta.resolution_ms,
+                )
+            )
+        self._sink.put(self._report())
+
+    def inputs(
+        self, events: Iterator[JournalEvent], hidden: Collection[int]
+    ) -> Iterator[InputRecord]:
+        """The input records that ``end`` writes, of other events of the same session."""
+        for _, record in self._recorded(events, hidden):
+            if isinstance(record, InputRecord):
+                yield record
+
+    def manifest(self) -> Manifest:
+        """The manifest; the sink fills in the digest."""
+        return make_manifest(
+            self._meta, self.learnt, emulator=self._emulator_id, scrubber=self._scrubber
+        )
+
+    def _recorded(
+        self, events: Iterator[JournalEvent], hidden: Collection[int]
+    ) -> Iterator[tuple[JournalEvent, InputRecord | ServiceEventRecord | None]]:
+        """Events, and the record of each that is no output, with the number kept for it."""
+        number = 0
+        for event in events:
+            if isinstance(event, Output | Probed | Finished):
+                yield event, None
+                continue
+            item = event
+            if isinstance(item, Typed) and self._numbers[number] in hidden:
+                item = msgspec.structs.replace(item, masked=True)
+            yield (
+                event,
+                record_of(
+                    item,
+                    seq=self._reserved[number],
+                    t_us=self._times_us[number],
+                    resolution_ms=self._meta.resolution_ms,
+                ),
+            )
+            number += 1
+
+    def _write_output(self, data: bytes) -> None:
+        self._seq += 1
+        record = OutputRecord(
+            seq=self._seq,
+            t_ms=self._t_ms,
+            t_us=self._t_us,
+            offset=self.offset,
+            length=len(data),
+        )
+        self.offset += len(data)
+        self._sink.add(record, data)
+
+    def _check(self, final: Finished | None) -> None:
+        """Raise if the run must not become a cassette."""
+        if final is None:
+            raise RunFailedError(
+                "the recording ends before the program did",
+                stage="final",
+                hint="ptycassette recover turns its journal into a cassette",
+            )
+        if final.failure is not None:
+            raise RunFailedError(final.failure, stage="run")
+        if self.offset == 0 and final.exit is None:
+            raise RunFailedError(
+                "it holds no output, and nobody saw the program end", stage="output"
+            )
+
+    def _report(self) -> ScrubReport:
+        report = self._scrubber.report()
+        if report.env_allowlist is msgspec.UNSET and self._meta.env_allowlist:
+            report = msgspec.structs.replace(report, env_allowlist=self._meta.env_allowlist)
+        return report
+
+    @property
+    def _t_ms(self) -> int:
+        return floored_ms(self._t_us, self._meta.resolution_ms)

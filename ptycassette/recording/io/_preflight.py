@@ -1,0 +1,133 @@
+"""Checks before a recording begins. When one fails, nothing has been written."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ptycassette.cassette.io import check_target
+from ptycassette.errors import PreflightError, SpawnError
+from ptycassette.model import visible, visible_bytes
+
+__all__ = ["check_place", "check_requirements", "find_program"]
+
+REQUIREMENT_TIMEOUT_S = 60.0
+
+_SHOWN_BYTES = 600
+
+
+def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None) -> Path:
+    """The file that ``argv`` would execute, on the PATH of ``env``.
+
+    Raises:
+        SpawnError: there is none (``exit_status`` 127), or it is not executable (126).
+        PreflightError: the working directory is not a directory.
+    """
+    base = Path.cwd() if cwd is None else Path.cwd() / cwd
+    if not base.is_dir():
+        raise PreflightError("the working directory does not exist", where=str(base))
+    name = argv[0]
+    if "/" in name:
+        found, there = base / name, base / name
+    else:
+        path = env.get("PATH", os.defpath)
+        on_path = shutil.which(name, path=path)
+        found = base / on_path if on_path else Path()
+        there = next(
+            (base / entry / name for entry in path.split(":") if _is_there(base / entry / name)),
+            Path("/nonexistent"),
+        )
+    if os.access(found, os.X_OK) and found.is_file():
+        return found
+    if _is_there(there):
+        raise SpawnError("not executable", exit_status=126, where=str(there), hint="chmod +x it")
+    raise SpawnError(
+        "no such program",
+        exit_status=127,
+        where=name,
+        hint="check the name, and the PATH that the program gets (--env PATH=...)",
+    )
+
+
+def _is_there(path: Path) -> bool:
+    """Whether the file exists. Unreadable directories on the PATH are skipped, as shells do."""
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises PermissionError
+
+
+def check_place(target: Path, *, overwrite: bool) -> None:
+    """Refuse a target that could not be published at the end.
+
+    Raises:
+        ExistsError: something is there, and it may not be replaced.
+        NewerCassetteError: a cassette of a newer version is there.
+        PreflightError: its parent is missing or cannot be written to.
+    """
+    parent = target.absolute().parent
+    if not parent.is_dir():
+        raise PreflightError(
+            "the directory for the cassette does not exist",
+            where=str(parent),
+            hint=f"mkdir -p {visible(shlex.quote(str(parent)))}",
+        )
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise PreflightError(
+            "the directory for the cassette cannot be written to", where=str(parent)
+        )
+    check_target(target.absolute(), overwrite=overwrite)
+
+
+def check_requirements(
+    commands: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
+) -> None:
+    """Run the commands that must succeed first: is the CLI logged in, is there quota?
+
+    Args:
+        commands: each a command line, split as a shell would, but run without one.
+        env: the environment of the program to record.
+        cwd: its working directory.
+
+    Raises:
+        PreflightError: one of them fails; the message has the end of its output.
+    """
+    for command in commands:
+        _require(command, env, cwd)
+
+
+def _require(command: str, env: Mapping[str, str], cwd: Path | None) -> None:
+    try:
+        words = shlex.split(command)
+    except ValueError as exc:
+        raise PreflightError(f"--require {visible(command)}: {exc}") from exc
+    if not words:
+        raise PreflightError("--require: an empty command")
+    try:
+        done = subprocess.run(
+            words,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=REQUIREMENT_TIMEOUT_S,
+            start_new_session=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as exc:
+        raise PreflightError(
+            f"the requirement {visible(command)} took over {REQUIREMENT_TIMEOUT_S:g} s"
+        ) from exc
+    except OSError as exc:
+        raise PreflightError(
+            f"the requirement {visible(command)} cannot be run: {exc.strerror}"
+        ) from exc
+    if done.returncode != 0:
+        said = visible_bytes(done.stdout[-_SHOWN_BYTES:].strip())
+        raise PreflightError(
+            f"the requirement {visible(command)} failed with status {done.returncode}"
+            + (f"\n{said}" if said else ""),
+            hint="nothing was recorded; see to it and record again",
+        )

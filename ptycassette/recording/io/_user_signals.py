@@ -1,0 +1,124 @@
+"""Who records, and what the user's terminal and other processes tell the recorder by signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from ptycassette.model import Resized, Signalled, Size
+from ptycassette.recording.io._side_channel import SideChannel
+from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.system.pty import PtyChild, SignalPipe, UserTerminal, signal_name, suspend
+
+__all__ = ["Streams", "UserSignals"]
+
+_CAUGHT = (
+    signal.SIGWINCH,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTSTP,
+)
+_ENDING = frozenset({signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT})
+_PASSED = _ENDING | {signal.SIGUSR1, signal.SIGUSR2}
+
+
+class Streams(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the user is.
+
+    Attributes:
+        in_fd: where input comes from; -1 for nowhere.
+        out_fd: where output goes; -1 for nowhere.
+        terminal: the user's terminal; raw while the session runs. None when ``in_fd`` is none.
+        channel: the side channel.
+        secret_key: what the key sends with which the user says that a secret follows, up to
+            Enter; empty for none.
+        fixed_size: the program's terminal keeps its size, whatever the user's does.
+        passes_signals: who records is driven by a program that takes the recorder for
+            the recorded one: signals go to that, and on the record, as they came.
+    """
+
+    in_fd: int = 0
+    out_fd: int = 1
+    terminal: UserTerminal | None = None
+    secret_key: bytes = b""
+    fixed_size: bool = False
+    passes_signals: bool = False
+    channel: SideChannel | None = None
+
+
+class UserSignals:
+    """Sizes that the program's terminal follows, signals that are passed on, and those that end it.
+
+    Args:
+        child: the program.
+        journal: where all of it goes first: the program may answer before we are back.
+        streams: where the user is.
+        size: the size that the program was started with.
+        now_us: microseconds since the start.
+
+    Attributes:
+        caught: what must be caught for it.
+        ended_by: the signal that ended the recorder, if one did.
+    """
+
+    def __init__(
+        self,
+        child: PtyChild,
+        journal: JournalFile,
+        streams: Streams,
+        *,
+        size: Size,
+        now_us: Callable[[], int],
+    ) -> None:
+        self._child, self._journal, self._now_us = child, journal, now_us
+        self._in_fd, self._terminal = streams.in_fd, streams.terminal
+        self._follows_size = not streams.fixed_size
+        self._size = size
+        self._passed = _PASSED if streams.passes_signals else frozenset[signal.Signals]()
+        self.caught = tuple({*_CAUGHT, *self._passed})
+        self.ended_by: int | None = None
+
+    def obey(self, signals: SignalPipe) -> None:
+        """Do what the signals say that have come."""
+        for number in signals.take():
+            self._obey(number)
+
+    def follow_size(self) -> None:
+        """Give the program's terminal the size of the user's, unless it keeps its own."""
+        if self._terminal is None or not self._follows_size:
+            return
+        size = self._terminal.size()
+        if size == self._size:
+            return
+        self._size = size
+        self._journal.on_event(Resized(self._now_us(), size))
+        self._child.set_size(size)
+
+    def hang_up(self) -> None:
+        """The user's terminal is gone: as SIGHUP."""
+        self.ended_by = self.ended_by or int(signal.SIGHUP)
+        self._child.request_end()
+
+    def _obey(self, number: int) -> None:
+        if number == signal.SIGWINCH:
+            self.follow_size()
+        elif number == signal.SIGTSTP and self._terminal is not None:
+            suspend(self._terminal)
+            self.follow_size()
+        elif number in self._passed and self._terminal_stands():
+            self._journal.on_event(Signalled(self._now_us(), signal_name(number)))
+            with suppress(ProcessLookupError):
+                os.kill(self._child.pid, number)
+        elif number in _ENDING:
+            self.ended_by = number
+            self._child.request_end()
+
+    def _terminal_stands(self) -> bool:
+        """Whether the user's terminal is there: when it is closed, the system sends SIGHUP."""
+        return self._terminal is None or os.isatty(self._in_fd)

@@ -1,0 +1,237 @@
+"""A PTY whose program is a recording. For a ``Session`` it behaves like a real one.
+
+It wraps the stand-in's engine as a ``Scripted`` port, which sessions accept in place of a
+PTY. Time is logical: it advances only while the session waits, and nothing sleeps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from datetime import UTC, datetime, timedelta
+
+from ptycassette.cassette.io import Cassette
+from ptycassette.model import ExitStatus, Size
+from ptycassette.replaying.divergence import divergence_error
+from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
+from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
+from ptycassette.terminal import default_emulator
+from ptycassette.timeline import Matching, read_secrets
+
+__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after"]
+
+ENDED = ExitStatus(code=125, exited=True, signaled=False)
+_RAW = LineMode(canonical=False, echo=False)
+
+
+class LogicalClock:
+    """A clock that moves only when somebody sleeps by it, and then at once."""
+
+    def __init__(self) -> None:
+        self._now_us = 0
+
+    def now_us(self) -> int:
+        """Microseconds since it was made."""
+        return self._now_us
+
+    def wall(self) -> datetime:
+        """A wall clock that starts in 2000 and moves along."""
+        return datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=self._now_us)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._now_us += max(0, round(seconds * 1e6))
+
+
+class LogicalSleeper:
+    """Sleeps by a logical clock in an event loop: others get their turn, no time passes."""
+
+    def __init__(self, clock: LogicalClock) -> None:
+        self._clock = clock
+
+    async def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._clock.sleep(seconds)
+        await asyncio.sleep(0)
+
+
+class ReplayPty:
+    """The recording of ``cassette``, to put a session over.
+
+    Args:
+        cassette: open; stays the caller's.
+        clock: the session's clock.
+        matching: how input is compared.
+        options: how it is played.
+        size: the terminal's size at the start.
+        allow_unplayed: allow the session to be closed before the recording ends.
+
+    Attributes:
+        engine: makes the decisions; has the divergences.
+        replayed: true: input that a driver declares secret arrives masked, as it was recorded.
+    """
+
+    replayed = True
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        clock: LogicalClock,
+        *,
+        matching: Matching,
+        options: StandinOptions,
+        size: Size,
+        allow_unplayed: bool = False,
+    ) -> None:
+        inputs = tuple(cassette.inputs())
+        self.engine = StandinEngine(
+            cassette.events(),
+            inputs,
+            options=options,
+            matching=matching,
+            size=size,
+            screen=lambda seq: screen_after(cassette, seq),
+            secrets=read_secrets(cassette.manifest, where=str(cassette.path)),
+        )
+        self._where = str(cassette.path)
+        self._allow_unplayed = allow_unplayed
+        self._clock = clock
+        self._output: deque[bytes] = deque()
+        self._finished: Finished | None = None
+        self._reported = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recording was played to its end."""
+        return self._finished is not None and self._finished.complete
+
+    def run_out(self) -> None:
+        """Play the rest up to the next input, because the driver will send nothing more."""
+        self.engine.input_ended()
+        while self._finished is None:
+            wait_us = self._run()
+            self._output.clear()
+            if wait_us is not None:
+                self._clock.sleep(wait_us / 1e6)
+
+    # -- the port ------------------------------------------------------------------
+
+    @property
+    def ended(self) -> ExitStatus | None:
+        """How the recorded program ended, once that is played."""
+        self._run()
+        if self._finished is None or self._output:
+            return None
+        if self._finished.killed_by:
+            return exit_status(signal_number(self._finished.killed_by))
+        if not self._finished.complete:
+            return ENDED
+        return self._finished.exit or ExitStatus(code=0, exited=True, signaled=False)
+
+    def poll(self) -> ExitStatus | None:
+        """As ``ended``."""
+        return self.ended
+
+    def due_us(self) -> int | None:
+        """The time of the next event that does not need the driver."""
+        wait_us = self._run()
+        if self._output:
+            return self._clock.now_us()
+        return None if wait_us is None else self._clock.now_us() + wait_us
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """Recorded output that is due."""
+        self._run()
+        if not self._output:
+            return None if self._finished is None else b""
+        data = self._output.popleft()
+        if len(data) > max_bytes:
+            self._output.appendleft(data[max_bytes:])
+        return data[:max_bytes]
+
+    def write(self, data: bytes) -> int:
+        """Input, compared with the recording.
+
+        Raises:
+            DivergenceError: it differs from the recording.
+        """
+        self.engine.feed(data, self._clock.now_us())
+        self._run()
+        self._complain()
+        return len(data)
+
+    def line_mode(self) -> LineMode:
+        """Raw mode: the recording already has the effects of its line discipline."""
+        return _RAW
+
+    def set_size(self, size: Size) -> None:
+        """A resize, compared with the recording."""
+        self.engine.resized(size, self._clock.now_us())
+        self._run()
+
+    def send_signal(self, which: str | int) -> None:
+        """A signal, compared with the recording."""
+        self.engine.signalled(signal_name(which), self._clock.now_us())
+        self._run()
+
+    def ended_by(self, name: str) -> None:
+        """The driver ends the program by signal ``name``: what follows in the recording is played.
+
+        Raises:
+            DivergenceError: the recording has no such signal here.
+        """
+        self.engine.ended_by(name, self._clock.now_us())
+        self._run()
+        self._complain()
+
+    def request_end(self, grace_s: float) -> None:
+        """Close the session: play up to the next input; if there is one, it is missing."""
+        del grace_s
+        if self._finished is None:
+            if self._allow_unplayed:
+                self.engine.stop()
+            else:
+                self.engine.input_ended()
+            self._run()
+        self._output.clear()
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+    # -- inside --------------------------------------------------------------------
+
+    def _run(self) -> int | None:
+        """Step until the driver must act; returns the microseconds until the next event."""
+        while self._finished is None:
+            todo = self.engine.step(self._clock.now_us())
+            match todo:
+                case Play(event=event):
+                    self._output.append(event.data)
+                case Listen(us=us):
+                    return us
+                case Finished():
+                    self._finished = todo
+        return None
+
+    def _complain(self) -> None:
+        found = self.engine.divergences
+        if len(found) > self._reported and not self.engine.options.lenient:
+            self._reported = len(found)
+            raise divergence_error(found[-1], where=self._where)
+
+
+def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
+    """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""
+    terminal = cassette.manifest.terminal
+    emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
+    for event in cassette.events():
+        if event.seq > seq:
+            break
+        if event.kind == "output":
+            emulator.feed(event.data)
+        elif event.kind == "input":
+            size = getattr(event.record, "size", None)
+            if size is not None:
+                emulator.resize(size)
+    rows = emulator.snapshot().rows
+    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]

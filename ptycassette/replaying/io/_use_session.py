@@ -1,0 +1,314 @@
+"""The session of ``use`` in each mode: replayed, live, recorded, or recorded to compare.
+
+Rules: in replay no program is run; a recording is published only if its block succeeded and
+the program printed something; a recording for comparison does not change the cassette.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.cassette.io import Cassette, open_cassette
+from ptycassette.errors import (
+    CassetteError,
+    DivergenceError,
+    NotFoundError,
+    RefusedError,
+    SessionError,
+    UsageError,
+)
+from ptycassette.model import Size, visible
+from ptycassette.recording.io import arecord, record
+from ptycassette.replaying.divergence import Divergence, divergence_error
+from ptycassette.replaying.drifts import Drift, Side, drift, semantic_drift
+from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
+from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
+from ptycassette.replaying.io.sides import side_of
+from ptycassette.replaying.standin import StandinOptions, Unplayed
+from ptycassette.session import DEFAULT_SIZE, AsyncSession, Session
+from ptycassette.system.files import find_project
+from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
+
+__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of"]
+
+
+class UseResult(msgspec.Struct, kw_only=True):
+    """The result of a use. It is filled during the block, and complete when the block is left.
+
+    ``action`` is what was done in this mode. ``rerecord``, and ``rewrite`` where it replaced a
+    cassette, set ``drift`` and the two recordings in ``sides``.
+    """
+
+    action: Action
+    cassette: str
+    divergences: tuple[Divergence, ...] = ()
+    unplayed: Unplayed = Unplayed()
+    notes: tuple[str, ...] = ()
+    drift: Drift | None = None
+    sides: tuple[Side, Side] | None = None
+
+    def semantic_drift(
+        self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
+    ) -> Drift:
+        """What changed in meaning, after ``rerecord`` and ``rewrite``; see ``semantic_drift``.
+
+        Raises:
+            RuntimeError: nothing was recorded to compare.
+            ValueError: the threshold is out of range.
+        """
+        if self.sides is None:
+            raise RuntimeError("only modes rerecord and rewrite have two recordings to compare")
+        return semantic_drift(*self.sides, threshold, scorer)
+
+    def side(self) -> Side:
+        """The recording: after ``rerecord`` the new one, else the cassette; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        return self.sides[1] if self.sides is not None else side_of(self.cassette)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of ``use``; see there."""
+
+    path: Path
+    argv: Sequence[str] | None
+    mode: str | None
+    matching: Matching
+    size: Size | None
+    lenient: bool
+    allow_unplayed: bool
+    options: Mapping[str, Any]
+
+
+def begin(plan: Plan) -> UseResult:
+    """Resolve the mode to an action.
+
+    Raises:
+        UsageError: the mode is unknown.
+    """
+    mode = mode_in_force(plan.mode, env=os.environ)
+    action = action_of(mode, exists=plan.path.exists(), env=os.environ)
+    return UseResult(action=action, cassette=str(plan.path))
+
+
+@contextmanager
+def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
+    """The session for ``result.action``."""
+    match result.action:
+        case "replay":
+            with _opened(plan) as cassette:
+                pty, clock, size = _replayed(plan, cassette)
+                session = Session.over(pty, size=size, clock=clock, sleeper=clock)
+                with _judged(plan, result, pty, cassette):
+                    yield session
+                session.close()
+        case "live":
+            with Session(_program(plan), size=_live_size(plan)) as session:
+                yield session
+        case "record" | "rewrite":
+            shown = _Shown()
+            options = _recording(plan, overwrite=True, show=shown)
+            old = _old_side(plan, result)
+            with record(_program(plan), plan.path, **options) as recording:
+                yield recording
+                recording.close()
+                shown.refuse_nothing(plan.path)
+            _note_drift(result, old, plan.path)
+        case "rerecord":
+            with _place_aside() as place:
+                new = place / "new.cassette"
+                with record(_program(plan), new, **_recording(plan)) as recording:
+                    yield recording
+                _compare(result, plan.path, new)
+
+
+@asynccontextmanager
+async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[AsyncSession]:
+    """As ``session_of``, for ``async with``."""
+    match result.action:
+        case "replay":
+            with _opened(plan) as cassette:
+                pty, clock, size = _replayed(plan, cassette)
+                session = AsyncSession.over(
+                    pty, size=size, clock=clock, sleeper=clock,
+                    async_sleeper=LogicalSleeper(clock),
+                )  # fmt: skip
+                with _judged(plan, result, pty, cassette):
+                    yield session
+                await session.close()
+        case "live":
+            async with AsyncSession(_program(plan), size=_live_size(plan)) as session:
+                yield session
+        case "record" | "rewrite":
+            shown = _Shown()
+            options = _recording(plan, overwrite=True, show=shown)
+            old = _old_side(plan, result)
+            async with arecord(_program(plan), plan.path, **options) as recording:
+                yield recording
+                await recording.close()
+                shown.refuse_nothing(plan.path)
+            _note_drift(result, old, plan.path)
+        case "rerecord":
+            with _place_aside() as place:
+                new = place / "new.cassette"
+                async with arecord(_program(plan), new, **_recording(plan)) as recording:
+                    yield recording
+                _compare(result, plan.path, new)
+
+
+@contextmanager
+def _place_aside() -> Iterator[Path]:
+    """A temporary directory for a recording for comparison. Errors must not name it."""
+    with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
+        try:
+            yield Path(place)
+        except BaseException as exc:
+            notes = getattr(exc, "__notes__", [])
+            notes[:] = [note for note in notes if place not in note]
+            raise
+
+
+def _old_side(plan: Plan, result: UseResult) -> Side | None:
+    """What ``rewrite`` is about to replace; None in ``record``, or where nothing valid is there."""
+    if result.action != "rewrite" or not plan.path.exists():
+        return None
+    try:
+        return side_of(plan.path, allow_unscrubbed=True)
+    except CassetteError:  # what is broken is recorded again, too
+        return None
+
+
+def _note_drift(result: UseResult, old: Side | None, new: Path) -> None:
+    if old is not None:
+        result.sides = old, side_of(new, allow_unscrubbed=True)
+        result.drift = drift(*result.sides)
+
+
+def _compare(result: UseResult, old: Path, new: Path) -> None:
+    result.sides = side_of(old), side_of(new)
+    result.drift = drift(*result.sides)
+
+
+# -- replay --------------------------------------------------------------------------
+
+
+def _opened(plan: Plan) -> Cassette:
+    try:
+        return open_cassette(plan.path)
+    except NotFoundError as exc:
+        raise NotFoundError(
+            "there is no such cassette, and the mode is replay", where=str(plan.path),
+            hint="record it: PTYCASSETTE_MODE=auto (or mode='auto'), where the program is",
+        ) from exc  # fmt: skip
+
+
+def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, Size]:
+    terminal = cassette.manifest.terminal
+    recorded = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
+    size = plan.size or recorded
+    clock = LogicalClock()
+    # In recorded time, on a clock that costs none: what is shown for a moment
+    # only can be waited for, as in a live session.
+    options = StandinOptions(
+        mode="realtime",
+        lenient=plan.lenient,
+        recorded_size=recorded,
+        input_timeout_us=None,
+    )
+    pty = ReplayPty(
+        cassette, clock, matching=plan.matching, options=options, size=size,
+        allow_unplayed=plan.allow_unplayed,
+    )  # fmt: skip
+    return pty, clock, size
+
+
+@contextmanager
+def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -> Iterator[None]:
+    """Fill ``result``, and raise what diverged when the block is left."""
+    engine = pty.engine
+    left: Unplayed | None = None
+    try:
+        yield
+        if not plan.allow_unplayed:
+            pty.run_out()
+    except DivergenceError:
+        raise
+    except SessionError as exc:
+        if engine.diverged and not plan.lenient:
+            raise divergence_error(engine.divergences[0], where=str(cassette.path)) from exc
+        left = engine.unplayed()
+        _say_what_is_awaited(exc, left, cassette)
+        raise
+    finally:
+        result.divergences = tuple(engine.divergences)
+        result.notes = tuple(engine.notes)
+        result.unplayed = engine.unplayed() if left is None else left
+    if engine.diverged and not plan.lenient:
+        raise divergence_error(engine.divergences[0], where=str(cassette.path))
+
+
+def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) -> None:
+    """Explain a wait that cannot succeed, because the recording expects input before it."""
+    for sent in cassette.inputs():
+        if sent.seq == left.first_seq and sent.kind == "signal":
+            exc.add_note(f"the recording continues when signal {visible(sent.signal or '')} comes")
+    for entry in read_entries(cassette.inputs()):
+        if entry.seq <= left.first_seq <= entry.last_seq:
+            shown = "what was typed unseen" if entry.masked else visible(entry.shown)
+            exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
+
+
+# -- recording -----------------------------------------------------------------------
+
+
+def _program(plan: Plan) -> Sequence[str]:
+    if plan.argv:
+        return plan.argv
+    if plan.path.exists():
+        with open_cassette(plan.path, check="manifest") as cassette:
+            recorded = cassette.manifest.command.argv
+        if recorded:
+            return recorded
+    raise UsageError(
+        "which program? This mode runs it for real", where=str(plan.path),
+        hint="give argv: use(path, ['claude'])",
+    )  # fmt: skip
+
+
+def _live_size(plan: Plan) -> Size:
+    """Of the terminal of a program that is run."""
+    return plan.size or find_project().size or DEFAULT_SIZE
+
+
+def _recording(plan: Plan, **more: Any) -> Any:
+    if "show" in more:
+        plan.path.parent.mkdir(parents=True, exist_ok=True)
+    return {"size": _live_size(plan), **plan.options, **more}
+
+
+class _Shown:
+    """Counts the output of a recording."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+
+    def __call__(self, data: bytes) -> None:
+        self._bytes += len(data)
+
+    def refuse_nothing(self, path: Path) -> None:
+        """A recording without output is a mistake, and would replay as one for ever."""
+        if not self._bytes:
+            raise RefusedError(
+                "nothing was shown: an empty recording is not kept",
+                where=str(path),
+                hint="wait for the screen in the block (session.wait_for_text)",
+            )

@@ -1,0 +1,248 @@
+"""``use``: one session object, replayed, recorded or live, as the mode says.
+
+::
+
+    with use("tests/cassettes/hello.cassette", ["claude"]) as session:
+        session.wait_for_text("> ")
+        session.submit("hello")
+
+As a decorator it hands the session to functions, coroutines, generators and async
+generators: by the name ``session`` where there is such a parameter, else first.
+Every call and every ``with`` has its own session; contexts, threads and tasks share
+nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+)
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from ptycassette.model import Size
+from ptycassette.replaying.drifts import Side
+from ptycassette.replaying.io._use_session import (
+    Plan,
+    UseResult,
+    async_session_of,
+    begin,
+    session_of,
+)
+from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
+from ptycassette.replaying.io.sides import side_of
+from ptycassette.scrub.io import concealed
+from ptycassette.session import AsyncSession, Session
+from ptycassette.system.files import find_project
+from ptycassette.timeline import Matching
+
+__all__ = ["Use", "UseResult", "use"]
+
+
+class Use:
+    """See ``use``, which makes it. A context manager, an async one, and a decorator.
+
+    Attributes:
+        result: of the last block that was entered in this context.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.path = plan.path
+        self._plan = plan
+        self._stack: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
+        self._result: ContextVar[UseResult | None] = ContextVar("result", default=None)
+        mode_in_force(plan.mode, env=os.environ)  # complain about a typo now
+
+    @property
+    def result(self) -> UseResult:
+        """The result of the last block.
+
+        Raises:
+            RuntimeError: it was not entered in this context.
+        """
+        found = self._result.get()
+        if found is None:
+            raise RuntimeError("nothing was used in this context yet")
+        return found
+
+    def side(self) -> Side:
+        """The recording of the last block, or the cassette where there was none; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        found = self._result.get()
+        return side_of(self.path) if found is None else found.side()
+
+    # -- with, async with, @ -------------------------------------------------------
+
+    def __enter__(self) -> Session:
+        stack = ExitStack()
+        session = stack.enter_context(self._session())
+        self._stack.set((*self._stack.get(), stack))
+        return session
+
+    def __exit__(self, *details: object) -> bool | None:
+        *others, stack = self._stack.get()
+        self._stack.set(tuple(others))
+        done: bool | None = stack.__exit__(*details)
+        return done
+
+    async def __aenter__(self) -> AsyncSession:
+        stack = AsyncExitStack()
+        session = await stack.enter_async_context(self._async_session())
+        self._stack.set((*self._stack.get(), stack))
+        return session
+
+    async def __aexit__(self, *details: object) -> bool | None:
+        *others, stack = self._stack.get()
+        self._stack.set(tuple(others))
+        done: bool | None = await stack.__aexit__(*details)
+        return done
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Give ``function`` a session each time it is called."""
+        signature = inspect.signature(function)
+        named = "session" in signature.parameters
+
+        def arguments(session: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+            if named:
+                return args, {**kwargs, "session": session}
+            return (session, *args), kwargs
+
+        wrapped = self._wrapped(function, arguments)
+        names = list(signature.parameters)
+        taken = "session" if named else names[0] if names else None
+        left = [entry for name, entry in signature.parameters.items() if name != taken]
+        wrapped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return wrapped
+
+    def _wrapped(
+        self, function: Callable[..., Any], arguments: Callable[[Any, Any, Any], tuple[Any, Any]]
+    ) -> Callable[..., Any]:
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+                async with self._async_session() as session:
+                    args, kwargs = arguments(session, args, kwargs)
+                    async for item in function(*args, **kwargs):
+                        yield item
+
+            return async_generator
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                async with self._async_session() as session:
+                    args, kwargs = arguments(session, args, kwargs)
+                    return await function(*args, **kwargs)
+
+            return coroutine
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+                with self._session() as session:
+                    args, kwargs = arguments(session, args, kwargs)
+                    return (yield from function(*args, **kwargs))
+
+            return generator
+
+        @functools.wraps(function)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with self._session() as session:
+                args, kwargs = arguments(session, args, kwargs)
+                return function(*args, **kwargs)
+
+        return plain
+
+    def _begin(self) -> UseResult:
+        result = begin(self._plan)
+        self._result.set(result)
+        return result
+
+    def _session(self) -> AbstractContextManager[Session]:
+        return session_of(self._plan, self._begin())
+
+    def _async_session(self) -> AbstractAsyncContextManager[AsyncSession]:
+        return async_session_of(self._plan, self._begin())
+
+
+def use(  # noqa: PLR0913 - one for each thing that a user may say
+    path: str | os.PathLike[str],
+    argv: Sequence[str] | None = None,
+    *,
+    mode: str | None = None,
+    match: str | Matching | Callable[[str, str], bool] | None = None,
+    order: str | None = None,
+    secrets: str | None = None,
+    size: Size | None = None,
+    lenient: bool = False,
+    allow_unplayed: bool = False,
+    **record_options: Any,
+) -> Use:
+    """Use a cassette: a session that is replayed from it, recorded into it, or live.
+
+    Args:
+        path: the cassette.
+        argv: the program, for the modes that run it; the recorded one when None.
+        mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord`` or
+            ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
+            ``--ptycassette-mode`` is stronger than both.
+        match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
+            that says whether a text that was sent matches a recorded one. When None, what the
+            project file says (``compare``), else ``prompt``.
+        order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
+            another order than the recorded one.
+        secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
+            recording tells; ``any``: another one will do. When None, the environment's
+            PTYCASSETTE_SECRETS, else ``same``.
+        size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
+        lenient: continue after a divergence; ``result.divergences`` has it.
+        allow_unplayed: allow the block to end before the recording does.
+        **record_options: for the modes that record; see ``record``.
+
+    Raises:
+        UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
+        ValueError: the strategy, the order or the value of ``secrets`` is unknown.
+
+    Entering raises what opening a cassette, or starting a program, raises. Leaving
+    raises ``DivergenceError`` when the block did not do what was recorded.
+    """
+    if match is None:
+        match = find_project().compare or "prompt"
+    if not isinstance(match, str | Matching):
+        match = Matching(same=match, order=order or "strict", secrets=secrets)
+        order = secrets = None
+    if isinstance(match, Matching):
+        for name, value in (("order", order), ("secrets", secrets)):
+            if value is not None:
+                raise ValueError(f"say it to the Matching: Matching(..., {name}={value!r})")
+        matching = match
+    else:
+        matching = Matching(match, order=order or "strict", secrets=secrets)
+    if matching.conceal is None:
+        matching.conceal = concealed
+    if matching.secrets is None:
+        matching.secrets = resolve_secrets(os.environ)
+    return Use(
+        Plan(
+            path=Path(path),
+            argv=argv,
+            mode=mode,
+            matching=matching,
+            size=size,
+            lenient=lenient,
+            allow_unplayed=allow_unplayed,
+            options=record_options,
+        )
+    )

@@ -1,0 +1,90 @@
+"""The driver's input that was not compared yet: keys, signals, the size.
+
+Input may come early, late, split into single bytes or several exchanges at once.
+It waits here, as in a kernel buffer, until the recording expects input.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from ptycassette.model import Size
+from ptycassette.timeline import AnswerExpectation, Key, KeyReader
+
+__all__ = ["SIGNAL_KEYS", "DriverInput"]
+
+ESCAPE_US = 50_000
+"""How long bytes that may become a longer sequence wait for the rest of it."""
+
+SIGNAL_KEYS = {
+    "int": ("ctrl-c", b"\x03"),
+    "quit": ("ctrl-\\", b"\x1c"),
+    "tstp": ("ctrl-z", b"\x1a"),
+}
+"""What a line discipline makes of a key (POSIX termios ISIG), both ways round."""
+
+
+class DriverInput:
+    """The input of the driver that waits, without answers of the terminal."""
+
+    def __init__(self, size: Size | None) -> None:
+        self.keys: deque[Key] = deque()
+        self.signals: deque[str] = deque()
+        self.size = size
+        self.size_changed_us: int | None = None
+        self.ended = False
+        self.last_us = 0
+        self._reader = KeyReader()
+        self._answers = AnswerExpectation()
+
+    def output(self, data: bytes) -> None:
+        """Note what was played: it may hold queries."""
+        self._answers.output(data)
+
+    def feed(self, data: bytes, now_us: int, *, cooked: bool) -> None:
+        """Bytes came."""
+        self.last_us = now_us
+        self._queue(self._reader.feed(data, cooked=cooked))
+
+    def settle(self, now_us: int, wanted: bytes | None = None) -> int | None:
+        """Decide about an unfinished sequence.
+
+        Args:
+            now_us: the time.
+            wanted: the bytes that the recording expects. If the pending bytes are
+                these, there is no need to wait, unless they could be the answer to
+                a query of the terminal.
+
+        Returns:
+            When to look again, or None when nothing is pending.
+        """
+        pending = self._reader.pending
+        if not pending:
+            return None
+        due = self.last_us + ESCAPE_US
+        if now_us >= due or self.ended or (pending == wanted and not self._answers.asked):
+            self._queue(self._reader.flush())
+            return None
+        return due
+
+    def end(self) -> None:
+        """Note the end of input."""
+        self.ended = True
+        self._queue(self._reader.flush())
+
+    def take_signal_key(self, name: str) -> bool:
+        """Take the first key when it is what signal ``name`` is typed as."""
+        named = SIGNAL_KEYS.get(name)
+        if named and self.keys and self.keys[0].name == named[0]:
+            self.keys.popleft()
+            return True
+        return False
+
+    def _queue(self, keys: list[Key]) -> None:
+        for key in keys:
+            if key.kind == "focus" or self._answers.takes(key.raw):
+                continue
+            if key.kind == "answer":
+                self._answers.answered(key.raw)
+            else:
+                self.keys.append(key)

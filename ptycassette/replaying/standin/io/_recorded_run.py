@@ -1,0 +1,168 @@
+"""Runs the recorder in place of the shim: it gets the driver's terminal and signals."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+from ptycassette.recording.io import END, SUFFIX, delete_journal
+from ptycassette.replaying.io import find_real
+from ptycassette.system.files import journal_dir
+from ptycassette.system.pty import NoCoreDumps
+
+__all__ = ["DriverSignals", "drop_journal", "run_recorder"]
+
+_LOOK_S = 0.5
+
+_FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")
+
+
+class DriverSignals:
+    """While entered, signals of the driver are passed to the recorder, and do not end the shim.
+
+    Signals that arrive before the recorder is started wait for it. The SIGHUP of a closed
+    terminal may reach the recorder twice, which is harmless.
+    """
+
+    def __init__(self) -> None:
+        self._pid: int | None = None
+        self._early: list[int] = []
+        self._before: dict[int, Any] = {}
+        self._mask: set[Any] = set()
+
+    def __enter__(self) -> Self:
+        for name in _FORWARDED:
+            number = signal.Signals[f"SIG{name}"]
+            self._before[number] = signal.signal(number, self._came)
+        # The driver may have had them blocked when it started us.
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def pass_to(self, pid: int) -> None:
+        """Pass all signals to ``pid`` from now on, including those that waited."""
+        self._pid = pid
+        for number in self._early:
+            self._send(number)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        if self._pid is None:
+            self._early.append(number)
+        else:
+            self._send(number)
+
+    def _send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid or 0, number)
+
+
+def run_recorder(
+    target: Path,
+    program: str,
+    args: Sequence[str],
+    *,
+    signals: DriverSignals,
+    keep_journal: bool = False,
+    hooks: str = "",
+) -> int:
+    """Record the real ``program``, found further along PATH, into ``target``.
+
+    The recorder and the program end when this process ends, for any reason
+    (``recording/io/lifeline.py``). When our caller ends, the recording ends as by SIGHUP.
+
+    Args:
+        target: the cassette.
+        program: its name.
+        args: its arguments.
+        signals: entered.
+        keep_journal: keep the recording recoverable until ``drop_journal`` is called.
+        hooks: a file of hooks for the recorder.
+
+    Returns:
+        The recorder's status, which is the program's.
+
+    Raises:
+        SpawnError: there is no such program.
+    """
+    theirs, ours = os.pipe()
+    try:
+        more = [
+            *(["--keep-journal"] if keep_journal else []),
+            *(["--hooks", hooks] if hooks else []),
+        ]
+        words = _words(target, program, args, lifeline=theirs, more=more)
+        caller = _watched(os.getppid())
+        recording = subprocess.Popen(words, process_group=0, pass_fds=(theirs,))
+        NoCoreDumps().hold()  # for good; the program has kept its limit
+        with recording as recorder:
+            threading.Thread(target=_end_with, args=(caller, ours), daemon=True).start()
+            _hand_over_terminal(recorder.pid)
+            signals.pass_to(recorder.pid)
+            return recorder.wait()
+    finally:
+        os.close(theirs)  # and not the other end: the thread may just write to it
+
+
+def drop_journal(cassette_id: str) -> None:
+    """Delete the journal of a recording that is published or not wanted.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    delete_journal(journal_dir() / f"{cassette_id}{SUFFIX}")
+
+
+def _watched(pid: int) -> int:
+    """A descriptor that is readable when the process ends (pidfd_open(2)); else ``-pid``."""
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):
+            return os.pidfd_open(pid)
+    return -pid
+
+
+def _end_with(caller: int, lifeline: int) -> None:
+    """Wait until our caller ends, then ask the recorder to end the program."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    if caller >= 0:
+        select.select([caller], [], [])
+    else:
+        while os.getppid() == -caller:
+            time.sleep(_LOOK_S)
+    with contextlib.suppress(OSError):  # the recorder is gone already
+        os.write(lifeline, END)
+
+
+def _words(
+    target: Path, program: str, args: Sequence[str], *, lifeline: int, more: Sequence[str]
+) -> list[str]:
+    real = find_real(program, os.environ.get("PATH", ""))
+    quiet = ["--quiet"] if os.isatty(0) and os.isatty(1) else ["--headless"]
+    main = "import sys; from ptycassette.cli import main; sys.exit(main())"
+    return [
+        sys.executable, "-c", main, "rec", *quiet, "--pass-signals", "--overwrite",
+        "--lifeline", str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
+    ]  # fmt: skip
+
+
+def _hand_over_terminal(pid: int) -> None:
+    """Make the recorder the foreground of the terminal, so that it gets the signals of keys."""
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    with contextlib.suppress(OSError):  # there is no terminal, or it is not ours to give
+        os.tcsetpgrp(0, pid)
+        os.kill(pid, signal.SIGCONT)  # it may have touched the terminal too early, and stands
+    signal.signal(signal.SIGTTOU, before)

@@ -1,0 +1,223 @@
+"""Runs a shim: it stands in, records, compares or runs the real program, by the mode."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_silence
+from ptycassette.errors import CassetteError, RefusedError
+from ptycassette.model import ExitStatus, visible
+from ptycassette.recording.io import diagnostic_path
+from ptycassette.replaying.drifts import Side, drift_lines
+from ptycassette.replaying.io import (
+    MODE_VARIABLE,
+    Chosen,
+    Library,
+    ShimConfig,
+    Start,
+    action_of,
+    drift,
+    find_real,
+    read_shim_config,
+    resolve_mode,
+    side_of,
+)
+from ptycassette.replaying.standin._report import StandinReport
+from ptycassette.replaying.standin.io._recorded_run import DriverSignals, drop_journal, run_recorder
+from ptycassette.replaying.standin.io._standin_io import end_process
+from ptycassette.replaying.standin.io.options import parse_settings
+from ptycassette.replaying.standin.io.process import FAILED, play
+from ptycassette.replaying.standin.io.report_file import write_report
+from ptycassette.scrub.io import concealed_words
+
+__all__ = ["run_shim"]
+
+
+def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
+    """Be ``program`` with ``args``, for the shims in ``directory``.
+
+    Returns:
+        The exit status; does not return where another program takes over.
+    """
+    report = os.environ.get("PTYCASSETTE_REPORT", "")
+    try:
+        config = read_shim_config(Path(directory))
+        report = report or config.report
+        return _be(config, report, program, args)
+    except CassetteError as failed:
+        return _fail(failed, report, program, args)
+
+
+def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> int:
+    said = os.environ.get(MODE_VARIABLE) or None
+    mode = resolve_mode((MODE_VARIABLE, said), ("shim", config.mode), env={})
+    if mode == "live":
+        return _step_aside(program, args)
+    start = Start(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
+    pending = Path(config.pending) if config.pending else None
+    secrets = parse_settings([*config.options, "cassette"]).secrets_compared
+    library = Library(
+        Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
+    )
+    may_record = action_of(mode, exists=False, env=os.environ) in {"record", "rewrite"}
+    chosen = library.choose(start, record=may_record)
+    match action_of(mode, exists=chosen.exists, env=os.environ):
+        case "record" | "rewrite" as action:
+            old = _side_to_replace(chosen) if action == "rewrite" else None
+            with DriverSignals() as signals:
+                ended = _record(
+                    library, chosen.path, report, (program, *args), signals,
+                    old=old, hooks=config.hooks,
+                )  # fmt: skip
+            return _end(ended)
+        case "rerecord":
+            with DriverSignals() as signals:
+                ended = _rerecord(
+                    chosen.path, report, (program, *args), signals, hooks=config.hooks
+                )
+            return _end(ended)
+        case _:
+            return _stand_in(chosen, config, report, (program, *args))
+
+
+def _stand_in(chosen: Chosen, config: ShimConfig, report: str, argv: tuple[str, ...]) -> int:
+    match = ("--match", chosen.match) if chosen.match else ()
+    order = ("--order", chosen.order) if chosen.order else ()
+    hooks = ("--hooks", config.hooks) if config.hooks else ()
+    words = [*config.options, *hooks, *match, *order, str(chosen.path), "--", *argv]
+    return play(parse_settings(words, report=report))
+
+
+def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
+    real = find_real(program, os.environ.get("PATH", ""))
+    os.execv(real, [program, *args])  # noqa: S606 - no shell is meant
+
+
+def _record(
+    library: Library,
+    wanted: Path,
+    report: str,
+    argv: tuple[str, ...],
+    signals: DriverSignals,
+    *,
+    old: Side | None,
+    hooks: str,
+) -> int | ExitStatus:
+    """Run the real program, and keep the recording if it has output; say what differs from old."""
+    program, *args = argv
+    find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
+    own = PendingRecordings.new(library.place) if library.pending is None else None
+    place = library.to_record(wanted)
+    if own:
+        place = own.place / wanted.relative_to(library.place)
+    exit_status = None
+    try:
+        status = run_recorder(place, program, args, signals=signals, keep_journal=True, hooks=hooks)
+        result = StandinReport(
+            result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
+        )
+        try:
+            if (place / "manifest.json").exists():
+                exit_status, recorded = _end_of(place)
+                try:
+                    refuse_silence(place)
+                except RefusedError:
+                    drop_journal(recorded)
+                    raise
+                if old is not None:
+                    found = drift(old, side_of(place, allow_unscrubbed=True))
+                    notes = tuple(drift_lines(found))
+                    result = msgspec.structs.replace(result, notes=notes)
+                if own:
+                    own.publish()
+                drop_journal(recorded)
+            else:
+                error = _keep_diagnostic(place, wanted)
+                result = msgspec.structs.replace(result, result="failed", error=error)
+        except CassetteError as failed:
+            result = msgspec.structs.replace(result, result="failed", error=str(failed))
+            _complain(program, str(failed))
+    finally:
+        if own:
+            own.drop()
+    write_report(report, result)
+    return status if exit_status is None else exit_status
+
+
+def _side_to_replace(chosen: Chosen) -> Side | None:
+    """What is there already; None where it is not, or is broken."""
+    try:
+        return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
+    except CassetteError:
+        return None
+
+
+def _keep_diagnostic(place: Path, wanted: Path) -> str:
+    """Move the diagnostic of a failed run next to the cassette's place; returns its path."""
+    made, target = diagnostic_path(place), diagnostic_path(wanted)
+    if not made.is_dir():
+        return "nothing was recorded"
+    if target != made:
+        shutil.rmtree(target, ignore_errors=True)
+        made.rename(target)
+    return f"nothing was recorded; see {target}"
+
+
+def _rerecord(
+    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
+) -> int | ExitStatus:
+    """Run the real program, and report the drift; the cassette is only read."""
+    program, *args = argv
+    with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
+        new = Path(place) / "new.cassette"
+        status = run_recorder(new, program, args, signals=signals, hooks=hooks)
+        if not (new / "manifest.json").exists():
+            return status
+        exit_status, _ = _end_of(new)
+        found = drift(old, new)
+    notes = tuple(drift_lines(found))
+    write_report(
+        report,
+        StandinReport(
+            result="drifted" if found else "passed", cassette=str(old), argv=concealed_words(argv),
+            pid=os.getpid(), divergences=found.divergences, notes=notes,
+        ),
+    )  # fmt: skip
+    return status if exit_status is None else exit_status
+
+
+def _end(ended: int | ExitStatus) -> int:
+    """End as the program did. A plain status is returned for the caller to use."""
+    return ended if isinstance(ended, int) else end_process(ended)
+
+
+def _end_of(path: Path) -> tuple[ExitStatus | None, str]:
+    """The recorded exit, which the driver must see, and the id of the recording."""
+    with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
+        return cassette.final.exit, cassette.manifest.id
+
+
+def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str]) -> int:
+    """Write an error to stderr and to the report."""
+    text = str(failed)
+    _complain(program, text)
+    result = StandinReport(result="failed", cassette=program, pid=os.getpid(), error=text)
+    with suppress(CassetteError):  # perhaps what failed is the report, or the rules of scrubbing
+        write_report(report, result)
+        argv = concealed_words((program, *args))
+        write_report(report, msgspec.structs.replace(result, argv=argv))
+    return failed.exit_status if failed.exit_status in {126, 127} else FAILED
+
+
+def _complain(program: str, text: str) -> None:
+    for line in text.split("\n"):
+        sys.stderr.write(f"{program} (ptycassette shim): {visible(line)}\r\n")

@@ -1,0 +1,180 @@
+"""What every predicate is made of: its common fields, what it looks at, and how it fails.
+
+A predicate is one class: its name in files (``tag``), its fields, ``problem`` (what types cannot
+say of them) and ``judge`` (None when it holds, or why it does not and at what time). The table of
+all is in ``predicates.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from ptycassette.model import FilePatterns, FrameRecord, PatternError, file_pattern
+from ptycassette.scenario._normalise import Normaliser
+from ptycassette.scenario.evidence import Evidence
+
+__all__ = [
+    "Base",
+    "Failed",
+    "Known",
+    "Look",
+    "Worded",
+    "bad_kind",
+    "bad_pattern",
+    "bad_text",
+    "wanted",
+]
+
+_KINDS = {"input", "output", "frame", "service-event", "final", ""}
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Why a predicate does not hold, and where to look."""
+
+    message: str
+    t_ms: int
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What a file has besides the predicate: names of normalisers, and its patterns so far."""
+
+    normalisers: Collection[str]
+    patterns: FilePatterns
+
+
+class Worded(Protocol):
+    """A predicate that looks for a text or a pattern."""
+
+    @property
+    def text(self) -> str | None:
+        """The text."""
+        ...
+
+    @property
+    def regex(self) -> str | None:
+        """The pattern."""
+        ...
+
+
+class Look:
+    """What a predicate looks at, and from when on.
+
+    Args:
+        evidence: the recording.
+        defined: the normalisers of the scenario.
+        start_ms: the time that the predicate names, or 0.
+        fixed: whether it names one.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        defined: Mapping[str, Normaliser],
+        start_ms: int,
+        *,
+        fixed: bool,
+    ) -> None:
+        self.evidence = evidence
+        self.defined = defined
+        self.start_ms = start_ms
+        self.fixed = fixed
+
+    def end_ms(self, within_ms: int | None) -> int:
+        """The end of a window that begins at the time asked for."""
+        return self.start_ms + within_ms if within_ms else self.evidence.end_ms
+
+    def shown(self) -> list[FrameRecord]:
+        """The frame at the time asked for, or all frames."""
+        if not self.fixed:
+            return self.evidence.frames
+        frame = self.evidence.frame_at(self.start_ms)
+        return [frame] if frame else []
+
+    def frame_is(
+        self,
+        right: Callable[[FrameRecord], bool],
+        expected: str,
+        got: Callable[[FrameRecord], str],
+    ) -> Failed | None:
+        """Whether the frame at the time is right."""
+        frame = self.evidence.frame_at(self.start_ms)
+        if frame is None:
+            return Failed(f"there is no frame at {self.start_ms} ms", self.start_ms)
+        if right(frame):
+            return None
+        return Failed(f"expected {expected}, got {got(frame)}", frame.t_ms)
+
+    def eventually(
+        self, within_ms: int | None, found: Callable[[FrameRecord], bool], expected: str
+    ) -> Failed | None:
+        """Whether some frame of the window is right."""
+        end_ms = self.end_ms(within_ms)
+        if any(found(frame) for frame in self.evidence.frames_between(self.start_ms, end_ms)):
+            return None
+        return Failed(f"{expected} did not come from {self.start_ms} to {end_ms} ms", end_ms)
+
+    def any_text(self, query: Worded, texts: Iterable[str], what: str) -> Failed | None:
+        """Whether the text is in one of several."""
+        seen = list(dict.fromkeys(texts))
+        if query.regex is not None:
+            pattern = file_pattern(query.regex)
+            hit = any(map(pattern.found, seen))
+        else:
+            hit = any((query.text or "") in text for text in seen)
+        if hit:
+            return None
+        shown = ", ".join(repr(text) for text in seen[:5]) or "nothing"
+        return Failed(f"no {what} with {wanted(query)}; there was {shown}", self.start_ms)
+
+
+class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type"):
+    """What every predicate may have.
+
+    ``name`` is shown in reports. ``negate`` (written ``not``, extension) turns the
+    outcome around. ``at_ms`` is a time of the recording, or, with ``exchange``
+    (extension), the time since that input was sent.
+    """
+
+    name: str = ""
+    negate: bool = msgspec.field(name="not", default=False)
+    at_ms: int | None = None
+    exchange: int | None = None
+
+    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+        """What is wrong with its fields beyond their types; None when all is well."""
+        return None
+
+
+def wanted(query: Worded) -> str:
+    """What is looked for, for messages."""
+    return f"/{query.regex}/" if query.regex is not None else repr(query.text)
+
+
+def bad_text(query: Worded, known: Known, *, optional: bool = False) -> str | None:
+    """What is wrong with ``text`` and ``regex``, of which one is given."""
+    given = (query.text is not None) + (query.regex is not None)
+    if given > 1 or (not given and not optional):
+        return "give text or regex, one of them"
+    if query.text == "":
+        return "an empty text is in every screen: it cannot fail"
+    return None if query.regex is None else bad_pattern(query.regex, known.patterns)
+
+
+def bad_kind(**fields: str) -> str | None:
+    """What is wrong with fields that name a kind of event, or none."""
+    for field, kind in fields.items():
+        if kind not in _KINDS:
+            return f"{field} {kind!r} is none of {', '.join(sorted(_KINDS - {''}))}"
+    return None
+
+
+def bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
+    """Why a pattern of the file is refused."""
+    try:
+        patterns.check(pattern)
+    except PatternError as exc:
+        return f"regex {pattern!r}: {exc}"
+    return None

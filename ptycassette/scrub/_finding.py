@@ -1,0 +1,250 @@
+"""One pass over the events of a session, which turns every secret into patches.
+
+Output is cut into blocks at fixed offsets, never where reads happened to end, so that the same
+bytes give the same result however they were chunked. A block gives texts: the print stream, the
+strings of control functions, the messages that JSON in it says, and what the screen showed that
+none of these says. Each is searched by rules and for what is known; what rules find is known from
+there on, and looked for in the texts of the same block again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ptycassette.model import (
+    Finished,
+    JournalEvent,
+    Noted,
+    Output,
+    Probed,
+    Resized,
+    Secret,
+    SessionMeta,
+    Typed,
+)
+from ptycassette.scrub._patches import Patches
+from ptycassette.scrub.discover import begun_values, declared_values
+from ptycassette.scrub.match import canonical
+from ptycassette.scrub.search import KnownValue, Lesson, Match, Past, Searcher
+from ptycassette.scrub.tally import Tally
+from ptycassette.scrub.views import (
+    BLOCK,
+    InputChannel,
+    Joined,
+    Messages,
+    OutputText,
+    ScreenReader,
+    Seen,
+    View,
+    joined_lines,
+    strings_of,
+)
+
+__all__ = ["SETTLED", "Finder", "Found"]
+
+SETTLED = BLOCK // 2
+"""So many bytes before the end of the last block are not read again, but for what is learnt."""
+
+
+class Found(NamedTuple):
+    """A secret that was found: its channel and its rule, never its value."""
+
+    channel: str
+    rule: str
+
+
+class Finder:
+    """Searches the events of a session in order.
+
+    Args:
+        searcher: rules and known values; of this reader alone.
+        meta: the head of the session.
+        masks: where patches go, by channel; None to only look.
+        tally: counts what is found.
+        block: output is cut at multiples of so many bytes.
+        seen: texts of the screen that need not be searched.
+        traced: whether what is found on the screen leads back to its bytes.
+        again: whether the output was read before, as it was recorded: only what is masked of it
+            shows anything new.
+
+    Attributes:
+        screen: the emulator, right after the last event.
+        found: secrets that are not masked yet, and when each came first, in microseconds.
+        in_strings: the same for strings that are masked separately, when they are written.
+        late: whether a value was learnt that also occurs in text that was searched before.
+        settled: how many bytes of output were searched completely.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        meta: SessionMeta,
+        *,
+        masks: Mapping[str, Patches],
+        tally: Tally,
+        block: int = BLOCK,
+        seen: Seen | None = None,
+        traced: bool = True,
+        again: bool = False,
+    ) -> None:
+        self._searcher = searcher
+        self._masks = masks
+        self._tally = tally
+        self._touched = masks["output"].touch if again else None
+        self._text = OutputText(block, self._touched)
+        self._reader = ScreenReader(meta.size, seen, traced=traced)
+        self._messages = Messages()
+        self._typed = InputChannel()
+        self._service = Joined()
+        self._cols = meta.size.cols
+        self._block = block
+        self._fed = 0
+        self._t_us = 0
+        self._past = Past()
+        searcher.past = self._past
+        self.screen = self._reader.emulator
+        self.found: dict[Found, int] = {}
+        self.in_strings: dict[Found, int] = {}
+        self._times: dict[Found, int] = {}
+        self.late = False
+        self.settled = 0
+
+    @property
+    def blind(self) -> bool:
+        """Whether the screen must be read again, by a reader that is ``traced``."""
+        return self._reader.blind
+
+    def take(self, event: JournalEvent) -> None:
+        """Read one event."""
+        self._t_us = max(self._t_us, event.t_us)
+        match event:
+            case Output():
+                self._output(event.data)
+            case Resized():
+                self._reader.resize(event.size)
+                self._cols = event.size.cols
+            case Typed():
+                self._search("input", self._typed.feed(event.data))
+            case Noted():
+                self._payload("service-events", event.payload)
+                self._search("service-events", self._service.add(event.payload))
+            case Probed() | Finished():
+                self._payload("final", msgspec.to_builtins(event))
+            case _:
+                pass
+
+    def know(self, secrets: Sequence[Secret]) -> None:
+        """Search for values from now on, and for long ones also in the text read so far."""
+        if not secrets:
+            return
+        short = [KnownValue(one.text, "declared", word=True) for one in secrets if one.whole]
+        long = [one.text for one in secrets if not one.whole]
+        rules = self._searcher.rules
+        lesson = self._searcher.known.learn(declared_values(long, rules=rules))
+        self._searcher.known.learn([*short, *begun_values(long, rules=rules)])
+        self._reader.seen.forget()
+        self.late = self.late or self._past.may_hold(lesson)
+
+    def rest(self) -> None:
+        """Read what is left at the end."""
+        self._reader.rest()
+        self._search("output", chain(self._text.rest(), self._reader.take(), self._messages.rest()))
+        self._search("input", self._typed.rest())
+        self._search("service-events", self._service.rest())
+        self.settled = self._fed
+
+    def _output(self, data: bytes) -> None:
+        while data:
+            part = data[: self._block - self._fed % self._block]
+            data = data[len(part) :]
+            self._fed += len(part)
+            self._reader.feed(part)
+            printed = list(self._text.feed(part))
+            messages = list(self._messages.feed(part))
+            if self._touched is not None and not self._touched(self._fed - len(part), self._fed):
+                messages.clear()
+            if printed or messages or self._reader.full:
+                self._search("output", chain(printed, self._reader.take(), messages))
+                self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
+
+    def _payload(self, channel: str, payload: Any) -> None:
+        """Search the strings of one payload, each alone. They are masked when they are written."""
+        for _, text in strings_of(payload):
+            for match in self._searcher.search(canonical(text)):
+                self._note(self.in_strings, channel, match)
+        self._adopt(())
+
+    def _search(self, channel: str, views: Iterable[View]) -> None:
+        """Search texts; those that belong together come together.
+
+        The iterator advances only after the text before was searched: the screen reader depends
+        on what was found there.
+        """
+        before = self._past.count
+        searched: list[View] = []
+        for view in views:
+            searched.append(view)
+            for match in self._searcher.search(view.text, source=(channel, type(view))):
+                self._take(channel, view, match)
+            joined = joined_lines(view, self._cols) if channel == "output" else None
+            if joined is not None:
+                for match in self._searcher.search_joined(joined):
+                    self._take(channel, joined, match)
+        lesson = self._adopt(searched)
+        while lesson is not None:
+            self.late = self.late or self._past.may_hold(lesson, but_last=self._past.count - before)
+            with self._searcher.knowing_only(lesson.values):
+                for view in searched:
+                    for match in self._searcher.search(view.text, by_rules=False):
+                        self._take(channel, view, match)
+            lesson = self._adopt(searched)
+
+    def _adopt(self, searched: Iterable[View]) -> Lesson | None:
+        """Search for what was learnt from now on; None when nothing was."""
+        lesson = self._searcher.adopt()
+        if lesson is not None:
+            self._reader.seen.forget()
+            if not searched:
+                self.late = self.late or self._past.may_hold(lesson)
+        return lesson
+
+    def _take(self, channel: str, view: View, match: Match) -> None:
+        """Turn a match into patches."""
+        if channel == "service-events" and _in_one_string(view, match):
+            return  # it gets a placeholder when it is written
+        patches = self._masks[channel]
+        new = False
+        for start, end in match.stretches:
+            for offset, data in view.patches(start, end, match.form):
+                new = patches.add(offset, data) or new
+        if not new:
+            return
+        self._note(self.found, channel, match)
+        start, end = match.stretches[0]
+        length = sum(end - start for start, end in match.stretches)
+        where = view.offset(start, end) if self._tally.explains else None
+        self._tally.count(channel, match.rule, form=match.form, offset=where, length=length)
+
+    def _note(self, where: dict[Found, int], channel: str, match: Match) -> None:
+        found = Found(channel, match.rule)
+        where.setdefault(found, self._t_us)
+        self._times[found] = self._times.get(found, 0) + 1
+
+    def lines(self) -> tuple[str, ...]:
+        """The findings for people: channel, time and rule, never the value."""
+        lines = []
+        for found, t_us in sorted({**self.in_strings, **self.found}.items()):
+            number = self._times[found]
+            times = "once" if number == 1 else f"{number} times"
+            lines.append(f"{found.channel}: {t_us // 1000} ms: rule {found.rule} matches ({times})")
+        return tuple(lines)
+
+
+def _in_one_string(view: View, match: Match) -> bool:
+    """Whether a match lies in one string of one event."""
+    runs = sum(1 for start, end in match.stretches for _ in view.pieces(start, end))
+    return runs <= len(match.stretches) == 1

@@ -1,0 +1,215 @@
+r"""Masks: they have as many bytes, as many cells and the same form as what they replace.
+
+Plain text becomes ``x``; a character of several bytes becomes one of as many bytes and cells
+that joins its neighbours in the same way, so that flags, emoji sequences and syllables take as
+much room as before, whatever is painted between their parts. Escapes stay escapes (``%41`` ->
+``%78``, ``\u0041`` -> ``\u0078``, ``&#65;`` -> ``&#88;``), hexadecimal digits, base64 and numbers
+become those of ``x`` (of ``X`` where a number has two digits). Controls, blanks and borders stay.
+A digit that a variation selector makes as wide as an emoji becomes a zero, which it widens too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from ptycassette.terminal import width_mode
+
+__all__ = [
+    "BASE64",
+    "ESCAPED",
+    "HEX",
+    "NUMBERS",
+    "QUOTED",
+    "SELECTOR",
+    "TEXT",
+    "VOLATILE",
+    "decimal_mask",
+    "mask",
+]
+
+TEXT = "text"
+BASE64 = "base64"
+HEX = "hex"
+ESCAPED = "escaped"
+NUMBERS = "numbers"
+QUOTED = "quoted"
+VOLATILE = "volatile"
+
+SELECTOR = "\xef\xb8\x8f"
+"""U+FE0F, which asks for an emoji, as the bytes of canonical text."""
+
+_SELECTED = "\ufe0f"
+# What it makes as wide as an emoji, whatever marks stand between them (UTS #51, keycaps).
+_KEYCAP = re.compile(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
+# One character for each class (see ``_class``), by the number of its bytes. Marks are such as
+# show nothing, where there are any.
+_STAND_INS = (
+    "\u00b7\u00a9\u034f\u00ad\u0600"
+    "\u2022\uff38\u2600\u231a\ufe00\u200b\u200d\u0890\u0903\u0e33"
+    "\u1100\u1160\u11a8\uac00\uac01"
+    "\U0001d7d9\U00020000\U0001f321\U0001f512\U000e0100\U000e0001\U000110bd\U00011000"
+    "\U00016d63\U0001f1fd\U0001f3fd"
+)
+_ESCAPES = re.compile(
+    r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}"
+    r"|\\u\{(?P<braced>[0-9A-Fa-f]{1,6})\}|\\U[0-9A-Fa-f]{8}"
+    r"|&\#(?P<decimal>[0-9]{1,7});|&\#[xX](?P<hexadecimal>[0-9A-Fa-f]{1,6});|&(?:amp|lt|gt|quot|apos);"
+    r"|\\.|[^%\\&]+|.",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
+_NUMBER = re.compile(r"[0-9]+")
+# Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
+_DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
+_NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
+_PAIRS = re.compile(r"((?:0[xX])?)[0-9A-Fa-f]{2}")
+_BASE64_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+_BETWEEN_LINES = frozenset("\r\n\t ")
+_X_IN_BASE64 = "eHh4"  # decodes to xxx
+_ASCII = dict.fromkeys(range(ord("!"), ord("~") + 1), "x")
+_VOLATILE = str.maketrans(
+    {
+        **dict.fromkeys("0123456789", "0"),
+        **dict.fromkeys("abcdefghijklmnopqrstuvwxyz", "x"),
+        **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "X"),
+    }
+)
+
+
+def mask(text: str, form: str = TEXT) -> str:
+    """Mask all of ``text`` (canonical). The length stays the same.
+
+    Args:
+        text: one character for each byte.
+        form: how the secret is encoded in it: ``TEXT``, ``HEX``, ``ESCAPED``, ``NUMBERS``
+            (decimal code points), ``QUOTED`` (printable), ``VOLATILE`` (digits to 0,
+            letters to x, the shape stays), or ``BASE64`` followed by the place of the first
+            character in its group of four (``base642``), and by ``ESCAPED`` or ``QUOTED`` where
+            some of its digits are escaped (``base642escaped``).
+    """
+    if form.startswith(BASE64):
+        phase = int(form[len(BASE64) :][:1] or 0)
+        if form.endswith(QUOTED):
+            return _quoted_base64(text, phase)
+        return (_escaped_base64 if form.endswith(ESCAPED) else _base64)(text, phase)
+    if form in _SUBSTITUTED:
+        pattern, masked = _SUBSTITUTED[form]
+        return pattern.sub(masked, text)
+    if form == VOLATILE:
+        return text.translate(_VOLATILE)
+    return _characters(text)
+
+
+def decimal_mask(digits: str) -> str:
+    """The code point of a neutral character, in as many decimal digits.
+
+    One digit is a control or padding, and stays.
+    """
+    wanted = len(digits.lstrip("0"))
+    if len(digits) > 2:
+        wanted = max(wanted, 3)
+    return _DECIMALS.get(wanted, digits).rjust(len(digits), "0")
+
+
+def _base64(text: str, phase: int) -> str:
+    """Mask base64 digits. Line ends between them stay."""
+    parts = []
+    for char in text:
+        parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
+        phase += char not in _BETWEEN_LINES
+    return "".join(parts)
+
+
+def _escaped_base64(text: str, phase: int) -> str:
+    """Mask base64 digits, some of which are percent escapes (%2B, %3D)."""
+    parts = []
+    for match in _ESCAPES.finditer(text):
+        piece = match.group()
+        escaped = len(piece) > 1 and piece[0] in "%\\&"
+        parts.append(_escape(match) if escaped else _base64(piece, phase))
+        phase += 1 if escaped else len(piece)
+    return "".join(parts)
+
+
+def _quoted_base64(text: str, phase: int) -> str:
+    """Mask base64 digits in quoted-printable text, whose lines continue after an equals sign."""
+    parts = []
+    for match in _QUOTED.finditer(text):
+        piece = match.group()
+        if match["line_end"]:
+            parts.append(piece)
+            continue
+        parts.append("=78" if match["escape"] else _base64(piece, phase))
+        phase += 1 if match["escape"] else len(piece)
+    return "".join(parts)
+
+
+def _escape(match: re.Match[str]) -> str:
+    """Mask one escape, or the text between two escapes."""
+    piece = match.group()
+    if match.lastgroup == "decimal":
+        return f"&#{decimal_mask(match['decimal'])};"
+    if match.lastgroup:
+        digits = match[match.lastgroup]
+        masked = "78".rjust(len(digits), "0") if len(digits) > 1 else digits
+        return piece.replace(digits, masked)
+    if piece[0] == "%" and len(piece) > 1:
+        return "%78"
+    if piece[0] == "\\" or (len(piece) > 1 and piece[0] == "&"):
+        named = len(piece) <= 2 or piece[0] == "&"
+        return piece if named else _NUMBERED.get(piece[1], "\\170")
+    return _characters(piece)
+
+
+def _quoted(match: re.Match[str]) -> str:
+    """Mask one escape, a soft line break, or the text between them."""
+    if match["escape"]:
+        return "=78"
+    return match["line_end"] or _characters(match.group())
+
+
+_SUBSTITUTED: dict[str, tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = {
+    HEX: (_PAIRS, lambda match: match[1] + "78"),
+    ESCAPED: (_ESCAPES, _escape),
+    NUMBERS: (_NUMBER, lambda match: decimal_mask(match.group())),
+    QUOTED: (_QUOTED, _quoted),
+}
+
+
+def _characters(text: str) -> str:
+    """Mask plain text."""
+    if text.isascii():
+        return text.translate(_ASCII)
+    chars = text.encode("latin-1").decode("utf-8", "surrogateescape")
+    masked = list(map(_stand_in, chars))
+    if _SELECTED in chars:
+        for keycap in _KEYCAP.finditer(chars):
+            masked[keycap.start()] = "0"
+    return "".join(masked).encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+@lru_cache(maxsize=4096)
+def _stand_in(char: str) -> str:
+    """The character that replaces ``char``. Controls and borders stay.
+
+    A byte that is not part of a character stays, too: terminals do not paint it.
+    """
+    if char <= "~":
+        return "x" if char >= "!" else char
+    if char < "\u00a0" or "\u2500" <= char <= "\u257f" or "\ud800" <= char <= "\udfff":
+        return char
+    return char if char == _SELECTED else _stand_ins()[_class(char)]
+
+
+def _class(char: str) -> tuple[int, int, int]:
+    """What the mask must keep: the bytes in UTF-8, how the character joins others, its cells."""
+    kind, width = width_mode("cluster").classify(char)
+    return len(char.encode()), kind, width
+
+
+@cache
+def _stand_ins() -> dict[tuple[int, int, int], str]:
+    """One replacement for each class of characters."""
+    return {_class(char): char for char in _STAND_INS}

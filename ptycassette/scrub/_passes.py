@@ -1,0 +1,169 @@
+"""The two readers of a session, and when each starts anew. See ``ptycassette.scrub.session``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ptycassette.model import EventSource, JournalEvent, Output, Resized, Step, Watch
+from ptycassette.scrub._finding import Finder
+from ptycassette.scrub._patches import Patches
+
+__all__ = ["Passes"]
+
+_MOST_TRIES = 6
+"""So often is everything read again because the verification found more; then it is refused."""
+
+NewReader = Callable[[bool], Finder]
+"""Makes a reader; whether what it finds on the screen leads back to its bytes, which takes time."""
+
+
+class Passes:
+    """Runs both readers over a session until no secret is left in its output.
+
+    Args:
+        source: the events.
+        first: makes a reader of the events as they were recorded.
+        second: makes a reader of what is masked.
+        patches: what is to be masked of the output; both kinds of reader add to it.
+        watch: sees what the first reader reads, and says what is secret.
+
+    Attributes:
+        left: the reader that still found something each time; None when no secret is left.
+    """
+
+    def __init__(
+        self,
+        source: EventSource,
+        *,
+        first: NewReader,
+        second: NewReader,
+        patches: Patches,
+        watch: Watch | None = None,
+    ) -> None:
+        self._source = source
+        self._new_first = first
+        self._new_second = second
+        self._patches = patches
+        self._watch = watch
+        self.left: Finder | None = None
+
+    def run(self) -> Iterator[Step | None]:
+        """See ``StepScrubber.steps``."""
+        second: _Second | None = None
+        first, events = self._begin(traced=False)
+        fed = begun = 0
+        traced = False
+        while True:
+            item = next(events, None)
+            if item is None:
+                if self._watch is not None:
+                    first.know(self._watch.ended())
+                first.rest()
+            else:
+                first.take(item[0])
+                if self._watch is not None:
+                    first.know(self._watch.saw(item[0], first.screen))
+                fed += len(item[0].data) if isinstance(item[0], Output) else 0
+            # What is known now was in what was read before. Not at each value: of many that
+            # come late most are known when twice as much was read, or all of it.
+            late = first.late and (item is None or fed >= 2 * begun)
+            if late or (first.blind and not traced):
+                if second is None:
+                    yield None
+                traced = traced or first.blind
+                begun, fed = fed, 0
+                first, events = self._begin(traced=traced)
+                continue
+            if second is None and len(self._patches):
+                yield None
+                second = _Second(self._source, self._new_second, self._patches)
+            if second is not None:
+                yield from second.follow(first.settled, last=item is None)
+            elif item is not None:
+                yield Step(*item, first.screen)
+            if item is None:
+                self.left = second.left if second is not None else None
+                return
+
+    def _begin(
+        self, *, traced: bool
+    ) -> tuple[Finder, Iterator[tuple[JournalEvent, JournalEvent | None]]]:
+        if self._watch is not None:
+            self._watch.begin()
+        return self._new_first(traced), _with_following(self._source())
+
+
+class _Second:
+    """The second reader, over masked bytes. What it reads is what is written."""
+
+    def __init__(self, source: EventSource, new: NewReader, patches: Patches) -> None:
+        self._source, self._new, self._patches = source, new, patches
+        self._tries = 0
+        self._traced = False
+        self.left: Finder | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._patches.lowest = None
+        self._reader = self._new(self._traced)
+        self._events = _with_following(self._source())
+        self._held: tuple[JournalEvent, JournalEvent | None] | None = None
+        self._fed = 0
+
+    def follow(self, settled: int, *, last: bool) -> Iterator[Step | None]:
+        """Read as far as the first reader has finished."""
+        while True:
+            if self._void() and self._may_try_again():
+                yield None
+                self._begin()
+            if self._held is None:
+                self._held = next(self._events, None)
+            if self._held is None:
+                self._reader.rest()
+                if not (self._void() and self._may_try_again()):
+                    return
+                yield None
+                self._begin()
+                continue
+            event, following = self._held
+            if isinstance(event, Output):
+                if not last and self._fed + len(event.data) > settled:
+                    return
+                data = self._patches.apply(event.data, self._fed)
+                self._fed += len(data)
+                event = msgspec.structs.replace(event, data=data)
+            self._held = None
+            if isinstance(event, Output | Resized):
+                self._reader.take(event)
+            yield Step(event, following, self._reader.screen)
+
+    def _void(self) -> bool:
+        """Whether an event that was already handed out must be masked after all."""
+        lowest, self._patches.lowest = self._patches.lowest, None
+        masked_since = lowest is not None and lowest < self._fed
+        blind = self._reader.blind and not self._traced
+        return bool(self._reader.found) or self._reader.late or masked_since or blind
+
+    def _may_try_again(self) -> bool:
+        """Whether another pass is allowed. Only passes forced by this reader's own finds count."""
+        self._traced = self._traced or self._reader.blind
+        if self._reader.found or self._reader.late:
+            if self._tries == _MOST_TRIES:
+                self.left = self._reader
+            self._tries += 1
+        return self.left is None
+
+
+def _with_following(
+    events: Iterator[JournalEvent],
+) -> Iterator[tuple[JournalEvent, JournalEvent | None]]:
+    """Each event with the one after it, None after the last."""
+    held: JournalEvent | None = None
+    for event in events:
+        if held is not None:
+            yield held, event
+        held = event
+    if held is not None:
+        yield held, None

@@ -1,0 +1,122 @@
+"""Structured records, rewritten string by string: placeholders replace their secrets."""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from ptycassette.model import DiscoveryRecord, Finished, Noted, Probed, QuotaRecord
+from ptycassette.scrub._mask import TEXT, mask
+from ptycassette.scrub._patches import Patches
+from ptycassette.scrub.match import canonical, plain
+from ptycassette.scrub.search import Match, Searcher
+from ptycassette.scrub.tally import Tally
+from ptycassette.scrub.views import rewrite
+
+__all__ = ["Placeholders"]
+
+_OF_FINISHED = (
+    *("metadata", "usage", "routing_actual", "session_log_path", "final_text", "failure"),
+)
+
+
+class Placeholders:
+    """Rewrites records.
+
+    Args:
+        searcher: rules and known values.
+        tally: counts what is replaced.
+
+    Attributes:
+        counts: whether replacements are counted.
+    """
+
+    def __init__(self, searcher: Searcher, tally: Tally) -> None:
+        self._searcher = searcher
+        self._tally = tally
+        self.counts = True
+
+    def text(self, value: str, *, channel: str) -> str:
+        """One string."""
+        text = canonical(value)
+        matches = list(self._searcher.search(text))
+        if not matches:
+            return value
+        masked, rules = _spliced(text, matches)
+        for rule in rules if self.counts else ():
+            self._tally.count(channel, rule)
+        return plain(masked)
+
+    def value(self, value: Any, *, channel: str) -> Any:
+        """Every string in a JSON value, keys included."""
+        return rewrite(value, lambda text: self.text(text, channel=channel))
+
+    def noted(self, event: Noted, patches: Patches, offset: int) -> tuple[Noted, int]:
+        """A service event with placeholders, and the offset after it.
+
+        What spans several events is masked by ``patches``, whose offsets count the characters of
+        all strings; the rest gets placeholders.
+        """
+        at = offset
+
+        def change(text: str) -> str:
+            nonlocal at
+            raw = canonical(text)
+            patched = patches.apply(raw.encode("latin-1"), at).decode("latin-1")
+            at += len(raw)
+            return self.text(plain(patched) if patched != raw else text, channel="service-events")
+
+        payload = rewrite(event.payload, change)
+        return Noted(event.t_us, payload), at
+
+    def probed(self, event: Probed) -> Probed:
+        """The result of a probe with placeholders."""
+        quota = discovery = None
+        if event.quota is not None:
+            record = self.value(msgspec.to_builtins(event.quota), channel="quota")
+            quota = msgspec.convert(record, QuotaRecord)
+        if event.discovery is not None:
+            record = self.value(msgspec.to_builtins(event.discovery), channel="discovery")
+            discovery = msgspec.convert(record, DiscoveryRecord)
+        return Probed(event.t_us, quota, discovery)
+
+    def finished(self, event: Finished) -> Finished:
+        """The final record with placeholders."""
+        changes = {
+            name: self.value(getattr(event, name), channel="final")
+            for name in _OF_FINISHED
+            if getattr(event, name) is not None
+        }
+        return msgspec.structs.replace(event, **changes)
+
+
+def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
+    """``text`` with placeholders for plain secrets and masks for encoded ones.
+
+    Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
+    """
+    spans = chain.from_iterable(
+        ((*stretch, number, match) for number, stretch in enumerate(match.stretches))
+        for match in matches
+    )
+    groups: list[list[tuple[int, int, int, Match]]] = []
+    reached = 0
+    for span in sorted(spans, key=itemgetter(0, 1, 2)):
+        if not groups or span[0] >= reached:
+            groups.append([])
+        groups[-1].append(span)
+        reached = max(reached, span[1])
+    parts: list[str] = []
+    rules: list[str] = []
+    at = 0
+    for group in groups:
+        start, end = group[0][0], max(stop for _, stop, _, _ in group)
+        _, _, number, longest = max(group, key=lambda span: span[1] - span[0])
+        named = longest.placeholder if longest.form == TEXT and not number else ""
+        parts += [text[at:start], named or mask(text[start:end], longest.form)]
+        rules.append(longest.rule)
+        at = end
+    return "".join([*parts, text[at:]]), rules

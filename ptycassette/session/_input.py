@@ -1,0 +1,174 @@
+"""Input on its way into the terminal of a session: in order, as much as it takes, and logged.
+
+The kernel keeps a bounded line in canonical mode and drops the rest without a word; such
+input is refused. Input at a password prompt, or declared secret, is logged as masked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Literal
+
+import msgspec
+
+from ptycassette.errors import InputRefusedError
+from ptycassette.model import Typed
+from ptycassette.system.pty import LineMode, Pty
+
+__all__ = ["Input", "InputQueue", "Sending"]
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes for the program, and how they are reported to the tap.
+
+    ``secret``: the sender declared it secret, whatever the terminal's modes are.
+    """
+
+    data: bytes
+    source: Literal["user", "driver", "terminal"] = "driver"
+    key: str | None = None
+    paste: bool = False
+    secret: bool = False
+
+
+class Sending:
+    """An ``Input`` on its way into the terminal.
+
+    Args:
+        what: the input.
+        hidden: give the terminal asterisks instead of what is secret: it is a recording,
+            which holds asterisks at that place, and must not repeat the secret in a message.
+    """
+
+    def __init__(self, what: Input, *, hidden: bool = False) -> None:
+        if hidden and what.secret:
+            data = Typed(0, what.data, masked=True).hidden().data
+            what = msgspec.structs.replace(what, data=data)
+        self.what = what
+        self.done: Future[None] = Future()
+        self.sent = 0
+
+
+class InputQueue:
+    """What was handed in and is not in the terminal yet.
+
+    Args:
+        pty: takes the bytes.
+        now_us: the time, for the tap.
+        tell: called with each piece that the terminal took.
+    """
+
+    def __init__(
+        self, pty: Pty, *, now_us: Callable[[], int], tell: Callable[[Typed], None]
+    ) -> None:
+        self._pty = pty
+        self._now_us = now_us
+        self._tell = tell
+        self._sendings: deque[Sending] = deque()
+        self._line_bytes = 0
+        self.last_us = 0
+        """When a driver or user last sent something."""
+
+    def __len__(self) -> int:
+        return len(self._sendings)
+
+    def add(self, sending: Sending) -> None:
+        """Append it to the queue."""
+        self._sendings.append(sending)
+
+    def fail(self, problem: BaseException) -> None:
+        """Nothing can be sent any more: tell everybody who waits."""
+        while self._sendings:
+            _settle(self._sendings.popleft().done, problem)
+
+    def send_next(self) -> bool:
+        """Write what is first in line, as far as the terminal takes it; whether that is done.
+
+        The future of its sender then tells of success or failure.
+        """
+        if not self._sendings:
+            return False
+        sending = self._sendings[0]
+        problem: BaseException | None = None
+        if not sending.done.cancelled():
+            try:
+                if not self._write(sending):
+                    return False
+            except Exception as exc:  # noqa: BLE001 - it belongs to whoever sent
+                problem = exc
+        self._sendings.popleft()
+        _settle(sending.done, problem)
+        return True
+
+    def _write(self, sending: Sending) -> bool:
+        """Write the rest of an input; whether all of it is in."""
+        what = sending.what
+        mode = self._pty.line_mode()
+        if sending.sent == 0:
+            self._check_lines(what.data, mode)
+        while sending.sent < len(what.data):
+            rest = what.data[sending.sent :]
+            taken = rest[: self._pty.write(rest)]
+            if not taken:
+                return False
+            sending.sent += len(taken)
+            if what.source != "terminal":
+                self.last_us = self._now_us()
+            self._count_line(taken, mode)
+            self._tell(_typed(self._now_us(), taken, what, secret=mode.secret))
+        return True
+
+    def _check_lines(self, data: bytes, mode: LineMode) -> None:
+        """Refuse what the kernel would cut: it keeps ``max_line`` bytes of a line, no more."""
+        if not mode.canonical:
+            return
+        length = self._line_bytes
+        for piece in _lines(data, mode.resets):
+            length += len(piece)
+            if length > mode.max_line:
+                raise InputRefusedError(
+                    f"a line of {length} bytes or more; in canonical mode the terminal keeps"
+                    f" {mode.max_line} and throws the rest away without a word",
+                    where=f"input at t_us {self._now_us()}",
+                    hint="send shorter lines, or wait until the program has left canonical mode",
+                )
+            length = 0
+
+    def _count_line(self, data: bytes, mode: LineMode) -> None:
+        """Remember how long the unfinished line is."""
+        if not mode.canonical:
+            self._line_bytes = 0
+            return
+        *ended, last = _lines(data, mode.resets)
+        self._line_bytes = len(last) if ended else self._line_bytes + len(last)
+
+
+def _typed(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
+    """The event for the tap, with the real bytes. Answers of the terminal are never secret."""
+    return Typed(
+        t_us,
+        data,
+        source=what.source,
+        key=what.key,
+        paste=what.paste,
+        masked=(secret or what.secret) and what.source != "terminal",
+    )
+
+
+def _lines(data: bytes, ends: bytes) -> list[bytes]:
+    """The data cut at each of the bytes in ``ends``."""
+    for end in ends[1:]:
+        data = data.replace(bytes([end]), ends[:1])
+    return data.split(ends[:1])
+
+
+def _settle(done: Future[None], problem: BaseException | None = None) -> None:
+    """Complete a future, unless the caller has given up on it."""
+    if not done.set_running_or_notify_cancel():
+        return
+    if problem is None:
+        done.set_result(None)
+    else:
+        done.set_exception(problem)

@@ -1,0 +1,153 @@
+"""What is on the screen of a live session, and what the program said besides text.
+
+Output waits in a backlog until somebody wants to see it, or until a question in it
+wants an answer (``output_backlog`` tells what is done about floods). One thread
+puts output in; rendering may be asked for from others once the session is over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from ptycassette.model import Emulator, ExitStatus, Screen, Size
+from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog
+from ptycassette.session._output_scan import OutputScan
+from ptycassette.terminal import Signal, Turn, turn_after
+
+__all__ = ["SessionScreen", "View"]
+
+_WORTH_SHORTENING = 1 << 15
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """An emulator that tells what programs say besides text; others need not."""
+
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals since the last call."""
+        ...
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """What a waiter looks at. Times are microseconds since the start of the session.
+
+    ``turn`` is whose turn it is by the program's last signal, ``turn_us`` its time;
+    ``input_us`` is when a driver or user last sent something.
+    """
+
+    screen: Screen
+    changed_us: int
+    turn: Turn = "unknown"
+    turn_us: int = 0
+    input_us: int = 0
+    exit: ExitStatus | None = None
+    finished: bool = False
+
+
+class SessionScreen:
+    """Takes output, renders it when asked to.
+
+    Args:
+        emulator: renders, answers questions, and may tell signals.
+
+    Attributes:
+        scan: what the output said that drivers must know before it is rendered.
+        output_bytes: how many bytes there were so far.
+        unpublished: whether the last snapshot may be out of date.
+    """
+
+    def __init__(self, emulator: Emulator) -> None:
+        self.scan = OutputScan()
+        self.output_bytes = 0
+        self.unpublished = True
+        self._emulator = emulator
+        self._backlog = OutputBacklog()
+        self._asked = False
+        self._rendering = threading.Lock()
+        self._screen = emulator.snapshot()
+        self._changed_us = 0
+        self._output_us = 0
+        self._turn: Turn = "unknown"
+        self._turn_us = 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is output that the emulator has not seen."""
+        return len(self._backlog) > 0
+
+    def view(self, *, input_us: int, ended: ExitStatus | None, finished: bool) -> View:
+        """The session as last published."""
+        return View(
+            screen=self._screen,
+            changed_us=self._changed_us,
+            turn=self._turn,
+            turn_us=self._turn_us,
+            input_us=input_us,
+            exit=ended,
+            finished=finished,
+        )
+
+    def take(self, t_us: int, data: bytes) -> bool:
+        """Keep output for later; whether it wants ``relieve`` now."""
+        self.unpublished = True
+        self._output_us = t_us
+        self.output_bytes += len(data)
+        if self.scan.feed(data):
+            self._asked = True
+        self._backlog.append(data)
+        return self._asked or self._backlog.full
+
+    def relieve(self) -> bytes:
+        """Answer a question, or make room in the backlog. Returns the answers."""
+        if not self._asked:
+            self._shorten()
+            if len(self._backlog) <= LIMIT_BYTES // 2:
+                return b""
+        self._asked = False
+        return self.catch_up()
+
+    def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bytes:
+        """Feed the emulator, slice by slice. Returns its answers to questions of the program.
+
+        ``interrupted`` is asked after each slice, a millisecond of work or so.
+        """
+        with self._rendering:
+            if len(self._backlog) > _WORTH_SHORTENING:
+                self._shorten()
+            while self._backlog:
+                self._emulator.feed(self._backlog.take())
+                if self._backlog and interrupted():
+                    break
+            answers = self._emulator.answers()
+            self._take_signals()
+        return answers
+
+    def publish(self) -> None:
+        """Take a snapshot."""
+        self.unpublished = False
+        screen = self._emulator.snapshot()
+        if screen != self._screen:
+            self._screen = screen
+            self._changed_us = self._output_us
+
+    def resize(self, size: Size, t_us: int) -> None:
+        """Take another size. Everything written for the old one was caught up with."""
+        with self._rendering:
+            self._emulator.resize(size)
+        self._output_us = t_us
+
+    def _take_signals(self) -> None:
+        """Take the program's signals, and update the turn."""
+        if isinstance(self._emulator, Telling):
+            turn = turn_after(self._emulator.signals())
+            if turn is not None:
+                self._turn, self._turn_us = turn, self._output_us
+
+    def _shorten(self) -> None:
+        """Drop output that will never be visible, if emulator and margins allow to decide it."""
+        if self._emulator.pending == 0 and not self.scan.margins:
+            self._backlog.shorten(self._emulator.size.rows)

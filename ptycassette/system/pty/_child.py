@@ -1,0 +1,274 @@
+"""A running program, its PTY, and the supervisor that watches over it. ``spawn`` makes one."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import termios
+import threading
+import time
+from contextlib import suppress
+
+from ptycassette.model import ExitStatus, Size
+from ptycassette.system.closing import Closing
+from ptycassette.system.pty import _supervisor as pty_supervisor
+from ptycassette.system.pty.core_dumps import NoCoreDumps
+from ptycassette.system.pty.port import LineMode
+from ptycassette.system.pty.signals import exit_status, signal_number
+
+__all__ = ["DEFAULT_GRACE_S", "PtyChild", "winsize"]
+
+DEFAULT_GRACE_S = 1.0
+"""How long who is left may take to end after SIGTERM before SIGKILL."""
+
+_DISABLED = b"\0"  # _POSIX_VDISABLE on Linux; on macOS it is 0xff, which no line holds
+_MAX_LINE = 1023 if sys.platform == "darwin" else 4095  # MAX_CANON and N_TTY_BUF_SIZE, less the end
+_STUCK_AFTER_S = 5.0
+_LOST = exit_status(signal.SIGKILL)
+
+
+class PtyChild(Closing):
+    """A running program, its PTY, and the supervisor that watches over its process tree.
+
+    Attributes:
+        fd: the master side of the PTY, non-blocking and not inherited by others.
+        pid: process id of the program itself, leader of its session and process group.
+        tty: path of the slave side.
+
+    Thread-safe except for ``close``. The program's end is known at once as
+    ``ended``; ``poll`` and ``wait`` report it when nobody of its tree is left.
+    Read ``fd`` meanwhile: a program that cannot write does not end.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        pid: int,
+        *,
+        tty: str,
+        supervisor: int,
+        control: socket.socket,
+        heard: bytes = b"",
+        cores: NoCoreDumps | None = None,
+    ) -> None:
+        self.fd = fd
+        self.pid = pid
+        self.tty = tty
+        self._supervisor = supervisor
+        self._control = control
+        self._lock = threading.Lock()
+        self._heard = heard
+        self._ended: ExitStatus | None = None
+        self._gone = False
+        self._slave = -1
+        self._cores = cores
+
+    @property
+    def control_fd(self) -> int:
+        """Readable when ``ended`` or ``poll`` may have changed; for ``select``, not for reading."""
+        return self._control.fileno()
+
+    @property
+    def ended(self) -> ExitStatus | None:
+        """How the program ended, as soon as it did; others of its tree may still be there."""
+        self._listen()
+        return self._ended
+
+    def poll(self) -> ExitStatus | None:
+        """How the program ended, when nobody of its tree is left; None before."""
+        self._listen()
+        return self._ended if self._gone else None
+
+    def wait(self, timeout_s: float | None = None) -> ExitStatus | None:
+        """As ``poll``, after at most ``timeout_s`` seconds; for ever when None."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        news = select.poll()
+        news.register(self._control, select.POLLIN)
+        while (status := self.poll()) is None:
+            left_s = None if deadline is None else deadline - time.monotonic()
+            if left_s is not None and left_s <= 0:
+                return None
+            news.poll(None if left_s is None else left_s * 1000)
+        return status
+
+    def read(self, max_bytes: int) -> bytes | None:
+        """What the program wrote, at most ``max_bytes``; None when there is nothing now.
+
+        Empty when nobody has the other side open (EIO on Linux). While the
+        program runs it may open it again.
+        """
+        try:
+            return os.read(self.fd, max_bytes)
+        except BlockingIOError:
+            return None
+        except OSError as exc:
+            if exc.errno == errno.EIO:
+                return b""
+            raise
+
+    def write(self, data: bytes) -> int:
+        """How many bytes from the front of ``data`` the terminal took; 0 when its queue is full."""
+        try:
+            return os.write(self.fd, data)
+        except BlockingIOError:
+            return 0
+        except OSError as exc:
+            if exc.errno == errno.EIO:  # nobody has the other side open: nobody will ever read it
+                return len(data)
+            raise
+
+    def line_mode(self) -> LineMode:
+        """How the line discipline takes input just now (termios(3))."""
+        try:
+            iflag, _, _, lflag, _, _, cc = termios.tcgetattr(self.fd)
+        except (OSError, termios.error):  # the other side is gone
+            return LineMode()
+        ends = [b"\n", cc[termios.VEOF], cc[termios.VEOL], cc[termios.VKILL]]
+        if iflag & termios.ICRNL:
+            ends.append(b"\r")
+        if lflag & termios.ISIG:
+            ends += [cc[termios.VINTR], cc[termios.VQUIT], cc[termios.VSUSP]]
+        return LineMode(
+            canonical=bool(lflag & termios.ICANON),
+            echo=bool(lflag & termios.ECHO),
+            resets=b"".join(end for end in ends if isinstance(end, bytes) and end != _DISABLED),
+            max_line=_MAX_LINE,
+        )
+
+    def set_size(self, size: Size) -> None:
+        """Give the terminal another size; the foreground process group gets SIGWINCH.
+
+        Raises:
+            ValueError: not within 1 to 65535.
+        """
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, winsize(size))
+
+    def send_signal(self, which: str | int) -> None:
+        """Signal the foreground process group, as the terminal does for ctrl-c.
+
+        Falls back to the program's own group and then to the program. Does
+        nothing when it is over.
+
+        Args:
+            which: ``int``, ``INT``, ``SIGINT`` or a number.
+
+        Raises:
+            ValueError: no such signal.
+        """
+        number = signal_number(which)
+        if self.ended is not None:
+            return
+        with suppress(OSError):
+            group = os.tcgetpgrp(self.fd)
+            if group > 1 and group != os.getpgrp():
+                os.killpg(group, number)
+                return
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def request_end(self, grace_s: float = DEFAULT_GRACE_S) -> None:
+        """As ``terminate``, but return at once; ``poll`` tells when it is done."""
+        # A grace of 0 means SIGKILL, so less than a millisecond must not become one.
+        grace_ms = 0 if grace_s <= 0 else max(1, round(grace_s * 1000))
+        with suppress(OSError):
+            self._control.send(b"T %d\n" % grace_ms)
+
+    def terminate(self, grace_s: float = DEFAULT_GRACE_S) -> ExitStatus:
+        """End everybody of the tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
+
+        With a grace of 0, SIGKILL and nothing before it. Returns when nobody is left. Idempotent.
+        """
+        self.request_end(grace_s)
+        status = self.wait(grace_s + _STUCK_AFTER_S)
+        if status is None:
+            # Somebody stopped or starves the supervisor; its end is the end of the socket.
+            with suppress(ProcessLookupError):
+                os.kill(self._supervisor, signal.SIGKILL)
+            self._end_alone()
+            status = self.wait()
+        return status or _LOST
+
+    def kill(self) -> ExitStatus:
+        """End everybody of the tree with SIGKILL."""
+        return self.terminate(0)
+
+    def close(self) -> None:
+        """End what still runs and let go of the PTY. Unread output is lost. Idempotent."""
+        if self.fd < 0:
+            return
+        if self.poll() is None:
+            self.kill()
+        self._control.close()
+        self.release_slave()
+        os.close(self.fd)
+        self.fd = -1
+        if self._cores is not None:
+            self._cores.release()
+
+    def hold_slave(self) -> None:
+        """Keep the slave side open, so that unread output survives the last writer (macOS)."""
+        with suppress(OSError):
+            self._slave = os.open(self.tty, os.O_RDWR | os.O_NOCTTY)
+
+    def release_slave(self) -> None:
+        """Let the slave side go: everything has been read."""
+        if self._slave >= 0:
+            os.close(self._slave)
+            self._slave = -1
+
+    def _listen(self) -> None:
+        """Take in what the supervisor said."""
+        with self._lock:
+            if self._gone:
+                return
+            while True:
+                try:
+                    data = self._control.recv(4096)
+                except BlockingIOError:
+                    break
+                except OSError:
+                    data = b""
+                if not data:
+                    self._farewell()
+                    break
+                self._heard += data
+            *lines, self._heard = self._heard.split(b"\n")
+            for line in lines:
+                if line.startswith(b"X "):
+                    self._ended = exit_status(int(line[2:]))
+
+    def _farewell(self) -> None:
+        """The supervisor is gone: collect it; if it was killed, what it left is ours to end."""
+        for line in self._heard.split(b"\n"):
+            if line.startswith(b"X "):
+                self._ended = exit_status(int(line[2:]))
+        if self._ended is None:
+            self._end_alone()
+            self._ended = _LOST
+        with suppress(ChildProcessError):  # somebody else in this process waited for all
+            os.waitpid(self._supervisor, 0)
+        self._gone = True
+
+    def _end_alone(self) -> None:
+        """End the program's tree without the supervisor, as far as it can still be seen."""
+        for pid in [*pty_supervisor.descendants(self.pid), self.pid]:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+def winsize(size: Size) -> bytes:
+    """``struct winsize`` (tty_ioctl(4)) without pixels."""
+    if not (0 < size.rows <= 0xFFFF and 0 < size.cols <= 0xFFFF):
+        raise ValueError(f"a terminal size is 1 to 65535 rows and columns, not {size}")
+    return struct.pack("HHHH", size.rows, size.cols, 0, 0)

@@ -1,0 +1,60 @@
+"""The signals of a program as events: derived from the output, not stored.
+
+The evidence is ``output.raw``. A title, a notification or a turn mark is bytes in it,
+so that a recording needs no record of them: they are found when somebody asks, in
+recordings of any age and writer, and the same bytes always tell the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from ptycassette.model import Event
+
+__all__ = ["SignalFinder", "TerminalSignal", "terminal_signals"]
+
+
+class TerminalSignal(msgspec.Struct, frozen=True):
+    """One signal. ``seq`` and times are those of the output that completed it.
+
+    ``name`` is ``title``, ``cwd``, ``notification``, ``turn``, ``bell``, ...; the table in
+    ``ptycassette.terminal.signals`` says what ``data`` then holds.
+    """
+
+    seq: int
+    t_us: int
+    t_ms: int
+    name: str
+    data: dict[str, str] = {}
+
+
+class SignalFinder:
+    """Finds the signals of one recording, event by event. See ``terminal_signals``."""
+
+    def __init__(self) -> None:
+        # Here, because the stand-in loads this module and starts without the emulator.
+        from ptycassette.terminal import SignalReader  # noqa: PLC0415
+
+        self._reader = SignalReader()
+
+    def feed(self, event: Event) -> tuple[TerminalSignal, ...]:
+        """What the next event tells; nothing unless it is output."""
+        if event.kind != "output":
+            return ()
+        return tuple(
+            TerminalSignal(event.seq, event.t_us, event.record.t_ms, signal.name, signal.data)
+            for signal in self._reader.feed(event.data)
+        )
+
+
+def terminal_signals(events: Iterable[Event]) -> Iterator[TerminalSignal]:
+    """The terminal's signals in ``events``, in order; several may share a ``seq``.
+
+    Give it the events from the start: a sequence may begin in one output and end
+    in another. Nothing is executed, and texts are as the program sent them.
+    """
+    finder = SignalFinder()
+    for event in events:
+        yield from finder.feed(event)
