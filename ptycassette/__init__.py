@@ -43,16 +43,17 @@ if TYPE_CHECKING:
         live_journals,
         record,
     )
-    from ptycassette.replaying import (
-        Cell,
-        Drift,
-        cells_of_row,
+    from ptycassette.replaying import Cell, Drift, cells_of_row, drift_lines, screen_of
+    from ptycassette.replaying.io import (
+        Use,
+        UseResult,
+        areplay,
         drift,
-        drift_lines,
-        screen_of,
+        embeddings_scorer,
+        replay,
         semantic_drift,
+        use,
     )
-    from ptycassette.replaying.io import Use, UseResult, areplay, embeddings_scorer, replay, use
     from ptycassette.replaying.standin.io import read_reports
     from ptycassette.session import AsyncSession, Session
     from ptycassette.system.pty import spawn
@@ -109,16 +110,17 @@ else:
                 "live_journals",
                 "record",
             ),
-            "replaying": (
-                "Cell",
-                "Drift",
-                "cells_of_row",
+            "replaying": ("Cell", "Drift", "cells_of_row", "drift_lines", "screen_of"),
+            "replaying.io": (
+                "Use",
+                "UseResult",
+                "areplay",
                 "drift",
-                "drift_lines",
-                "screen_of",
+                "embeddings_scorer",
+                "replay",
                 "semantic_drift",
+                "use",
             ),
-            "replaying.io": ("Use", "UseResult", "areplay", "embeddings_scorer", "replay", "use"),
             "replaying.standin.io": ("read_reports",),
             "session": ("AsyncSession", "Session"),
             "system.pty": ("spawn",),

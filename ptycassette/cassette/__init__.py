@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.cassette.documents import encode_document
     from ptycassette.cassette.frames import FrameMaker, frame_of
+    from ptycassette.cassette.freshness import age_problem, age_text, window_of
     from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
     from ptycassette.cassette.strict_json import check_value, parse_strict
 else:
@@ -19,6 +20,7 @@ else:
         {
             "documents": ("encode_document",),
             "frames": ("FrameMaker", "frame_of"),
+            "freshness": ("age_problem", "age_text", "window_of"),
             "layout": ("DIAGNOSTIC", "MANIFEST", "OPTIONAL_FILES", "REQUIRED_FILES"),
             "strict_json": ("check_value", "parse_strict"),
         },
@@ -30,8 +32,11 @@ __all__ = [
     "OPTIONAL_FILES",
     "REQUIRED_FILES",
     "FrameMaker",
+    "age_problem",
+    "age_text",
     "check_value",
     "encode_document",
     "frame_of",
     "parse_strict",
+    "window_of",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
 
 __all__ = [
+    "AGE",
     "MAX_TIME_S",
     "TIME",
     "allow_unscrubbed_option",
@@ -23,8 +25,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     _ParamType = click.ParamType[float]
+    _AgeParamType = click.ParamType[timedelta]
 else:  # generic for type checkers only, depending on the version of click
-    _ParamType = click.ParamType
+    _ParamType = _AgeParamType = click.ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +58,26 @@ class TimeType(_ParamType):
         return total_s
 
 
+class AgeType(_AgeParamType):
+    """How long ago; ``90m``, ``12h``, ``7d``, as freshness windows are written."""
+
+    name = "age"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """The length of time."""
+        from ptycassette.cassette import window_of
+
+        if isinstance(value, timedelta):
+            return value
+        window = window_of(str(value))
+        if window is None:
+            self.fail(f"{value!r} is no age; write 90m, 12h, 7d or 2w", param, ctx)
+        return window
+
+
+AGE = AgeType()
 MAX_TIME_S = 10**9
 TIME = TimeType()
 

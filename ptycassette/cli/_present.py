@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ __all__ = [
     "error_lines",
     "field_lines",
     "json_text",
+    "table_lines",
     "time_text",
     "write_lines",
 ]
@@ -76,6 +77,50 @@ def field_lines(fields: Iterable[tuple[str, str]], *, indent: int = 2) -> Iterat
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
         yield f"{' ' * indent}{name:<{width}}  {value}".rstrip()
+
+
+def table_lines(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None,
+    spare: Sequence[str],
+) -> Iterator[str]:
+    """Rows under headings, aligned; texts are already escaped.
+
+    Args:
+        columns: the headings; the first column is cut where the terminal is narrow, at its left.
+        rows: the cells.
+        width: of the terminal; None where nothing needs to fit.
+        spare: columns that are left out where the terminal is narrow, the first one first.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    shown = list(range(len(columns)))
+    widths = [max(cell_len(columns[at]), *(cell_len(row[at]) for row in rows), 0) for at in shown]
+    dropped = [columns.index(name) for name in spare]
+    while width is not None and dropped and _total(shown, widths) > width:
+        shown.remove(dropped.pop(0))
+    if width is not None and (excess := _total(shown, widths) - width) > 0:
+        widths[0] = max(8, widths[0] - excess)
+    for row in (columns, *rows):
+        cells = [set_cell_size(_tail(row[at], widths[at]), widths[at]) for at in shown]
+        yield "  ".join(cells).rstrip()
+
+
+def _total(shown: Sequence[int], widths: Sequence[int]) -> int:
+    return sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
+
+
+def _tail(text: str, width: int) -> str:
+    """The end of a text that is too long, where paths differ."""
+    from rich.cells import cell_len
+
+    if cell_len(text) <= width:
+        return text
+    while cell_len(text) > width - 1:
+        text = text[1:]
+    return f"\u2026{text}"
 
 
 def time_text(t_us: int) -> str:

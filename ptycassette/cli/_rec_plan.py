@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "argv_of",
     "base_environment",
+    "fill_from_project",
     "kinds_of",
     "plan_of",
     "profile_of",
@@ -99,6 +100,23 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
     return parse_script(text, name=script)
 
 
+def fill_from_project(given: dict[str, Any]) -> None:
+    """Put what the project file says where no option says anything.
+
+    Raises:
+        CassetteError: the file cannot be read, or is wrong.
+    """
+    from ptycassette.system.files import find_project
+
+    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+        return
+    project = find_project()
+    if project.size is not None and all(given[name] is None for name in ("size", "cols", "rows")):
+        given["size"] = f"{project.size.cols}x{project.size.rows}"
+    if given["idle_limit"] is None:
+        given["idle_limit"] = project.idle_limit_s
+
+
 @contextmanager
 def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
     """What ``--scenario`` makes of the environment; None without it."""
@@ -163,6 +181,7 @@ def plan_of(
         title=given["title"],
         harness=given["harness"] if profile is None else profile.name,
         at_end=at_end,
+        before_record=_before_record(given["hooks"]),
         capability=capability,
         account=given["account"],
         account_class=given["account_class"],
@@ -183,6 +202,14 @@ def plan_of(
         streams=streams,
         progress=None if given["quiet"] or streams is not None else SavingLine(),
     )
+
+
+def _before_record(path: str | None) -> Any:
+    if path is None:
+        return None
+    from ptycassette.recording.io import load_hooks
+
+    return load_hooks(path).before_record
 
 
 def _fixed(text: str) -> Callable[[], str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ptycassette.cassette.io import Listed
 from ptycassette.model import (
     Command,
     Cursor,
@@ -26,10 +27,13 @@ from ptycassette.model import (
     StreamKinds,
     Timing,
 )
+from ptycassette.replaying import Change
 
 __all__ = [
+    "Change",
     "Check",
     "DemoReport",
+    "DiffReport",
     "DoctorReport",
     "ErrorReport",
     "EventLine",
@@ -37,6 +41,8 @@ __all__ = [
     "FrameLine",
     "FramesReport",
     "InfoReport",
+    "ListReport",
+    "Listed",
     "Mismatch",
     "RowChange",
     "StreamCounts",
@@ -127,6 +133,24 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
 
     ok: bool
     cassettes: tuple[VerifiedCassette, ...]
+
+
+class ListReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``ls --json``."""
+
+    path: str
+    cassettes: tuple[Listed, ...]
+
+
+class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``diff --json``."""
+
+    old: str
+    new: str
+    same: bool
+    exchanges: tuple[Change, ...]
+    screens: tuple[Change, ...]
+    divergences: tuple[dict[str, Any], ...]
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

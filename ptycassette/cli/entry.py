@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -27,13 +28,17 @@ __all__ = ["cli", "main"]
 COMMANDS: dict[str, tuple[str, str]] = {
     "cat": ("ptycassette.cli.cat", "Write the recorded output bytes to stdout, nothing else."),
     "check": ("ptycassette.cli.check", "Hold recordings against their scenarios."),
+    "completion": ("ptycassette.cli.completion", "Print the completion script for a shell."),
     "demo": ("ptycassette.cli.demo", "Record, verify and replay a small program, as a tour."),
+    "diff": ("ptycassette.cli.diff", "Show what changed between two cassettes."),
     "doctor": ("ptycassette.cli.doctor", "Say what works on this machine and what is missing."),
     "events": ("ptycassette.cli.events", "List the events of a cassette."),
     "export": ("ptycassette.cli.export", "Write a cassette as SVG, asciicast or text."),
     "fake-provider": ("ptycassette.cli.fake_provider", "Serve a scripted model provider."),
     "frames": ("ptycassette.cli.frames", "Show the rendered screens of a cassette."),
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
+    "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
+    "man": ("ptycassette.cli.man", "Print the manual page."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
@@ -73,6 +78,15 @@ class LazyGroup(click.Group):
             raise TypeError(f"{entry[0]}.command is no click command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; of a name that is none, the likeliest ones are suggested."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(_no_such_command(name), ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; click would end with status 1 when the reader of stdout goes away."""
         try:
@@ -84,6 +98,23 @@ class LazyGroup(click.Group):
         """List the commands from the table, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+
+MEANT = {
+    "asciicast": "export", "compare": "diff", "convert": "export", "dump": "cat", "list": "ls",
+    "record": "rec", "replay": "play", "serve": "view", "show": "info", "upload": "export",
+}  # fmt: skip
+"""What other tools call our commands, where the spelling is too far off to be found by likeness."""
+
+
+def _no_such_command(name: str) -> str:
+    from difflib import get_close_matches
+
+    likely = [MEANT[name]] if name in MEANT else get_close_matches(name, sorted(COMMANDS), n=3)
+    if not likely and Path(name, "manifest.json").exists():
+        return f"no such command: {name!r}. It is a cassette: ptycassette info {name}"
+    meant = f" Did you mean {' or '.join(likely)}?" if likely else ""
+    return f"no such command: {name!r}.{meant}"
 
 
 @click.group(

@@ -86,7 +86,7 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as an animated SVG, an asciicast, or the text of its screens.
+    """Write CASSETTE as an animated SVG, an asciicast, or the text of the session.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 

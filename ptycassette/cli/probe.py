@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,7 +173,9 @@ def _tell(result: ProbeResult, *, as_json: bool) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2))
         return
-    age = "" if result.age_s is None else f", {result.age_s} s old"
+    from ptycassette.cassette import age_text
+
+    age = "" if result.age_s is None else f", {age_text(timedelta(seconds=result.age_s))}"
     click.echo(f"{result.harness}: {result.status} (captured {result.captured_at}{age})")
     if result.quota is not None:
         if result.quota.account_class:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +16,7 @@ from ptycassette.cli._rec_emulator import emulator_options
 from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
+    fill_from_project,
     kinds_of,
     plan_of,
     profile_of,
@@ -21,6 +24,7 @@ from ptycassette.cli._rec_plan import (
     steps_of,
 )
 from ptycassette.cli._saving_line import SavingLine
+from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.terminal import POLICY_NAMES
 
 if TYPE_CHECKING:
@@ -32,17 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-class RecCommand(click.Command):
-    """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; but what follows CASSETTE may be the program's own options."""
-        ctx.allow_interspersed_args = "--" in args
-        return super().parse_args(ctx, args)
-
-
 @click.command("rec", cls=RecCommand)
-@click.argument("cassette", metavar="CASSETTE", type=click.Path())
+@click.argument("cassette", metavar="[CASSETTE]", type=click.Path(), required=False)
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "-c",
@@ -124,6 +119,12 @@ class RecCommand(click.Command):
     metavar="KEY",
     help="A key (ctrl-], f12) that the program does not get: what you type after it, up to Enter,"
     " is secret. In your terminal only.",
+)
+@click.option(
+    "--hooks",
+    metavar="FILE",
+    type=click.Path(),
+    help="A Python file, which is run: its before_record(event) sees each event before it is kept.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the cassette that is there.")
 @click.option("--id", "cassette_id", metavar="UUID", help="Id of the cassette; else a random one.")
@@ -213,26 +214,32 @@ class RecCommand(click.Command):
 @click.option(
     "-q", "--quiet", is_flag=True, help="Say nothing; with --headless also do not show the output."
 )
-def command(cassette: str, argv: tuple[str, ...], **given: Any) -> int:
+def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     """Record a program into CASSETTE, a new directory.
 
-    Without ARGV it records your shell; exit the shell to stop. Options of
-    ptycassette come before CASSETTE or the `--`. Ends with the status of the
+    Without CASSETTE the directory is called after the program and the time, such
+    as bash-20261123-184502.cassette; the `--` is needed then. Without ARGV it
+    records your shell; exit the shell to stop. Options of ptycassette come
+    before CASSETTE or the `--`. Ends with the status of the
     program: its own, or 128 and the number of the signal; 125, 126 or 127 when
     ptycassette itself failed, 6 when it refused to start.
 
     Example: ptycassette rec hello.cassette -- bash -c 'echo hello'
 
+    Example: ptycassette rec -- htop
+
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
     """
     from ptycassette.recording.io import Recorder
 
+    fill_from_project(given)
     steps = steps_of(given["script"])
     given["streams"] = kinds_of(given)
     interactive = not given["headless"] and steps is None and _on_terminal()
     profile = profile_of(given["harness"])
     words = argv_of(argv, given["line"], profile)
     secret_key_of(given["secret_key"])  # complain before anything happens
+    cassette = cassette or _name_for(words, given)
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
@@ -301,6 +308,12 @@ def _run(
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
 
 
+def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:
+    if given["overwrite"]:
+        raise click.UsageError("--overwrite needs the name of the cassette to replace")
+    return generated_name(words, datetime.now().astimezone(), at=Path.cwd())
+
+
 def _lifeline(given: dict[str, Any]) -> Lifeline | None:
     if given["lifeline"] is None:
         return None
@@ -321,7 +334,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
     if not savers_wanted():
         return None
     if threading.active_count() > 1:  # somebody's process, and ``main`` a function in it
-        return StartedSaver()
+        return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:
         from ptycassette.recording.io import Finaliser, let_go_of_streams, serve
@@ -330,7 +343,12 @@ def _saver(plan: RecordPlan) -> Saver | None:
             let_go_of_streams()
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
-            return Finaliser(emulator=plan.emulator, scrubber=plan.scrubber, known=known)
+            return Finaliser(
+                emulator=plan.emulator,
+                scrubber=plan.scrubber,
+                known=known,
+                before_record=plan.before_record,
+            )
 
         serve(control, finaliser)
 

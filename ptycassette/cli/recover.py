@@ -151,8 +151,21 @@ def _described(left: Left) -> Iterator[str]:
     from ptycassette.model import printable, visible
 
     yield f"{visible(left.path)}"
-    yield f"  {left.state}, {bytes_text(left.bytes)}, {visible(left.recorded_at)}".rstrip(", ")
+    yield f"  {left.state}, {bytes_text(left.bytes)}, {_age(left.recorded_at)}".rstrip(", ")
     if left.argv:
         yield f"  {visible(shlex.join(left.argv), limit=200)} -> {visible(left.target)}"
     if left.problem:
         yield f"  {printable(left.problem)}"
+
+
+def _age(recorded_at: str) -> str:
+    """How long ago, in words; a time that is none stays as it is."""
+    from datetime import UTC, datetime
+
+    from ptycassette.cassette import age_text
+    from ptycassette.model import visible
+
+    try:
+        return age_text(datetime.now(UTC) - datetime.fromisoformat(recorded_at))
+    except (TypeError, ValueError):  # without a time zone, or no time at all
+        return visible(recorded_at)

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from ptycassette.model import visible
-from ptycassette.replaying.io import ShimConfig, forget_starts, make_shims, mode_named
+from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_shims, mode_named
 from ptycassette.replaying.standin.io import parse_settings
+from ptycassette.system.files import find_project
 
 __all__ = ["command"]
 
@@ -18,20 +19,29 @@ __all__ = ["command"]
 )
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option("--dir", "directory", type=click.Path(), required=True, help="Where shims go.")
-@click.option("--library", type=click.Path(), required=True, help="Directory of cassettes.")
 @click.option(
-    "--mode", help="replay, auto, record, rerecord or live; PTYCASSETTE_MODE is stronger."
+    "--library",
+    type=click.Path(),
+    help="Directory of cassettes; else the library of the project file.",
 )
+@click.option("--mode", metavar="MODE", help=f"{MODE_HELP}. PTYCASSETTE_MODE is stronger.")
 @click.option("--report", type=click.Path(), default="", help="Where reports go.")
 @click.option("--state", type=click.Path(), help="Where it is kept which session is next.")
+@click.option(
+    "--hooks",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A Python file, which is run: before_record(event) and matches(sent, recorded).",
+)
 @click.option("--option", "options", multiple=True, help="A word for the stand-in, repeatable.")
 def command(
     programs: tuple[str, ...],
     directory: str,
-    library: str,
+    library: str | None,
     mode: str | None,
     report: str,
     state: str | None,
+    hooks: str | None,
     options: tuple[str, ...],
 ) -> int:
     """Make an executable for each PROGRAM that plays a cassette of the library.
@@ -42,14 +52,21 @@ def command(
     """
     if mode is not None:
         mode_named(mode, where="--mode")
+    project = find_project()
+    shelf = project.library if library is None else Path(library).absolute()
+    if shelf is None:
+        raise click.UsageError("--library is missing, and no project file names a library")
+    if project.compare is not None and not any(word.startswith("--match") for word in options):
+        options = ("--match", project.compare, *options)
     parse_settings([*options, "any"]).matching()  # complain now, not in a test
     place = Path(directory).absolute()
     kept = Path(state).absolute() if state else place / ".ptycassette-state"
     config = ShimConfig(
-        library=str(Path(library).absolute()),
+        library=str(shelf),
         state=str(kept),
-        mode=mode,
+        mode=mode or project.mode,
         report=str(Path(report).absolute()) if report else "",
+        hooks=str(Path(hooks).absolute()) if hooks else "",
         options=options,
     )
     forget_starts(kept)

@@ -128,8 +128,10 @@ OPTIONS = (
     ExportOption(
         name="scrollback",
         kind="rows",
-        help="Instead of the frames the last screen, and above it up to so many rows that scrolled"
-        " off.",
+        help="Above the last screen, up to so many rows that scrolled off (10000 unless given).",
+    ),
+    ExportOption(
+        name="frames", kind="flag", help="Instead of the session every frame, below its time."
     ),
 )
 
@@ -159,10 +161,10 @@ EXPORTS = (
     ExportFormat(
         name="text",
         endings=(".txt",),
-        writes="the text of the frames; of one screen, its text",
+        writes="the text of the session, as one would copy it; of one screen, its text",
         of_recording="screen_text:recording_text",
         of_screen="screen_text:screen_text",
-        options=("scrollback",),
+        options=("scrollback", "frames"),
     ),
     ExportFormat(
         name="ansi",

@@ -1,51 +1,116 @@
-"""Screens as text: all frames of a recording, what scrolled by, or one screen with its colours."""
+"""Screens as text: a session, all its frames, or one screen with its colours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
+import msgspec
+
+from ptycassette.errors import UsageError
 from ptycassette.export.registry import ExportSource
-from ptycassette.model import InputRecord, Screen, Size, painted_bytes, visible
+from ptycassette.model import (
+    FrameRecord,
+    InputRecord,
+    Screen,
+    Size,
+    painted_bytes,
+    printable,
+)
 from ptycassette.replaying import screen_of
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
 
 __all__ = ["recording_text", "screen_ansi", "screen_text"]
 
 
-def recording_text(source: ExportSource, *, scrollback: int | None = None) -> Iterator[bytes]:
-    """The frames, each below its time, or with ``scrollback`` the rows in the order of output.
+SCROLLBACK_ROWS = 10_000
+MAX_VISITS = 100
+"""Of so many full-screen programs the last screen is kept; each costs a look at all lines."""
+
+_TO_ALTERNATE = re.compile(rb"\x1b\[\?(?:\d+;)*(?:47|1047|1049)(?:;\d+)*h")
+
+
+def recording_text(
+    source: ExportSource, *, scrollback: int | None = None, frames: bool = False
+) -> Iterator[bytes]:
+    """The session, as one would copy it out of a terminal at its end, or every frame.
 
     Args:
         source: the recording.
-        scrollback: instead of the frames the last screen, and above it up to so many rows that
-            scrolled off the main screen.
+        scrollback: how many rows that scrolled off the main screen are kept; 10000 when None.
+        frames: each frame, below its time, instead.
+
+    Raises:
+        UsageError: ``scrollback`` and ``frames`` do not go together.
     """
-    return _frames(source) if scrollback is None else _scrolled(source, scrollback)
+    if frames and scrollback is not None:
+        raise UsageError("--frames and --scrollback do not go together", hint="leave one out")
+    if frames:
+        return _frames(source)
+    return _session(source, SCROLLBACK_ROWS if scrollback is None else scrollback)
 
 
 def _frames(source: ExportSource) -> Iterator[bytes]:
     for frame in source.frames():
-        t_us = frame.t_ms * 1000 if frame.t_us is None else frame.t_us
-        yield f"--- {t_us / 1_000_000:.3f} s\n".encode()
+        yield f"--- {_t_us(frame) / 1_000_000:.3f} s\n".encode()
         for row in screen_of(frame).text.split("\n"):
-            yield visible(row).encode() + b"\n"
+            yield _line(row)
 
 
-def _scrolled(source: ExportSource, scrollback: int) -> Iterator[bytes]:
+class _Visit(msgspec.Struct):
+    """A stay on the alternate screen: below which line, and what was shown last, and when."""
+
+    line: int
+    rows: tuple[str, ...] = ()
+    t_us: int = 0
+
+
+def _session(source: ExportSource, scrollback: int) -> Iterator[bytes]:
+    """The main screen and what scrolled off it, and in their places the full-screen programs.
+
+    What those showed last is a stored frame: there is one whenever the program paused, and
+    before each key, so before the one that ended it.
+    """
     terminal = source.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     emulator = PyteEmulator(size, scrollback=scrollback)
+    visits: list[_Visit] = []
     for event in source.events():
         match event.record:
             case InputRecord(kind="resize", size=now) if now is not None:
                 emulator.resize(now)
+            case FrameRecord(alt_screen=True) as frame if any(frame.text) and visits:
+                visits[-1].rows, visits[-1].t_us = frame.text, _t_us(frame)
             case _ if event.kind == "output":
+                if len(visits) < MAX_VISITS and _TO_ALTERNATE.search(event.data):
+                    visits.append(_Visit(len(_trimmed(emulator.main_lines()))))
                 emulator.feed(painted_bytes(event))
-    rows = [*emulator.scrollback(), *emulator.snapshot().rows]
-    while rows and not rows[-1]:
-        rows.pop()
-    for row in rows:
-        yield visible(row).encode() + b"\n"
+    lines = _trimmed(emulator.main_lines())
+    at = 0
+    for visit in visits:
+        if visit.rows:
+            yield from map(_line, lines[at : visit.line])
+            at = max(at, visit.line)
+            yield f"--- full screen, {visit.t_us / 1_000_000:.3f} s\n".encode()
+            yield from map(_line, _trimmed(visit.rows))
+            yield b"---\n"
+    yield from map(_line, lines[at:])
+
+
+def _trimmed(rows: Sequence[str]) -> list[str]:
+    """Without the empty rows at the end."""
+    kept = list(rows)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
+
+
+def _line(row: str) -> bytes:
+    return printable(row, limit=len(row)).encode() + b"\n"
+
+
+def _t_us(frame: FrameRecord) -> int:
+    return frame.t_ms * 1000 if frame.t_us is None else frame.t_us
 
 
 def screen_text(screen: Screen) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 
 from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._naming import cassette_path
-from ptycassette.pytest_plugin._settings import Settings, config_value, settings_of
+from ptycassette.pytest_plugin._settings import Settings, config_value, project_of, settings_of
 from ptycassette.pytest_plugin._state import TestState
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ STATE = pytest.StashKey[TestState]()
 
 def directory_of(item: pytest.Item) -> Path:
     """Where the cassettes of a test's file lie."""
-    return item.path.parent / config_value(item.config, "dir", "cassettes")
+    default = str(project_of(item.config).library or "cassettes")
+    return item.path.parent / config_value(item.config, "dir", default)
 
 
 def default_path(item: pytest.Item, marker_path: str | None) -> Path:
@@ -91,6 +92,7 @@ def ptycassette_use(
     for the whole test is ``ptycassette_session``.
     """
     from ptycassette.replaying.io import use
+    from ptycassette.timeline import Matching
 
     state: TestState = request.node.stash[STATE]
     settings = ptycassette_settings
@@ -111,7 +113,9 @@ def ptycassette_use(
             "allow_unplayed": settings.allow_unplayed,
             **options,
         }
-        if not isinstance(given["match"], str) and "order" not in options:
+        if settings.before_record is not None:
+            given.setdefault("before_record", settings.before_record)
+        if isinstance(given["match"], Matching) and "order" not in options:
             given["order"] = None  # a Matching has its own
         return use(chosen, argv or settings.argv, **given)
 
@@ -173,7 +177,8 @@ def ptycassette_shims(
 ) -> Callable[..., Shims]:
     """``ptycassette_shims("claude", library="claude")`` puts shims first on PATH.
 
-    The library is relative to the directory of cassettes. Whatever the test starts
+    The library is relative to the directory of cassettes, ``hooks`` (a file of hooks) to the
+    test file. Whatever the test starts
     by those names is a stand-in in mode replay, the real program recorded in the
     modes that record. Reports are judged when the test's body is over, and recordings
     are put into the library then, unless the test failed.
@@ -184,7 +189,11 @@ def ptycassette_shims(
 
     settings = ptycassette_settings
 
-    def make(*programs: str, library: str | os.PathLike[str] = "") -> Shims:
+    def make(
+        *programs: str,
+        library: str | os.PathLike[str] = "",
+        hooks: str | os.PathLike[str] | None = settings.hooks,
+    ) -> Shims:
         state: TestState = request.node.stash[STATE]
         number = len(state.runs)
         place = tmp_path / f"ptycassette-{number}"
@@ -194,22 +203,31 @@ def ptycassette_shims(
         options: list[str] = []
         if not isinstance(settings.match, str):
             raise pytest.UsageError(
-                "stand-ins are other processes, which a Matching cannot be handed to: name its "
-                "strategy, or write it into library.yaml"
+                "stand-ins are other processes, which a Matching cannot be handed to: "
+                "name a strategy, write it into library.yaml, or define matches in a file of hooks"
             )
+        if settings.before_record is not None:
+            raise pytest.UsageError(
+                "recorders behind shims are other processes, which no function can be handed to: "
+                "define before_record in a file of hooks"
+            )
+        code = None if hooks is None else request.path.parent / hooks
+        if code is not None and not code.is_file():
+            raise pytest.UsageError(f"there is no file of hooks at {code}")
         options += ["--match", settings.match]
         if settings.order:
             options += ["--order", settings.order]
         if settings.lenient:
             options.append("--lenient")
         action = action_of(settings.mode, exists=False, env=os.environ)
-        records = action == "record"
+        records = action in {"record", "rewrite"}
         if action == "live":
             state.spared.append(shelf)
         pending = PendingRecordings.new(shelf) if records else None
         config = ShimConfig(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,
             options=tuple(options), pending=str(pending.place) if pending else "",
+            hooks="" if code is None else str(code),
         )  # fmt: skip
         make_shims(place / "bin", programs, config)
         monkeypatch.setenv("PATH", str(place / "bin"), prepend=os.pathsep)

@@ -133,8 +133,8 @@ class RunSummary:
 
 
 def _problem(path: Path) -> str | None:
+    from ptycassette.cassette import age_problem
     from ptycassette.cassette.io import open_cassette
-    from ptycassette.pytest_plugin._freshness import age_problem
 
     try:
         with open_cassette(path, check="manifest") as cassette:

@@ -117,7 +117,7 @@ class ShimRun:
         for report in self.reports():
             cassette = self._settled(report)
             self._note(cassette)
-            if report["result"] == "drifted":
+            if report["result"] in {"drifted", "recorded"}:
                 self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
                 continue
             problem = self._problem(report)

@@ -1,30 +1,31 @@
 """Options, marker, ini keys: what is said where, and which of it counts.
 
 The order is command line, environment (PTYCASSETTE_MODE alone), marker, the
-``ptycassette_config`` fixture, ini. Everything is prefixed, because other plugins
-own the bare names.
+``ptycassette_config`` fixture, ini, the project file. Options and keys are prefixed,
+because other plugins own the bare names.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from ptycassette.errors import UsageError
-from ptycassette.replaying.io import MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.errors import CassetteError, UsageError
+from ptycassette.replaying.io import MODE_HELP, MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.system.files import Project, find_project
 
 if TYPE_CHECKING:
     from ptycassette.timeline import Matching
 
-__all__ = ["MARKER", "Settings", "add_options", "settings_of"]
+__all__ = ["MARKER", "Settings", "add_options", "project_of", "settings_of"]
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
-    "lenient=None, allow_unplayed=None): which cassette a test uses, and how. A path is relative "
-    "to the directory of cassettes."
+    "lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
+    "cassette a test uses, and how. A path is relative to the directory of cassettes."
 )
 _CHOICES = {
     "order": ("strict", "loose"),
@@ -34,7 +35,7 @@ _CHOICES = {
     "orphans": ("report", "fail", "ignore"),
 }
 _HELP = {
-    "mode": "replay (default), auto, record, rerecord or live",
+    "mode": f"{MODE_HELP}; the option rules over PTYCASSETTE_MODE and what tests say",
     "match": "how input is compared: exact, prompt (default), normalised, semantic, any",
     "order": "strict (default), or loose: exchanges may come in another order",
     "dir": "directory of cassettes, relative to the test file (default: cassettes)",
@@ -48,20 +49,26 @@ _FLAGS = {
     "allow-unplayed": "do not fail a test that leaves a part of the recording unplayed",
     "lenient": "go on after a divergence; the test fails all the same at its end",
 }
-_MARKER_KEYS = {"argv", "mode", "match", "order", "size", "lenient", "allow_unplayed"}
+_MARKER_KEYS = {
+    "argv", "mode", "match", "order", "size", "lenient", "allow_unplayed", "before_record", "hooks",
+}  # fmt: skip
+_CODE_KEYS = {"argv", "size", "before_record", "hooks"}
+"""What only a test can say: there is no option and no ini key for it."""
 
 
 class Settings(NamedTuple):
     """What counts for one test."""
 
     mode: Mode = "replay"
-    match: str | Matching = "prompt"
+    match: str | Matching | Callable[[str, str], bool] = "prompt"
     order: str | None = None
     path: str | None = None
     argv: tuple[str, ...] | None = None
     size: Any = None
     lenient: bool = False
     allow_unplayed: bool = False
+    before_record: Callable[[Any], Any] | None = None
+    hooks: str | None = None
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -98,6 +105,24 @@ def config_value(config: pytest.Config, name: str, default: str) -> str:
     return value
 
 
+_PROJECT = pytest.StashKey[Project]()
+
+
+def project_of(config: pytest.Config) -> Project:
+    """The project file of the run's root directory; read once.
+
+    Raises:
+        pytest.UsageError: it is wrong, or cannot be read.
+    """
+    found = config.stash.get(_PROJECT, None)
+    if found is None:
+        try:
+            found = config.stash[_PROJECT] = find_project(config.rootpath)
+        except CassetteError as exc:
+            raise pytest.UsageError(str(exc)) from exc
+    return found
+
+
 def settings_of(
     config: pytest.Config, marker: pytest.Mark | None, fixture: Mapping[str, Any]
 ) -> Settings:
@@ -131,7 +156,7 @@ def settings_of(
         ):  # fmt: skip
             if value is not None:
                 return value
-        return config.getini(f"ptycassette_{key}") if key not in {"argv", "size"} else None
+        return config.getini(f"ptycassette_{key}") if key not in _CODE_KEYS else None
 
     try:
         mode = resolve_mode(
@@ -140,9 +165,10 @@ def settings_of(
             ("ptycassette marker", marked.get("mode")),
             ("ptycassette_config fixture", fixture.get("mode")),
             ("ini", config.getini("ptycassette_mode") or None),
+            ("project file", project_of(config).mode),
             env={},
         )
-        match = pick("match") or "prompt"
+        match = pick("match") or project_of(config).compare or "prompt"
         if isinstance(match, str) and match != "prompt":  # the default needs no look-up
             from ptycassette.timeline import strategy_named
 
@@ -164,4 +190,6 @@ def settings_of(
         size=pick("size"),
         lenient=bool(pick("lenient")),
         allow_unplayed=bool(pick("allow_unplayed")),
+        before_record=pick("before_record"),
+        hooks=pick("hooks"),
     )

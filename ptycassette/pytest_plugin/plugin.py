@@ -33,8 +33,15 @@ from ptycassette.pytest_plugin._fixtures import (
 from ptycassette.pytest_plugin._network import LEVEL, blocked_network
 from ptycassette.pytest_plugin._provider import ptycassette_provider
 from ptycassette.pytest_plugin._run_summary import RunSummary
-from ptycassette.pytest_plugin._settings import MARKER, add_options, config_value, settings_of
+from ptycassette.pytest_plugin._settings import (
+    MARKER,
+    add_options,
+    config_value,
+    project_of,
+    settings_of,
+)
 from ptycassette.pytest_plugin._state import TestState
+from ptycassette.replaying.io import MODE_VARIABLE, run_modes
 
 if TYPE_CHECKING:
     from ptycassette.pytest_plugin._scenario_items import ScenarioFile
@@ -115,6 +122,20 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
     """What was left out makes the run no full one."""
     for item in items[:1]:
         item.config.stash[RUN_SUMMARY].partial = True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """``--ptycassette-mode`` rules whatever a test records with: ``use``, decorators, shims."""
+    ruling = item.config.getoption("ptycassette_mode")
+    marker = item.get_closest_marker("ptycassette")
+    marked = None if marker is None else marker.kwargs.get("mode")
+    ini = item.config.getini("ptycassette_mode")
+    fallback = marked or ini or project_of(item.config).mode
+    with run_modes(ruling, fallback), pytest.MonkeyPatch.context() as patch:
+        if ruling is not None:
+            patch.setenv(MODE_VARIABLE, ruling)  # for shims, which are other processes
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         divergence_object,
     )
     from ptycassette.replaying.divergence_kinds import INPUT_MISSING
-    from ptycassette.replaying.drifts import Drift, drift, drift_lines, semantic_drift
+    from ptycassette.replaying.drifts import Change, Drift, drift_lines
     from ptycassette.replaying.paint import ansi_lines
     from ptycassette.replaying.scheduler import (
         DONE,
@@ -34,7 +34,7 @@ else:
             "cells": ("Cell", "cells_of_row", "safe_cluster"),
             "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
             "divergence_kinds": ("INPUT_MISSING",),
-            "drifts": ("Drift", "drift", "drift_lines", "semantic_drift"),
+            "drifts": ("Change", "Drift", "drift_lines"),
             "paint": ("ansi_lines",),
             "scheduler": (
                 "DONE",
@@ -56,6 +56,7 @@ __all__ = [
     "INPUT_MISSING",
     "AwaitInput",
     "Cell",
+    "Change",
     "Decision",
     "Done",
     "Drift",
@@ -69,11 +70,9 @@ __all__ = [
     "divergence_error",
     "divergence_lines",
     "divergence_object",
-    "drift",
     "drift_lines",
     "replay_mode",
     "restyled_rows",
     "safe_cluster",
     "screen_of",
-    "semantic_drift",
 ]

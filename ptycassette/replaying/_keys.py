@@ -32,6 +32,10 @@ _NAMES = {
     b"\x1b[F": "end",
     b"\x1bOH": "home",
     b"\x1bOF": "end",
+    b"\x1b[1~": "home",  # VT220, as tmux, screen and the Linux console send it
+    b"\x1b[4~": "end",
+    b"\x1b[7~": "home",  # rxvt
+    b"\x1b[8~": "end",
     b"\x03": "ctrl-c",
     b"\x04": "ctrl-d",
     b"\x1a": "ctrl-z",

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     )
     from ptycassette.system.closing import Closing
     from ptycassette.system.priority import raised_priority
-    from ptycassette.system.streams import (
-        reopened,
-        same_stream,
-        stream_kind,
-        unread_bytes,
-    )
+    from ptycassette.system.streams import reopened, same_stream, stream_kind, unread_bytes
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -27,12 +22,7 @@ else:
             "clock": ("MonotonicClock", "SystemAsyncSleeper", "SystemSleeper", "random_id"),
             "closing": ("Closing",),
             "priority": ("raised_priority",),
-            "streams": (
-                "reopened",
-                "same_stream",
-                "stream_kind",
-                "unread_bytes",
-            ),
+            "streams": ("reopened", "same_stream", "stream_kind", "unread_bytes"),
         },
     )
 

@@ -136,6 +136,22 @@ class PyteEmulator:
         """The text of the rows that scrolled off the top of the main screen, oldest first."""
         return tuple(row.text(len(row.chars)) for row in self.terminal.main.history)
 
+    def main_lines(self) -> tuple[str, ...]:
+        """The text of the scrollback and of the main screen, oldest first, as copying it gives.
+
+        Rows that continue the previous one are joined to it. The main screen counts while the
+        program is on the alternate one, too.
+        """
+        main = self.terminal.main
+        lines: list[str] = []
+        for row in (*main.history, *main.rows):
+            text = "".join(row.chars).replace(BLANK, " ")
+            if row.wrapped and lines:
+                lines[-1] += text
+            else:
+                lines.append(text)
+        return tuple(line.rstrip(" ") for line in lines)
+
     def forget_scrollback(self) -> None:
         """Drop the rows that scrolled off the top. They only matter for later resizes."""
         self.terminal.main.history.clear()

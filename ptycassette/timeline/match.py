@@ -6,6 +6,7 @@
 - ``normalised``: as ``prompt``, after a normaliser went over both texts.
 - ``semantic``: as ``prompt``, but the texts need only be alike enough to a scorer.
 - ``any``: whatever is sent.
+- ``custom``: as ``prompt``, but a function of the caller says whether two texts match.
 
 A matcher takes keys one by one and reports how far the recording may continue:
 ``satisfied`` steps of the entry were sent, or sent in effect. So echo that was
@@ -50,10 +51,13 @@ __all__ = [
     "strategy_named",
 ]
 
-Strategy = Literal["exact", "normalised", "prompt", "semantic", "any"]
+Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 Order = Literal["strict", "loose"]
 Secrets = Literal["same", "any"]
 State = Literal["open", "matched", "mismatch"]
+
+_NAMED: tuple[Strategy, ...] = ("exact", "normalised", "prompt", "semantic", "any")
+"""What can be asked for by name; ``custom`` needs a function."""
 
 _MASKED = re.compile("x{3,}|[^\\x00-\\x7f]{3,}")
 """What masks look like; where none is, nothing is concealed, which costs time."""
@@ -72,13 +76,11 @@ def strategy_named(name: str) -> Strategy:
     Raises:
         ValueError: there is none; the message lists them.
     """
-    for known in get_args(Strategy):
+    for known in _NAMED:
         if name == known:
             found: Strategy = known
             return found
-    raise ValueError(
-        f"a comparison strategy is one of {', '.join(get_args(Strategy))}, not {name!r}"
-    )
+    raise ValueError(f"a comparison strategy is one of {', '.join(_NAMED)}, not {name!r}")
 
 
 def order_named(name: str) -> Order:
@@ -117,6 +119,8 @@ class Matching:
             come before others that were recorded earlier; each comes once.
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
+        same: says whether the text that was sent matches the recorded one; the strategy is
+            ``custom`` then, but for entries that ``per_entry`` names.
         conceal: scrubs a text as a recording would.
         secrets: ``same``: under ``exact`` and ``prompt``, a secret is the one that was recorded,
             where the recording tells. ``any``: another one of the same form will do. When None,
@@ -130,7 +134,7 @@ class Matching:
         ValueError: an unknown strategy, order or way with secrets, or a threshold out of range.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that a user may say
         self,
         strategy: str = "prompt",
         *,
@@ -139,10 +143,13 @@ class Matching:
         scorer: Scorer | None = None,
         threshold: float = DEFAULT_THRESHOLD,
         order: str = "strict",
+        same: Callable[[str, str], bool] | None = None,
         conceal: Callable[[str], str] | None = None,
         secrets: str | None = None,
     ) -> None:
-        self.strategy = strategy_named(strategy)
+        named = strategy_named(strategy)
+        self.strategy: Strategy = named if same is None else "custom"
+        self._same = same
         self.order = order_named(order)
         self._per_entry = {
             number: strategy_named(name) for number, name in (per_entry or {}).items()
@@ -186,6 +193,8 @@ class Matching:
                 return lambda got, want: (
                     got == want or bool(semantic_match(got, want, self._threshold, self._scorer))
                 )
+            case "custom" if self._same is not None:
+                return self._same
             case "any":
                 return lambda got, want: True  # noqa: ARG005 - the shape of a comparison
             case _:

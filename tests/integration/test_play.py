@@ -206,7 +206,7 @@ def test_a_smaller_terminal_shows_a_part_and_says_so(
 ) -> None:
     """And a resize paints anew."""
     child = play(cassette, rows=5, cols=70)
-    child.until(b"cut to your terminal's 70x5")
+    child.until(b"cut to 70x5")
     child.process.setwinsize(12, 70)
     child.until(b"\x1b[2J")
     child.process.send("q")

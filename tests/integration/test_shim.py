@@ -147,6 +147,18 @@ def test_rerecord_reports_drift_and_keeps_the_cassette(desk: Desk) -> None:
     assert desk.talk("replay") == ("hello\nyou said hello\n", 7)
 
 
+def test_rewrite_replaces_and_reports_drift(desk: Desk) -> None:
+    """What was played until now is gone, and the report says what differs."""
+    desk.talk("auto")
+    desk.write_agent(AGENT.replace("you said", "I heard"))
+    desk.talk("rewrite")
+
+    report = desk.report()
+    assert report["result"] == "recorded"
+    assert any("I heard" in note for note in report["notes"])
+    assert desk.talk("replay") == ("hello\nI heard hello\n", 7)
+
+
 def test_what_is_missing_in_replay_is_said_on_stderr(desk: Desk) -> None:
     """With the candidates, and in the report."""
     desk.talk("auto")

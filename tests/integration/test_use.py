@@ -54,7 +54,7 @@ def _no_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
 
 
-@pytest.mark.parametrize("mode", ["replay", "auto", "record", "rerecord", "live"])
+@pytest.mark.parametrize("mode", ["replay", "auto", "record", "rerecord", "rewrite", "live"])
 def test_the_same_block_runs_in_every_mode(cassette: Path, mode: str) -> None:
     """With the same outcome."""
     using = use(cassette, CAT, mode=mode)
@@ -201,6 +201,30 @@ def test_rerecord_reports_drift_and_changes_nothing(cassette: Path) -> None:
         talk(session, "hullo")
 
     assert using.result.drift
+    assert (cassette / "manifest.json").read_bytes() == before
+
+
+def test_rewrite_replaces_and_reports_drift(cassette: Path) -> None:
+    """The next replay plays the new recording; a first recording has nothing to differ from."""
+    using = use(cassette, CAT, mode="rewrite")
+    with using as session:
+        talk(session, "hullo")
+    fresh = use(cassette.with_name("fresh"), CAT, mode="rewrite")
+    with fresh as session:
+        talk(session, "hullo")
+
+    assert [change.got for change in using.result.drift.exchanges][:1] == ["hullo<enter>"]
+    assert fresh.result.drift is None
+    with use(cassette, mode="replay") as session:
+        talk(session, "hullo")
+
+
+def test_a_rewrite_that_fails_keeps_what_was_there(cassette: Path) -> None:
+    """As every recording."""
+    before = (cassette / "manifest.json").read_bytes()
+    with pytest.raises(KeyError), use(cassette, CAT, mode="rewrite"):
+        raise KeyError("x")
+
     assert (cassette / "manifest.json").read_bytes() == before
 
 

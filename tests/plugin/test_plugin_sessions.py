@@ -441,7 +441,7 @@ def test_a_stale_recording_is_reported_or_fails(pytester: pytest.Pytester) -> No
 
     reported = run(pytester, PASSING)
     reported.assert_outcomes(passed=1)
-    reported.stdout.fnmatch_lines(["stale: *test_it.cassette: recorded * days ago*24h*"])
+    reported.stdout.fnmatch_lines(["stale: *test_it.cassette: recorded * years ago*24h*"])
     run(pytester, PASSING, "--ptycassette-stale=fail").assert_outcomes(failed=1)
     ignored = run(pytester, PASSING, "--ptycassette-stale=ignore")
     ignored.stdout.no_fnmatch_line("stale: *")
@@ -513,3 +513,105 @@ def test_a_scenario_can_be_checked_by_a_test(pytester: pytest.Pytester, recorded
     result = run(pytester, source)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*FAILED g/input_text-1*"])
+
+
+EVERYWHERE = """
+    import subprocess, sys
+    from pathlib import Path
+    from ptycassette import use
+
+    CAT = ["sh", "-c", "read line; echo you said $line"]
+    PLACE = Path(__file__).parent
+
+    def talk(session):
+        session.submit("hello")
+        session.wait_for_text("you said hello")
+
+    def test_with():
+        with use(PLACE / "with", CAT) as session:
+            talk(session)
+
+    @use(PLACE / "decorated", CAT)
+    def test_decorated(session):
+        talk(session)
+
+    def test_said_otherwise():
+        with use(PLACE / "said", CAT, mode="replay") as session:
+            talk(session)
+
+    def test_processes():
+        code = "import os; print(os.environ.get('PTYCASSETTE_MODE'))"
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        (PLACE / "mode.txt").write_text(said.stdout.strip())
+"""
+
+
+def test_the_option_rules_whatever_records(pytester: pytest.Pytester) -> None:
+    """``use`` in blocks and as a decorator, a mode that is said, other processes; then no more."""
+    run(pytester, EVERYWHERE, "--ptycassette-mode=rewrite").assert_outcomes(passed=4)
+
+    made = sorted(path.parent.name for path in pytester.path.glob("*/manifest.json"))
+    assert made == ["decorated", "said", "with"]
+    assert (pytester.path / "mode.txt").read_text() == "rewrite"
+    run(pytester, EVERYWHERE).assert_outcomes(passed=4)
+    assert (pytester.path / "mode.txt").read_text() == "None"
+
+
+def test_the_ini_key_counts_where_nothing_else_is_said(pytester: pytest.Pytester) -> None:
+    """For ``use``, too."""
+    pytester.makeini(f"{INI}ptycassette_mode = auto\n")
+    run(pytester, EVERYWHERE).assert_outcomes(passed=3, failed=1)
+
+    assert (pytester.path / "with" / "manifest.json").exists()
+    assert not (pytester.path / "said").exists()
+
+
+def test_rewrite_replaces_and_says_what_changed(pytester: pytest.Pytester, recorded: Path) -> None:
+    """At the end of the run, as rerecord does."""
+    before = (recorded / "manifest.json").read_bytes()
+    source = """
+        import pytest
+
+        @pytest.mark.ptycassette(argv=["sh", "-c", "printf '> '; read l; echo I heard $l"])
+        def test_it(ptycassette_session):
+            ptycassette_session.wait_for_text("> ")
+            ptycassette_session.submit("hello")
+            ptycassette_session.wait_for_text("I heard hello")
+    """
+    result = run(pytester, source, "--ptycassette-mode=rewrite")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*drift: *test_it*output*"])
+    assert (recorded / "manifest.json").read_bytes() != before
+    run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -> None:
+    """Before recording, and before comparing."""
+    source = """
+        import msgspec, pytest
+
+        def hide(event):
+            if type(event).__name__ == "Output":
+                return msgspec.structs.replace(event, data=event.data.replace(b"4711", b"0000"))
+            return event
+
+        def same(sent, recorded):
+            return sent.lower() == recorded.lower()
+
+        @pytest.fixture
+        def ptycassette_config():
+            return {"before_record": hide}
+
+        @pytest.mark.ptycassette(argv=["sh", "-c", "printf '4711> '; read l; echo $l"], match=same)
+        def test_it(ptycassette_session):
+            ptycassette_session.wait_for_text("> ")
+            ptycassette_session.submit("LINE")
+            ptycassette_session.wait_exit()
+    """
+    run(pytester, source.replace("LINE", "hello"), "--ptycassette-mode=record").assert_outcomes(
+        passed=1
+    )
+    (raw,) = pytester.path.glob("cassettes/*/*/output.raw")
+    assert raw.read_bytes().startswith(b"0000> ")
+    run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ptycassette.cassette.freshness import age_problem, window_of
 from ptycassette.model import Finished, Output, Typed
-from ptycassette.pytest_plugin._freshness import age_problem, window_of
 from ptycassette.pytest_plugin._naming import cassette_path
 from ptycassette.testing import manifest_of, write_cassette
 
@@ -241,7 +241,7 @@ def test_a_window_is_read(text: str, seconds: float) -> None:
     [
         (None, "2020-01-01T00:00:00Z", None),
         ("24h", "2025-12-31T12:00:00Z", None),
-        ("24h", "2025-12-30T12:00:00Z", "recorded 1.5 days ago, to be trusted for 24h"),
+        ("24h", "2025-12-30T12:00:00Z", "recorded 1 day ago, to be trusted for 24h"),
         ("soon", "2025-12-30T12:00:00Z", "freshness window 'soon' is no duration"),
         ("9" * 90 + "w", "2025-12-30T12:00:00Z", None),
         ("9999999d", "9999-12-31T23:59:59-23:59", None),
@@ -268,3 +268,59 @@ def test_the_age_of_a_recording_is_judged(
     manifest = msgspec.structs.replace(manifest, harness=harness)
 
     assert age_problem(manifest, datetime(2026, 1, 1, tzinfo=UTC)) == problem
+
+
+PROJECT = """
+    def test_settings(ptycassette_settings, ptycassette_path):
+        print(ptycassette_settings.mode, ptycassette_settings.match, ptycassette_path.parent.parent)
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "ini", "words", "shown"),
+    [
+        (None, "", (), "live any {root}/shelf"),
+        (None, "ptycassette_mode = auto\nptycassette_dir = here\n", (), "auto any {root}/here"),
+        ("record", "ptycassette_mode = auto\n", (), "record any {root}/shelf"),
+        (
+            "record",
+            "",
+            ("--ptycassette-mode=replay", "--ptycassette-match=exact"),
+            "replay exact {root}/shelf",
+        ),
+    ],
+)
+def test_the_project_file_is_weaker_than_all_but_the_default(
+    variable: str | None,
+    ini: str,
+    words: tuple[str, ...],
+    shown: str,
+    *,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Option, variable, ini key, project file, in this order."""
+    monkeypatch.delenv("PTYCASSETTE_MODE", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("PTYCASSETTE_MODE", variable)
+    pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\n{ini}")
+    (pytester.path / "ptycassette.toml").write_text(
+        'mode = "live"\ncompare = "any"\nlibrary = "shelf"\n'
+    )
+    pytester.makepyfile(test_one=PROJECT)
+    result = pytester.runpytest_inprocess(
+        "-s", "-p", "no:xdist", "-p", "no:textual-snapshot", *words
+    )
+
+    result.stdout.fnmatch_lines([f"*{shown.format(root=pytester.path)}*"])
+
+
+def test_a_project_file_that_is_wrong_stops_the_run(pytester: pytest.Pytester) -> None:
+    """Before any test, with the file, the key and what is allowed."""
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    (pytester.path / "ptycassette.toml").write_text('compare = "alike"')
+    pytester.makepyfile(test_one=PROJECT)
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-p", "no:textual-snapshot")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*ptycassette.toml: compare is 'alike', and must be one of*"])

@@ -274,3 +274,46 @@ def test_a_stand_in_without_a_cassette_makes_no_orphans_elsewhere(
 
     result.stdout.no_fnmatch_line("orphan: *")
     result.stdout.fnmatch_lines(["*no cassette was recorded as agent one", "    hint: record it*"])
+
+
+HOOKS = """
+    from msgspec.structs import replace
+
+    def before_record(event):
+        if type(event).__name__ == "Output":
+            return replace(event, data=event.data.replace(b"agent one", b"AGENT ONE"))
+        return event
+
+    def matches(sent, recorded):
+        return sent.lower() == recorded.lower()
+"""
+HOOKED = """
+    import pytest
+
+    @pytest.mark.ptycassette(hooks="hooks.py")
+    def test_it(ptycassette_shims):
+        ptycassette_shims("agent", library="agents")
+        drive("one", line="{line}")
+"""
+
+
+def test_hooks_of_a_file_reach_recorders_and_stand_ins(pytester: pytest.Pytester) -> None:
+    """By the marker, or by the fixture's argument."""
+    pytester.makepyfile(hooks=HOOKS)
+    recorded = run(pytester, HOOKED.format(line="hello"), "--ptycassette-mode=record")
+    recorded.assert_outcomes(passed=1)
+    (raw,) = pytester.path.glob("cassettes/agents/*/output.raw")
+    assert raw.read_bytes().startswith(b"AGENT ONE> ")
+
+    run(pytester, HOOKED.format(line="HELLO")).assert_outcomes(passed=1)
+    bare = HOOKED.format(line="HELLO").replace('hooks="hooks.py"', "")
+    run(pytester, bare).assert_outcomes(failed=1)
+
+
+def test_functions_cannot_be_handed_to_recorders_behind_shims(pytester: pytest.Pytester) -> None:
+    """And the error says what can."""
+    source = TALK.replace("def test_it", "@pytest.mark.ptycassette({})\n    def test_it")
+    for key in ("before_record=print", "match=print"):
+        result = run(pytester, f"\n    import pytest\n{source.format(key)}")
+        result.assert_outcomes(errors=0, failed=1)
+        result.stdout.fnmatch_lines(["*file of hooks*"])

@@ -6,6 +6,7 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.cassette.io.listing import Listed, listed_in
     from ptycassette.cassette.io.pending import (
         PendingRecordings,
         refuse_unwanted,
@@ -25,6 +26,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "listing": ("Listed", "listed_in"),
             "pending": ("PendingRecordings", "refuse_unwanted", "remove_abandoned", "settled"),
             "published": ("published_manifest",),
             "raw_output": ("write_all", "write_raw"),
@@ -41,12 +43,14 @@ else:
 __all__ = [
     "Cassette",
     "CassetteWriter",
+    "Listed",
     "PendingRecordings",
     "Verdict",
     "Verified",
     "check_target",
     "disk_errors",
     "fsync_directory",
+    "listed_in",
     "open_cassette",
     "published_manifest",
     "reason_to_keep",

@@ -32,6 +32,8 @@ EXTRAS = (
     ("provider", "aiohttp", "aiohttp: the fake provider"),
     ("provider", "trustme", "trustme: the fake provider over TLS"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
+    ("serve", "textual_serve", "textual-serve: the viewer in a browser, view --serve"),
+    ("embeddings", "sentence_transformers", "sentence-transformers: comparing by meaning"),
 )
 PTY_TIMEOUT_S = 5.0
 

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.compiled_relay import CompiledRelay
     from ptycassette.recording.io.diagnostic_writer import diagnostic_path
     from ptycassette.recording.io.finalising import Finaliser
-    from ptycassette.recording.io.given_streams import (
-        given_kinds,
-        let_go_of_streams,
-    )
+    from ptycassette.recording.io.given_streams import given_kinds, let_go_of_streams
+    from ptycassette.recording.io.hooks_file import load_hooks
     from ptycassette.recording.io.journal_file import SUFFIX, JournalFile, delete_journal
     from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
     from ptycassette.recording.io.lifeline import END, Lifeline
@@ -31,22 +29,18 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.rescrub import find_left, scrub_cassette
     from ptycassette.recording.io.saver import ForkedSaver, Saver, StartedSaver, savers_wanted
     from ptycassette.recording.io.saver_process import serve
-    from ptycassette.recording.io.stream_session import (
-        record_streams,
-    )
+    from ptycassette.recording.io.stream_session import record_streams
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "given_streams": (
-                "given_kinds",
-                "let_go_of_streams",
-            ),
             "async_record": ("AsyncRecording", "arecord"),
             "binary_probe": ("ask_version", "timestamp"),
             "compiled_relay": ("CompiledRelay",),
             "diagnostic_writer": ("diagnostic_path",),
             "finalising": ("Finaliser",),
+            "given_streams": ("given_kinds", "let_go_of_streams"),
+            "hooks_file": ("load_hooks",),
             "journal_file": ("SUFFIX", "JournalFile", "delete_journal"),
             "journal_follow": ("JournalFollower", "live_journals"),
             "lifeline": ("END", "Lifeline"),
@@ -89,6 +83,7 @@ __all__ = [
     "left_behind",
     "let_go_of_streams",
     "live_journals",
+    "load_hooks",
     "record",
     "record_headless",
     "record_interactive",

@@ -20,6 +20,7 @@ from ptycassette.model import (
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import Progress, finalise, finalise_failed
 from ptycassette.recording._unscrubbed import Unscrubbed
+from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
 from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST
@@ -37,12 +38,14 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         scrubber: makes a scrubber for one session; None for the default one.
         known: secrets that the caller declares. Typed secrets are learnt from the events.
         progress: told the number of output bytes that are done.
+        before_record: sees each event first; see ``recording/hooks.py``.
     """
 
     emulator: EmulatorFactory = default_emulator
     scrubber: ScrubberFactory | None = None
     known: tuple[str, ...] = ()
     progress: Progress | None = None
+    before_record: BeforeRecord | None = None
 
     def publish(
         self, meta: SessionMeta, source: EventSource, target: Path, *, overwrite: bool = False
@@ -57,6 +60,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             JournalError: the journal is damaged.
         """
         typed = TypedWatch()
+        source = hooked(source, self.before_record)
         try:
             return finalise(
                 meta,
@@ -68,7 +72,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 progress=self.progress,
             )
         except RunFailedError as exc:
-            self.diagnose(meta, source, target, reason=exc.message, stage=exc.stage)
+            self._diagnose(meta, source, target, reason=exc.message, stage=exc.stage)
             raise
         except SecretLeftError as exc:
             self._diagnose_without_streams(meta, source, target, reason=exc.message, stage="scrub")
@@ -94,6 +98,12 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             reason: what failed.
             stage: see ``Diagnostic``.
         """
+        source = hooked(source, self.before_record)
+        return self._diagnose(meta, source, target, reason=reason, stage=stage)
+
+    def _diagnose(
+        self, meta: SessionMeta, source: EventSource, target: Path, *, reason: str, stage: str
+    ) -> Path:
         typed = TypedWatch()
         scrubber = self._scrubber(meta)
         sink, findings = finalise_failed(

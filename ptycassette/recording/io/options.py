@@ -21,6 +21,7 @@ from ptycassette.model import (
     Sleeper,
     StreamKinds,
 )
+from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io.binary_probe import (
     architecture,
     git_commit,
@@ -76,6 +77,8 @@ class RecordOptions(TypedDict, total=False):
             makes one for one session.
         progress: called while finalising with the bytes done and their total.
         show: gets the output, once it is in the journal.
+        before_record: called with each event before it is scrubbed and kept; returns it, another
+            one in its place, or None to leave it out. See ``recording/hooks.py``.
         at_end: called with the recorder and the time in microseconds when the program
             has ended, before anything is finalised; may add events and final fields.
         pty: an existing PTY, such as a scripted one; nothing is spawned.
@@ -115,6 +118,7 @@ class RecordOptions(TypedDict, total=False):
     scrubber: ScrubberFactory | None
     progress: Callable[[int, int], None] | None
     show: Callable[[bytes], None] | None
+    before_record: BeforeRecord | None
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
     streams: StreamKinds | None
@@ -156,6 +160,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     scrubber: ScrubberFactory | None = None
     progress: Callable[[int, int], None] | None = None
     show: Callable[[bytes], None] | None = None
+    before_record: BeforeRecord | None = None
     at_end: Callable[[Any, int], None] | None = None
     pty: Scripted | None = None
     streams: StreamKinds | None = None

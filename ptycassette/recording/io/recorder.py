@@ -353,6 +353,7 @@ class Recorder:
             scrubber=self.plan.scrubber,
             known=self.known,
             progress=progress,
+            before_record=self.plan.before_record,
         )
 
     def _progress(self) -> Callable[[int], None] | None:

@@ -168,12 +168,13 @@ def recording_with(recorder: Recorder) -> Iterator[Recording]:
 def saver_for(plan: RecordPlan) -> Saver | None:
     """A saver that may be started later; None if only this process can do its work.
 
-    A caller's own emulator, scrubber or clock cannot be passed to another process.
+    A caller's own emulator, scrubber, hook or clock cannot be passed to another process.
     """
     ours = (
         savers_wanted()
         and plan.emulator is default_emulator
         and plan.scrubber is None
+        and plan.before_record is None
         and plan.pty is None
         and isinstance(plan.clock, MonotonicClock)
     )

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.embeddings import embeddings_scorer
     from ptycassette.replaying.io.library import Chosen, Library, Start, forget_starts
     from ptycassette.replaying.io.modes import (
+        MODE_HELP,
         MODE_VARIABLE,
         Mode,
         action_of,
         mode_named,
         resolve_mode,
         resolve_secrets,
+        run_modes,
     )
     from ptycassette.replaying.io.player import Player, PlayOptions
     from ptycassette.replaying.io.player_checkpoints import Checkpoints
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.player_views import PaintedView, RawView, feed_event
     from ptycassette.replaying.io.replayer import areplay, micros, replay
     from ptycassette.replaying.io.shims import ShimConfig, find_real, make_shims, read_shim_config
+    from ptycassette.replaying.io.sides import drift, semantic_drift, side_of
     from ptycassette.replaying.io.using import Use, UseResult, use
 else:
     __getattr__ = loads_on_first_use(
@@ -30,12 +33,14 @@ else:
             "embeddings": ("embeddings_scorer",),
             "library": ("Chosen", "Library", "Start", "forget_starts"),
             "modes": (
+                "MODE_HELP",
                 "MODE_VARIABLE",
                 "Mode",
                 "action_of",
                 "mode_named",
                 "resolve_mode",
                 "resolve_secrets",
+                "run_modes",
             ),
             "player": ("PlayOptions", "Player"),
             "player_checkpoints": ("Checkpoints",),
@@ -43,11 +48,13 @@ else:
             "player_views": ("PaintedView", "RawView", "feed_event"),
             "replayer": ("areplay", "micros", "replay"),
             "shims": ("ShimConfig", "find_real", "make_shims", "read_shim_config"),
+            "sides": ("drift", "semantic_drift", "side_of"),
             "using": ("Use", "UseResult", "use"),
         },
     )
 
 __all__ = [
+    "MODE_HELP",
     "MODE_VARIABLE",
     "Checkpoints",
     "Chosen",
@@ -65,6 +72,7 @@ __all__ = [
     "UseResult",
     "action_of",
     "areplay",
+    "drift",
     "embeddings_scorer",
     "feed_event",
     "find_real",
@@ -76,5 +84,8 @@ __all__ = [
     "replay",
     "resolve_mode",
     "resolve_secrets",
+    "run_modes",
+    "semantic_drift",
+    "side_of",
     "use",
 ]

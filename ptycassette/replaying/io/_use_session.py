@@ -17,6 +17,7 @@ import msgspec
 
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.errors import (
+    CassetteError,
     DivergenceError,
     NotFoundError,
     RefusedError,
@@ -28,19 +29,21 @@ from ptycassette.recording.io import arecord, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift, semantic_drift
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
-from ptycassette.replaying.io.modes import Action, action_of, resolve_mode
+from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
+from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
 from ptycassette.session import DEFAULT_SIZE, AsyncSession, Session
+from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
-__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of", "side_of"]
+__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of"]
 
 
 class UseResult(msgspec.Struct, kw_only=True):
     """The result of a use. It is filled during the block, and complete when the block is left.
 
-    ``action`` is what was done in this mode. ``rerecord`` sets ``drift`` and the two recordings
-    in ``sides``.
+    ``action`` is what was done in this mode. ``rerecord``, and ``rewrite`` where it replaced a
+    cassette, set ``drift`` and the two recordings in ``sides``.
     """
 
     action: Action
@@ -54,15 +57,23 @@ class UseResult(msgspec.Struct, kw_only=True):
     def semantic_drift(
         self, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
     ) -> Drift:
-        """What changed in meaning, after ``rerecord``; see ``ptycassette.semantic_drift``.
+        """What changed in meaning, after ``rerecord`` and ``rewrite``; see ``semantic_drift``.
 
         Raises:
             RuntimeError: nothing was recorded to compare.
             ValueError: the threshold is out of range.
         """
         if self.sides is None:
-            raise RuntimeError("only mode rerecord has two recordings to compare")
+            raise RuntimeError("only modes rerecord and rewrite have two recordings to compare")
         return semantic_drift(*self.sides, threshold, scorer)
+
+    def side(self) -> Side:
+        """The recording: after ``rerecord`` the new one, else the cassette; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        return self.sides[1] if self.sides is not None else side_of(self.cassette)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +95,7 @@ def begin(plan: Plan) -> UseResult:
     Raises:
         UsageError: the mode is unknown.
     """
-    mode = resolve_mode(("mode", plan.mode), env=os.environ)
+    mode = mode_in_force(plan.mode, env=os.environ)
     action = action_of(mode, exists=plan.path.exists(), env=os.environ)
     return UseResult(action=action, cassette=str(plan.path))
 
@@ -101,15 +112,17 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(_program(plan), size=plan.size or DEFAULT_SIZE) as session:
+            with Session(_program(plan), size=_live_size(plan)) as session:
                 yield session
-        case "record":
+        case "record" | "rewrite":
             shown = _Shown()
             options = _recording(plan, overwrite=True, show=shown)
+            old = _old_side(plan, result)
             with record(_program(plan), plan.path, **options) as recording:
                 yield recording
                 recording.close()
                 shown.refuse_nothing(plan.path)
+            _note_drift(result, old, plan.path)
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
@@ -133,27 +146,23 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(_program(plan), size=plan.size or DEFAULT_SIZE) as session:
+            async with AsyncSession(_program(plan), size=_live_size(plan)) as session:
                 yield session
-        case "record":
+        case "record" | "rewrite":
             shown = _Shown()
             options = _recording(plan, overwrite=True, show=shown)
+            old = _old_side(plan, result)
             async with arecord(_program(plan), plan.path, **options) as recording:
                 yield recording
                 await recording.close()
                 shown.refuse_nothing(plan.path)
+            _note_drift(result, old, plan.path)
         case "rerecord":
             with _place_aside() as place:
                 new = place / "new.cassette"
                 async with arecord(_program(plan), new, **_recording(plan)) as recording:
                     yield recording
                 _compare(result, plan.path, new)
-
-
-def side_of(path: Path) -> Side:
-    """One recording, to be compared with another."""
-    with open_cassette(path) as cassette:
-        return Side(cassette.manifest, list(cassette.events()))
 
 
 @contextmanager
@@ -166,6 +175,22 @@ def _place_aside() -> Iterator[Path]:
             notes = getattr(exc, "__notes__", [])
             notes[:] = [note for note in notes if place not in note]
             raise
+
+
+def _old_side(plan: Plan, result: UseResult) -> Side | None:
+    """What ``rewrite`` is about to replace; None in ``record``, or where nothing valid is there."""
+    if result.action != "rewrite" or not plan.path.exists():
+        return None
+    try:
+        return side_of(plan.path, allow_unscrubbed=True)
+    except CassetteError:  # what is broken is recorded again, too
+        return None
+
+
+def _note_drift(result: UseResult, old: Side | None, new: Path) -> None:
+    if old is not None:
+        result.sides = old, side_of(new, allow_unscrubbed=True)
+        result.drift = drift(*result.sides)
 
 
 def _compare(result: UseResult, old: Path, new: Path) -> None:
@@ -259,10 +284,15 @@ def _program(plan: Plan) -> Sequence[str]:
     )  # fmt: skip
 
 
+def _live_size(plan: Plan) -> Size:
+    """Of the terminal of a program that is run."""
+    return plan.size or find_project().size or DEFAULT_SIZE
+
+
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    return {"size": plan.size or DEFAULT_SIZE, **plan.options, **more}
+    return {"size": _live_size(plan), **plan.options, **more}
 
 
 class _Shown:

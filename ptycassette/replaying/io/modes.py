@@ -1,34 +1,44 @@
-"""Resolves the mode of a run (one of five), and what to do in it.
+"""Resolves the mode of a run (one of six), and what to do in it.
 
 Also resolves how secrets are compared, which the environment may set as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal, NamedTuple, get_args
 
 from ptycassette.errors import UsageError
+from ptycassette.system.files import find_project
 from ptycassette.timeline import Secrets, secrets_named
 
 __all__ = [
     "MODES",
+    "MODE_HELP",
     "MODE_VARIABLE",
     "SECRETS_VARIABLE",
     "Action",
     "Mode",
     "action_of",
+    "mode_in_force",
     "mode_named",
     "resolve_mode",
     "resolve_secrets",
+    "run_modes",
 ]
 
-Mode = Literal["replay", "auto", "record", "rerecord", "live"]
+Mode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MODE_VARIABLE = "PTYCASSETTE_MODE"
 SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
-Action = Literal["replay", "record", "rerecord", "live"]
+Action = Literal["replay", "record", "rerecord", "rewrite", "live"]
+MODE_HELP = (
+    "replay (default): play the recording; auto: record what is missing; record: run and record; "
+    "rewrite: record again, replace, report the drift; rerecord: run live, report the drift, "
+    "overwrite nothing; live: run, write nothing"
+)
 _FALSE = {"", "0", "false", "no", "off"}
 
 
@@ -57,6 +67,53 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mo
     said = [*choices, (MODE_VARIABLE, env.get(MODE_VARIABLE) or None)]
     modes = [mode_named(mode, where=where) for where, mode in said if mode is not None]
     return modes[0] if modes else "replay"
+
+
+class _RunModes(NamedTuple):
+    """What a test run says of the mode: stronger than what a call says, or weaker than all."""
+
+    ruling: Mode | None = None
+    fallback: Mode | None = None
+
+
+_RUN_MODES = [_RunModes()]  # of the process: threads of a test are part of its run
+
+
+@contextmanager
+def run_modes(ruling: str | None, fallback: str | None) -> Iterator[None]:
+    """While entered, a test run has a say in the mode of every ``use`` of this process.
+
+    Args:
+        ruling: rules over what the call and the environment say.
+        fallback: counts where neither says anything.
+
+    Raises:
+        UsageError: one of them is no mode.
+    """
+    modes = [None if name is None else mode_named(name) for name in (ruling, fallback)]
+    _RUN_MODES.append(_RunModes(*modes))
+    try:
+        yield
+    finally:
+        _RUN_MODES.pop()
+
+
+def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> Mode:
+    """The mode of a ``use``: the test run's, what the call says, the environment, the project.
+
+    Raises:
+        UsageError: any of them is an unknown mode.
+    """
+    run = _RUN_MODES[-1]
+    stated = resolve_mode(("mode", said), env=env)  # complains about a typo in any case
+    if run.ruling is not None:
+        return run.ruling
+    if said is not None or env.get(MODE_VARIABLE):
+        return stated
+    if run.fallback is not None:
+        return run.fallback
+    project = find_project()
+    return resolve_mode((str(project.where), project.mode), env={})
 
 
 def resolve_secrets(env: Mapping[str, str]) -> Secrets:

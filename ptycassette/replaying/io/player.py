@@ -10,7 +10,7 @@ the beginning: only that gives the exact screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -22,7 +22,7 @@ from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait
 from ptycassette.system import MonotonicClock
 from ptycassette.timeline import TimeIndex, between, chain, limit_idle
 
-__all__ = ["PlayOptions", "Playable", "Player"]
+__all__ = ["PlayOptions", "Playable", "Player", "status_line"]
 
 PAINT_EVERY_US = 33_000
 """Under continuous output, so often is painted and are keys looked at."""
@@ -30,7 +30,8 @@ STATUS_EVERY_US = 250_000
 SEEK_US = 5_000_000
 NOTICE_US = 2_000_000
 SPEED_STEP = 1.5
-KEYS_HINT = "space pause  . step  +- speed  <- -> seek  q quit"
+KEYS_HINTS = ("space pause", "q quit", "<- -> seek", ". step", "+- speed", "home end")
+"""What keys do, the most useful first: as many as fit are shown."""
 FASTEST, SLOWEST = 100.0, 0.01
 
 
@@ -253,12 +254,22 @@ class Player:
         self._painted_at = now
         noticed = now < self._notice_until and bool(self._notice)
         state = "paused" if self._paused_us is not None else "playing"
-        status = (
-            f"{state} {_clock_text(self._position_us(now))} / {_clock_text(self._duration_us())}"
-            f"  {self._speed:.3g}x"
-        )
-        text = f" {self._notice}  {status}" if noticed else f" {status}  {KEYS_HINT}"
+        at, length = _clock_text(self._position_us(now)), _clock_text(self._duration_us())
+        states = [f"{state} {at} / {length}", f"{state} {at}", at]
+        if noticed:
+            states = [*(f"{self._notice}  {one}" for one in states), self._notice, *states]
+        extras = (f"{self._speed:.3g}x", *KEYS_HINTS)
+        text = status_line(states, extras, self._terminal.size.cols)
         self._view.show(text, demand=noticed or state == "paused")
+
+
+def status_line(states: Sequence[str], extras: Sequence[str], cols: int) -> str:
+    """The longest of ``states`` that fits, and behind it what else fits, nothing cut in half."""
+    line = next((f" {state}" for state in states if len(state) < cols), states[-1][:cols])
+    for extra in extras:
+        if len(line) + 2 + len(extra) <= cols:
+            line += f"  {extra}"
+    return line
 
 
 def _clock_text(t_us: int) -> str:

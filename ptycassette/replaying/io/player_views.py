@@ -122,10 +122,7 @@ class PaintedView:
         screen, size = self.screen.size, self._terminal.size
         if screen.rows <= size.rows and screen.cols <= size.cols:
             return ""
-        return (
-            f"recorded at {screen.cols}x{screen.rows}, cut to your terminal's "
-            f"{size.cols}x{size.rows}"
-        )
+        return f"recorded at {screen.cols}x{screen.rows}, cut to {size.cols}x{size.rows}"
 
 
 class RawView:

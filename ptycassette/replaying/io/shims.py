@@ -31,7 +31,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ``mode`` is weaker than the environment's PTYCASSETTE_MODE. ``options`` are the
     stand-in's own, as words. ``state`` is where it is kept which session is next.
     ``pending`` is where recordings go until somebody else publishes them; into the
-    library at once when empty.
+    library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
     """
 
     library: str
@@ -39,6 +39,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pending: str = ""
     mode: str | None = None
     report: str = ""
+    hooks: str = ""
     options: tuple[str, ...] = ()
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.model import Size
+from ptycassette.replaying.drifts import Side
 from ptycassette.replaying.io._use_session import (
     Plan,
     UseResult,
@@ -36,9 +37,11 @@ from ptycassette.replaying.io._use_session import (
     begin,
     session_of,
 )
-from ptycassette.replaying.io.modes import resolve_mode, resolve_secrets
+from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
+from ptycassette.replaying.io.sides import side_of
 from ptycassette.scrub.io import concealed
 from ptycassette.session import AsyncSession, Session
+from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
 
 __all__ = ["Use", "UseResult", "use"]
@@ -56,7 +59,7 @@ class Use:
         self._plan = plan
         self._stack: ContextVar[tuple[Any, ...]] = ContextVar("use", default=())
         self._result: ContextVar[UseResult | None] = ContextVar("result", default=None)
-        resolve_mode(("mode", plan.mode), env=os.environ)  # complain about a typo now
+        mode_in_force(plan.mode, env=os.environ)  # complain about a typo now
 
     @property
     def result(self) -> UseResult:
@@ -69,6 +72,15 @@ class Use:
         if found is None:
             raise RuntimeError("nothing was used in this context yet")
         return found
+
+    def side(self) -> Side:
+        """The recording of the last block, or the cassette where there was none; see ``drift``.
+
+        Raises:
+            CassetteError: it cannot be opened.
+        """
+        found = self._result.get()
+        return side_of(self.path) if found is None else found.side()
 
     # -- with, async with, @ -------------------------------------------------------
 
@@ -170,7 +182,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     argv: Sequence[str] | None = None,
     *,
     mode: str | None = None,
-    match: str | Matching = "prompt",
+    match: str | Matching | Callable[[str, str], bool] | None = None,
     order: str | None = None,
     secrets: str | None = None,
     size: Size | None = None,
@@ -183,15 +195,18 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Args:
         path: the cassette.
         argv: the program, for the modes that run it; the recorded one when None.
-        mode: ``replay`` (the default), ``auto``, ``record``, ``rerecord`` or
-            ``live``; the environment's PTYCASSETTE_MODE when None.
-        match: how input is compared in replay: a strategy's name, or a ``Matching``.
+        mode: ``replay`` (the default), ``auto``, ``record``, ``rewrite``, ``rerecord`` or
+            ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
+            ``--ptycassette-mode`` is stronger than both.
+        match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
+            that says whether a text that was sent matches a recorded one. When None, what the
+            project file says (``compare``), else ``prompt``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
         secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
             recording tells; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
-        size: of the terminal; the recorded one, or 24 by 80.
+        size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
         **record_options: for the modes that record; see ``record``.
@@ -203,6 +218,11 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.
     """
+    if match is None:
+        match = find_project().compare or "prompt"
+    if not isinstance(match, str | Matching):
+        match = Matching(same=match, order=order or "strict", secrets=secrets)
+        order = secrets = None
     if isinstance(match, Matching):
         for name, value in (("order", order), ("secrets", secrets)):
             if value is not None:

@@ -11,28 +11,20 @@ from ptycassette.model import MAX_TOML_BYTES, visible
 from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
 from ptycassette.scrub.match import PatternError
-from ptycassette.scrub.rules import Rule, ScrubConfig, parse_config
+from ptycassette.scrub.rules import Rule, ScrubConfig, config_of, parse_config
 from ptycassette.scrub.search import SHORTEST, KnownValue
 from ptycassette.scrub.session import SessionScrubber
-from ptycassette.system.files import announced, read_plain
+from ptycassette.system.files import announced, find_project, read_plain
 
-__all__ = [
-    "CONFIG_NAME",
-    "PLUGIN_GROUP",
-    "known_lines",
-    "load_config",
-    "plugin_rules",
-    "session_scrubber",
-]
+__all__ = ["PLUGIN_GROUP", "known_lines", "load_config", "plugin_rules", "session_scrubber"]
 
-CONFIG_NAME = "ptycassette.toml"
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
 PLUGIN_GROUP = "ptycassette.scrub_rules"
 """Entry points that name a ``Rule``, several, or a function that returns several."""
 
 
 def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubConfig:
-    """The configuration: ``path``, else ``$PTYCASSETTE_SCRUB_CONFIG``, else ``ptycassette.toml``.
+    """The configuration: ``path``, else ``$PTYCASSETTE_SCRUB_CONFIG``, else the project file.
 
     Raises:
         NotFoundError: a file that was named is not there.
@@ -40,18 +32,16 @@ def load_config(path: Path | None = None, *, cwd: Path | None = None) -> ScrubCo
         UsageError: it has an unknown key, a wrong type or a wrong pattern.
     """
     named = path or (Path(found) if (found := os.environ.get(CONFIG_VARIABLE)) else None)
-    place = named or (cwd or Path.cwd()) / CONFIG_NAME
-    try:
-        text = read_plain(place, max_bytes=MAX_TOML_BYTES).decode("utf-8")
-    except NotFoundError:
-        if (
-            named is None
-        ):  # one that is there and cannot be read is an error: it says what is secret
+    if named is None:
+        project = find_project(cwd)
+        if project.scrub is None:
             return ScrubConfig()
-        raise
+        return config_of(project.scrub, where=visible(str(project.where)))
+    try:
+        text = read_plain(named, max_bytes=MAX_TOML_BYTES).decode("utf-8")
     except UnicodeDecodeError as exc:
-        raise UsageError("not UTF-8", where=visible(str(place))) from exc
-    return parse_config(text, where=visible(str(place)))
+        raise UsageError("not UTF-8", where=visible(str(named))) from exc
+    return parse_config(text, where=visible(str(named)))
 
 
 def plugin_rules() -> Iterator[Rule]:

@@ -3,7 +3,7 @@
 Rules are in TOML files beside this module; ``docs/scrubbing.md`` says how to add one.
 """
 
-from ptycassette.scrub.rules._config import ScrubConfig, parse_config
+from ptycassette.scrub.rules._config import ScrubConfig, config_of, parse_config
 from ptycassette.scrub.rules._load import default_rules, secret_rules
 from ptycassette.scrub.rules._plain_data import declares_a_secret, is_plain_data
 from ptycassette.scrub.rules._rule import Found, Rule
@@ -30,6 +30,7 @@ __all__ = [
     "Rule",
     "RuleSet",
     "ScrubConfig",
+    "config_of",
     "declares_a_secret",
     "default_rules",
     "is_ordinary",

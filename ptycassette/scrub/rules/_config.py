@@ -27,7 +27,7 @@ from ptycassette.model import parse_toml
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules._rule import Rule, RuleFields
 
-__all__ = ["ScrubConfig", "parse_config"]
+__all__ = ["ScrubConfig", "config_of", "parse_config"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 
@@ -63,11 +63,18 @@ def parse_config(text: str, *, where: str) -> ScrubConfig:
         UsageError: not TOML, an unknown key, a wrong type, a pattern that is no regular expression.
     """
     try:
-        table = msgspec.convert(parse_toml(text).get("scrub", {}), _Table)
-    except msgspec.ValidationError as exc:
-        raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
+        tables = parse_toml(text)
     except ValueError as exc:
         raise UsageError(f"not TOML: {exc}", where=where) from exc
+    return config_of(tables.get("scrub", {}), where=where)
+
+
+def config_of(scrub: object, *, where: str) -> ScrubConfig:
+    """The configuration in the table ``scrub``. Raises as ``parse_config``."""
+    try:
+        table = msgspec.convert(scrub, _Table)
+    except msgspec.ValidationError as exc:
+        raise UsageError(f"[scrub]: {exc}", where=where, hint="see docs/scrubbing.md") from exc
     rules = tuple(_rule(rule, where) for rule in table.rules)
     return ScrubConfig(**{**msgspec.structs.asdict(table), "rules": rules})
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ptycassette.system.files.locks import Holder, account_lock, target_lock
     from ptycassette.system.files.plain_file import open_plain, read_plain
     from ptycassette.system.files.plugins import announced
+    from ptycassette.system.files.project_file import Project, find_project
     from ptycassette.system.files.staging import journal_dir, lock_dir, private_dir, state_dir
     from ptycassette.system.files.whole_file import check_replaceable, write_whole
 else:
@@ -22,6 +23,7 @@ else:
             "locks": ("Holder", "account_lock", "target_lock"),
             "plain_file": ("open_plain", "read_plain"),
             "plugins": ("announced",),
+            "project_file": ("Project", "find_project"),
             "staging": ("journal_dir", "lock_dir", "private_dir", "state_dir"),
             "whole_file": ("check_replaceable", "write_whole"),
         },
@@ -32,9 +34,11 @@ __all__ = [
     "DirectoryHandle",
     "FileHandle",
     "Holder",
+    "Project",
     "account_lock",
     "announced",
     "check_replaceable",
+    "find_project",
     "journal_dir",
     "lock_dir",
     "open_plain",

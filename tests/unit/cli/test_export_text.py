@@ -41,6 +41,42 @@ def test_rows_that_scrolled_off_stand_above_the_last_screen(
     ]
 
 
+def test_a_session_is_what_one_would_copy(
+    run: Callable[..., Any], scrolled: Path, tmp_path: Path
+) -> None:
+    """Every line once, wrapped rows joined, backslashes as they are."""
+    path = tmp_path / "wrapped"
+    write_cassette(
+        path,
+        Output(0, b"C:\\dir and a line that is longer than a row\r\nnext\r\n"),
+        manifest=manifest_of(size=Size(rows=4, cols=20)),
+    )
+
+    text = run("export", path, "-", "-f", "text").text
+    assert text.splitlines() == ["C:\\dir and a line that is longer than a row", "next"]
+    assert run("export", scrolled, "-", "-f", "text").text.splitlines()[0] == "line 1"
+
+
+def test_full_screen_programs_stand_where_they_were_started(
+    run: Callable[..., Any], in_fixtures: Path
+) -> None:
+    """With what they showed last, once."""
+    lines = run("export", "agents/codex-tui", "-", "-f", "text").text.splitlines()
+
+    assert lines[0] == "--- full screen, 6.089 s"
+    assert len(lines) < 50
+    assert lines[-1].startswith("Or run codex resume")
+    assert [line for line in lines if "Ask Codex" in line] != []
+
+
+def test_all_frames_are_still_to_be_had(run: Callable[..., Any], in_fixtures: Path) -> None:
+    """Each below its time; together with ``--scrollback`` it makes no sense."""
+    words = ("export", "agents/codex-tui", "-", "-f", "text", "--frames")
+
+    assert run(*words).text.count("\n--- ") == 20
+    assert run(*words, "--scrollback", 5).status == 2
+
+
 def test_a_file_that_is_there_stays(
     run: Callable[..., Any], scrolled: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from ptycassette.replaying._keys import MAX_PENDING, KeyReader
         (b" +.5", ["space", "+", ".", "5"]),
         (b"\x1b[C\x1b[D\x1bOA\x1bOB", ["right", "left", "up", "down"]),
         (b"\x1b[H\x1b[F", ["home", "end"]),
+        (b"\x1b[1~\x1b[4~", ["home", "end"]),  # tmux
+        (b"\x1b[7~\x1b[8~", ["home", "end"]),  # rxvt
         (b"\x03\x04\x1a\r", ["ctrl-c", "ctrl-d", "ctrl-z", "enter"]),
     ],
 )

@@ -78,6 +78,7 @@ def run_recorder(
     *,
     signals: DriverSignals,
     keep_journal: bool = False,
+    hooks: str = "",
 ) -> int:
     """Record the real ``program``, found further along PATH, into ``target``.
 
@@ -92,6 +93,7 @@ def run_recorder(
         args: its arguments.
         signals: entered.
         keep_journal: keep the recording recoverable until ``drop_journal`` is called.
+        hooks: a file of hooks for the recorder.
 
     Returns:
         The recorder's status, which is the program's.
@@ -101,7 +103,11 @@ def run_recorder(
     """
     theirs, ours = os.pipe()
     try:
-        words = _words(target, program, args, lifeline=theirs, keep_journal=keep_journal)
+        more = [
+            *(["--keep-journal"] if keep_journal else []),
+            *(["--hooks", hooks] if hooks else []),
+        ]
+        words = _words(target, program, args, lifeline=theirs, more=more)
         kinds = given_kinds()
         caller = _watched(os.getppid())
         # In a pipeline the terminal belongs to the others, too: `agent | less`.
@@ -151,14 +157,13 @@ def _end_with(caller: int, lifeline: int) -> None:
 
 
 def _words(
-    target: Path, program: str, args: Sequence[str], *, lifeline: int, keep_journal: bool
+    target: Path, program: str, args: Sequence[str], *, lifeline: int, more: Sequence[str]
 ) -> list[str]:
     real = find_real(program, os.environ.get("PATH", ""))
-    kept = ["--keep-journal"] if keep_journal else []
     main = "import sys; from ptycassette.cli import main; sys.exit(main())"
     return [
         sys.executable, "-c", main, "rec", "--quiet", "--as-given", "--pass-signals", "--overwrite",
-        "--lifeline", str(lifeline), *kept, "--harness", program, str(target), "--", real, *args,
+        "--lifeline", str(lifeline), *more, "--harness", program, str(target), "--", real, *args,
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unw
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus, visible
 from ptycassette.recording.io import diagnostic_path
-from ptycassette.replaying.drifts import Side, drift, drift_lines
+from ptycassette.replaying.drifts import Side, drift_lines
 from ptycassette.replaying.io import (
     MODE_VARIABLE,
     Chosen,
@@ -25,9 +25,11 @@ from ptycassette.replaying.io import (
     ShimConfig,
     Start,
     action_of,
+    drift,
     find_real,
     read_shim_config,
     resolve_mode,
+    side_of,
 )
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io._recorded_run import DriverSignals, drop_journal, run_recorder
@@ -66,16 +68,22 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     library = Library(
         Path(config.library), state=Path(config.state), pending=pending, secrets=secrets
     )
-    may_record = action_of(mode, exists=False, env=os.environ) == "record"
+    may_record = action_of(mode, exists=False, env=os.environ) in {"record", "rewrite"}
     chosen = library.choose(start, record=may_record)
     match action_of(mode, exists=chosen.exists, env=os.environ):
-        case "record":
+        case "record" | "rewrite" as action:
+            old = _side_to_replace(chosen) if action == "rewrite" else None
             with DriverSignals() as signals:
-                ended = _record(library, chosen.path, report, (program, *args), signals)
+                ended = _record(
+                    library, chosen.path, report, (program, *args), signals,
+                    old=old, hooks=config.hooks,
+                )  # fmt: skip
             return _end(ended)
         case "rerecord":
             with DriverSignals() as signals:
-                ended = _rerecord(chosen.path, report, (program, *args), signals)
+                ended = _rerecord(
+                    chosen.path, report, (program, *args), signals, hooks=config.hooks
+                )
             return _end(ended)
         case _:
             return _stand_in(chosen, config, report, (program, *args))
@@ -84,7 +92,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
 def _stand_in(chosen: Chosen, config: ShimConfig, report: str, argv: tuple[str, ...]) -> int:
     match = ("--match", chosen.match) if chosen.match else ()
     order = ("--order", chosen.order) if chosen.order else ()
-    words = [*config.options, *match, *order, str(chosen.path), "--", *argv]
+    hooks = ("--hooks", config.hooks) if config.hooks else ()
+    words = [*config.options, *hooks, *match, *order, str(chosen.path), "--", *argv]
     return play(parse_settings(words, report=report))
 
 
@@ -94,9 +103,16 @@ def _step_aside(program: str, args: Sequence[str]) -> NoReturn:
 
 
 def _record(
-    library: Library, wanted: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+    library: Library,
+    wanted: Path,
+    report: str,
+    argv: tuple[str, ...],
+    signals: DriverSignals,
+    *,
+    old: Side | None,
+    hooks: str,
 ) -> int | ExitStatus:
-    """Run the real program, and keep the recording if it has output."""
+    """Run the real program, and keep the recording if it has output; say what differs from old."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
     own = PendingRecordings.new(library.place) if library.pending is None else None
@@ -105,7 +121,7 @@ def _record(
         place = own.place / wanted.relative_to(library.place)
     exit_status = None
     try:
-        status = run_recorder(place, program, args, signals=signals, keep_journal=True)
+        status = run_recorder(place, program, args, signals=signals, keep_journal=True, hooks=hooks)
         result = StandinReport(
             result="recorded", cassette=str(wanted), argv=concealed_words(argv), pid=os.getpid()
         )
@@ -117,6 +133,10 @@ def _record(
                 except RefusedError:
                     drop_journal(recorded)
                     raise
+                if old is not None:
+                    found = drift(old, side_of(place, allow_unscrubbed=True))
+                    notes = tuple(drift_lines(found))
+                    result = msgspec.structs.replace(result, notes=notes)
                 if own:
                     own.publish()
                 drop_journal(recorded)
@@ -133,6 +153,14 @@ def _record(
     return status if exit_status is None else exit_status
 
 
+def _side_to_replace(chosen: Chosen) -> Side | None:
+    """What is there already; None where it is not, or is broken."""
+    try:
+        return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
+    except CassetteError:
+        return None
+
+
 def _keep_diagnostic(place: Path, wanted: Path) -> str:
     """Move the diagnostic of a failed run next to the cassette's place; returns its path."""
     made, target = diagnostic_path(place), diagnostic_path(wanted)
@@ -145,17 +173,17 @@ def _keep_diagnostic(place: Path, wanted: Path) -> str:
 
 
 def _rerecord(
-    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals
+    old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
     program, *args = argv
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
-        status = run_recorder(new, program, args, signals=signals)
+        status = run_recorder(new, program, args, signals=signals, hooks=hooks)
         if not (new / "manifest.json").exists():
             return status
         exit_status, _ = _end_of(new)
-        found = drift(_side(old), _side(new))
+        found = drift(old, new)
     notes = tuple(drift_lines(found))
     write_report(
         report,
@@ -176,11 +204,6 @@ def _end_of(path: Path) -> tuple[ExitStatus | None, str]:
     """The recorded exit, which the driver must see, and the id of the recording."""
     with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
         return cassette.final.exit, cassette.manifest.id
-
-
-def _side(path: Path) -> Side:
-    with open_cassette(path) as cassette:
-        return Side(cassette.manifest, list(cassette.events()))
 
 
 def _fail(failed: CassetteError, report: str, program: str, args: Sequence[str]) -> int:

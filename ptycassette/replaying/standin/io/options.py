@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +12,7 @@ from ptycassette.errors import UsageError
 from ptycassette.replaying.io import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
 from ptycassette.scrub.io import concealed
+from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Secrets, secrets_named
 
 __all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
@@ -28,6 +29,8 @@ class Option(NamedTuple):
 OPTIONS: tuple[Option, ...] = (
     Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
            "N=STRATEGY for input N alone (repeatable)"),
+    Option("--hooks", "FILE", "a Python file, which is run: its matches(sent, recorded) compares "
+           "inputs in place of the strategy of --match"),
     Option("--order", "ORDER", "strict (default), or loose: exchanges may come in another order"),
     Option("--secrets", "HOW", "same (default): a secret that is typed is the recorded one, where "
            "the recording tells; any: another one will do (PTYCASSETTE_SECRETS)"),
@@ -56,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cassette: str
     argv: tuple[str, ...] = ()
     matches: tuple[str, ...] = ()
+    hooks: str = ""
     order: str = "strict"
     secrets: str = ""
     threshold: float = DEFAULT_THRESHOLD
@@ -89,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: an unknown strategy or order, or an invalid number.
         """
-        strategy, per_entry = "prompt", {}
+        strategy, per_entry = "", {}
         try:
             for word in self.matches:
                 number, equals, named = word.rpartition("=")
@@ -98,7 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 else:
                     strategy = word
             return Matching(
-                strategy,
+                strategy or find_project().compare or "prompt",
+                same=self._custom(),
                 per_entry=per_entry,
                 threshold=self.threshold,
                 order=self.order,
@@ -110,6 +115,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 f"--match, --order: {exc}",
                 hint="write --match prompt, or --match 3=any; --order strict, or loose",
             ) from exc
+
+    def _custom(self) -> Callable[[str, str], bool] | None:
+        if not self.hooks:
+            return None
+        from ptycassette.recording.io import load_hooks  # noqa: PLC0415 - few need it
+
+        return load_hooks(self.hooks).matches
 
     def engine_options(self) -> StandinOptions:
         """How the engine plays; the recorded size is the caller's to add."""

@@ -9,6 +9,7 @@ import os
 import pty
 import select
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,11 @@ def test_a_broken_profile_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 
     found = _finding("agent CLIs")
     assert (found.status, "x.toml: no TOML" in found.detail) == ("warn", True)
+
+
+def test_every_extra_that_people_install_is_known() -> None:
+    """A new one in pyproject.toml is not forgotten; those of our own tools are left out."""
+    pyproject = Path(__file__).resolve().parents[4] / "pyproject.toml"
+    extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
+
+    assert {extra for extra, _, _ in doctor.EXTRAS} == set(extras) - {"dev", "fuzz"}

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.replaying.io.modes import MODES, action_of, mode_named, resolve_mode
+from ptycassette.replaying.io.modes import (
+    MODES,
+    action_of,
+    mode_in_force,
+    mode_named,
+    resolve_mode,
+    run_modes,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +34,7 @@ def test_the_strongest_choice_counts(
 
 def test_a_typo_is_an_error_wherever_it_is() -> None:
     """Also where something stronger counts."""
-    with pytest.raises(UsageError, match="replay, auto, record, rerecord, live") as caught:
+    with pytest.raises(UsageError, match="replay, auto, record, rerecord, rewrite, live") as caught:
         resolve_mode(("option", "live"), env={"PTYCASSETTE_MODE": "recrod"})
 
     assert "PTYCASSETTE_MODE" in str(caught.value)
@@ -58,7 +65,32 @@ def test_auto_records_what_is_missing_but_not_in_ci(
     assert action_of("auto", exists=exists, env=env) == action
 
 
-@pytest.mark.parametrize("mode", ["replay", "record", "rerecord", "live"])
+@pytest.mark.parametrize("mode", ["replay", "record", "rerecord", "rewrite", "live"])
 def test_the_other_modes_mean_what_they_say(mode: str) -> None:
     """Whatever exists."""
     assert action_of(mode_named(mode), exists=False, env={"CI": "1"}) == mode
+
+
+@pytest.mark.parametrize(
+    ("said", "env", "run", "mode"),
+    [
+        ("record", {"PTYCASSETTE_MODE": "live"}, ("rewrite", "auto"), "rewrite"),
+        ("record", {"PTYCASSETTE_MODE": "live"}, (None, "auto"), "record"),
+        (None, {"PTYCASSETTE_MODE": "live"}, (None, "auto"), "live"),
+        (None, {}, (None, "auto"), "auto"),
+        (None, {}, (None, None), "replay"),
+    ],
+)
+def test_a_test_run_has_a_say(
+    said: str | None, env: dict[str, str], run: tuple[str | None, str | None], mode: str
+) -> None:
+    """Its option is the strongest, its ini key the weakest; afterwards it has none."""
+    with run_modes(*run):
+        assert mode_in_force(said, env=env) == mode
+    assert mode_in_force(None, env={}) == "replay"
+
+
+def test_a_typo_of_a_call_is_an_error_under_a_ruling_mode() -> None:
+    """It would count tomorrow."""
+    with run_modes("live", None), pytest.raises(UsageError, match="recrod"):
+        mode_in_force("recrod", env={})

@@ -17,7 +17,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.replaying.io.player import Player, PlayOptions
+from ptycassette.replaying.io.player import Player, PlayOptions, status_line
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.io.player_views import PaintedView, RawView
 from ptycassette.terminal import default_emulator, load_emulator, save_emulator
@@ -177,7 +177,7 @@ def test_a_paused_player_says_so() -> None:
     show = Show({1.5: "space", 4.5: "q"})
     show.run()
 
-    assert "paused 0:01.5 / 0:1" in show.terminal.shown()
+    assert show.terminal.shown().endswith(" paused 0:01.5  1x")
 
 
 def test_faster_and_slower() -> None:
@@ -288,14 +288,38 @@ def test_a_larger_terminal_has_a_status_below() -> None:
     assert rows[3].startswith(" playing 0:10.0 / 0:10.0  1x  space pause")
 
 
+@pytest.mark.parametrize(
+    ("cols", "line"),
+    [
+        (80, " playing 0:01.0 / 0:10.0  1x  space pause  q quit"),
+        (40, " playing 0:01.0 / 0:10.0  1x  q quit"),
+        (24, " playing 0:01.0 / 0:10.0"),
+        (23, " playing 0:01.0  1x"),
+        (10, " 0:01.0"),
+        (3, "0:0"),
+    ],
+)
+def test_a_status_line_fits(cols: int, line: str) -> None:
+    """Whole words of it, whatever the width."""
+    states = ["playing 0:01.0 / 0:10.0", "playing 0:01.0", "0:01.0"]
+
+    assert status_line(states, ("1x", "space pause", "q quit"), cols) == line
+
+
+def test_a_narrow_terminal_is_told_that_the_screen_is_cut() -> None:
+    """Rather than how far it is: that is said afterwards."""
+    show = Show(size=Size(rows=2, cols=30))
+    show.run()
+
+    assert any(b"recorded at 20x3, cut to 30x2" in data for _, data in show.terminal.written)
+
+
 def test_a_smaller_terminal_is_told_that_the_screen_is_cut() -> None:
     """At first, and then the recording has the room again."""
     show = Show(size=Size(rows=2, cols=75))
     show.run()
 
-    assert any(
-        b"recorded at 20x3, cut to your terminal's 75x2" in d for _, d in show.terminal.written
-    )
+    assert any(b"recorded at 20x3, cut to 75x2" in d for _, d in show.terminal.written)
     assert show.terminal.shown() == "one\ntwo"
 
 

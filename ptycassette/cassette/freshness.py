@@ -1,4 +1,4 @@
-"""Is a recording still to be trusted? By the window that its manifest names."""
+"""How old a recording is, in words, and whether it is still to be trusted: by its own window."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ptycassette.model import Manifest
 
-__all__ = ["age_problem", "window_of"]
+__all__ = ["age_problem", "age_text", "recorded_when", "window_of"]
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -24,6 +24,33 @@ def window_of(text: str) -> timedelta | None:
         return timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
     except OverflowError:
         return timedelta.max
+
+
+_AGES = (("year", 31_557_600), ("month", 2_629_800), ("week", 604_800), ("day", 86_400),
+         ("hour", 3_600), ("minute", 60))  # fmt: skip
+
+
+def age_text(age: timedelta) -> str:
+    """An age in words, rounded down: ``just now``, ``5 minutes ago``, ``2 months ago``."""
+    seconds = age.total_seconds()
+    if seconds < 0:
+        return "in the future"
+    for unit, length in _AGES:
+        count = int(seconds // length)
+        if count:
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
+
+
+def recorded_when(manifest: Manifest) -> datetime | None:
+    """When the recording was made; None when the manifest says no time, or one without a zone."""
+    try:
+        when = datetime.fromisoformat(
+            manifest.harness.captured_at or manifest.provenance.recorded_at
+        )
+    except ValueError:
+        return None
+    return when if when.tzinfo else None
 
 
 def age_problem(manifest: Manifest, now: datetime) -> str | None:
@@ -48,8 +75,7 @@ def age_problem(manifest: Manifest, now: datetime) -> str | None:
         return f"recorded at {_shown(taken)}, without a time zone"
     if now - since <= window:  # since + window may be no date
         return None
-    days = (now - since).total_seconds() / 86_400
-    return f"recorded {days:.1f} days ago, to be trusted for {harness.freshness_window}"
+    return f"recorded {age_text(now - since)}, to be trusted for {harness.freshness_window}"
 
 
 def _shown(text: str) -> str:

@@ -1,0 +1,165 @@
+"""``ptycassette ls [DIR]``: the cassettes of a directory, one a line."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._options import AGE, json_option
+from ptycassette.cli._present import bytes_text, json_text, table_lines, time_text, write_lines
+from ptycassette.model import visible
+
+if TYPE_CHECKING:
+    from ptycassette.cassette.io import Listed
+
+__all__ = ["command"]
+
+COLUMNS = ("NAME", "HARNESS", "VERSION", "LENGTH", "SIZE", "AGE", "STATE")
+SPARE = ("VERSION", "SIZE", "LENGTH", "HARNESS")
+TEXT_LIMIT = 40
+PATH_LIMIT = 200
+STATES = ("ok", "stale", "unscrubbed", "failed", "invalid")
+
+SORTS: dict[str, Callable[[Listed], Any]] = {
+    "name": lambda one: one.path,
+    "harness": lambda one: (one.harness or "", one.harness_version or ""),
+    "length": lambda one: -1 if one.duration_us is None else one.duration_us,
+    "size": lambda one: one.bytes,
+    "age": lambda one: float("inf") if one.age_s is None else one.age_s,
+    "state": lambda one: STATES.index(one.state),
+}
+
+
+@click.command("ls")
+@click.argument("directory", metavar="[DIR]", type=click.Path(), required=False)
+@click.option("-R", "--recursive", is_flag=True, help="Also those in directories below.")
+@click.option(
+    "-s",
+    "--sort",
+    type=click.Choice(list(SORTS)),
+    default="name",
+    show_default=True,
+    help="What they are sorted by.",
+)
+@click.option("-r", "--reverse", is_flag=True, help="The last first.")
+@click.option(
+    "--harness", metavar="PATTERN", help="Only those of this harness, such as claude or 'c*'."
+)
+@click.option(
+    "--state",
+    "states",
+    type=click.Choice(STATES),
+    multiple=True,
+    help="Only those in this state (repeatable).",
+)
+@click.option(
+    "--newer", metavar="AGE", type=AGE, help="Only those younger than 90m, 12h, 7d or 2w."
+)
+@click.option("--older", metavar="AGE", type=AGE, help="Only those older than that.")
+@json_option
+def command(
+    directory: str | None,
+    recursive: bool,
+    sort: str,
+    reverse: bool,
+    harness: str | None,
+    states: tuple[str, ...],
+    newer: timedelta | None,
+    older: timedelta | None,
+    as_json: bool,
+) -> None:
+    """List the cassettes in DIR.
+
+    DIR is the library of the project file when left out, else the current directory.
+    Only manifests are read: a state of `ok` means that it can be opened, and
+    `ptycassette verify` checks every byte. `stale` is older than the freshness
+    window in its manifest, `unscrubbed` was recorded without scrubbing, `failed` is
+    the diagnostic of a run that failed, `invalid` cannot be opened.
+
+    Example: ptycassette ls tests/cassettes --sort age --harness claude
+    """
+    from ptycassette.cassette.io import listed_in
+    from ptycassette.cli._reports import ListReport
+
+    if directory is None:
+        directory = _default_directory()
+    place = Path(directory)
+    found = [
+        one
+        for one in listed_in(place, now=datetime.now(UTC), recursive=recursive)
+        if _wanted(one, harness=harness, states=states, newer=newer, older=older)
+    ]
+    found.sort(key=SORTS[sort], reverse=reverse)
+    if as_json:
+        write_lines([json_text(ListReport(path=directory, cassettes=tuple(found)))])
+    elif found:
+        write_lines(_lines(found, place))
+    else:
+        below = "" if recursive else "; -R looks into directories below"
+        click.echo(f"no cassettes in {visible(directory, limit=PATH_LIMIT)}{below}", err=True)
+
+
+def _default_directory() -> str:
+    """The library of the project file as one would type it, else the current directory."""
+    from ptycassette.system.files import find_project
+
+    library = find_project().library
+    if library is None:
+        return "."
+    here = Path.cwd()
+    return str(library.relative_to(here) if library.is_relative_to(here) else library)
+
+
+def _wanted(
+    one: Listed,
+    *,
+    harness: str | None,
+    states: Sequence[str],
+    newer: timedelta | None,
+    older: timedelta | None,
+) -> bool:
+    if harness is not None and not fnmatch.fnmatchcase(one.harness or "", harness):
+        return False
+    if states and one.state not in states:
+        return False
+    if newer is None and older is None:
+        return True
+    if one.age_s is None:
+        return False
+    age = timedelta(seconds=one.age_s)
+    return (newer is None or age < newer) and (older is None or age >= older)
+
+
+def _lines(found: Sequence[Listed], place: Path) -> Iterator[str]:
+    width = os.get_terminal_size(1).columns if sys.stdout.isatty() else None
+    yield from table_lines(COLUMNS, [_row(one, place) for one in found], width=width, spare=SPARE)
+    for one in found:
+        if one.state == "invalid":
+            yield f"{_name(one, place)}: {visible(one.problem or '', limit=PATH_LIMIT)}"
+
+
+def _row(one: Listed, place: Path) -> tuple[str, ...]:
+    from ptycassette.cassette import age_text
+
+    return (
+        _name(one, place),
+        visible(one.harness or "-", limit=TEXT_LIMIT),
+        visible(one.harness_version or "-", limit=TEXT_LIMIT),
+        "-" if one.duration_us is None else time_text(one.duration_us),
+        bytes_text(one.bytes),
+        "-" if one.age_s is None else age_text(timedelta(seconds=one.age_s)),
+        one.state,
+    )
+
+
+def _name(one: Listed, place: Path) -> str:
+    path = Path(one.path)
+    shown = path.name if path == place else str(path.relative_to(place))
+    return visible(shown or ".", limit=PATH_LIMIT)

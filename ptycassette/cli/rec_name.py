@@ -1,0 +1,98 @@
+"""Which word of ``ptycassette rec`` names the cassette, and which words are the program.
+
+What stands before ``--`` names the cassette, what follows is the program. Without a name, one is
+made of the program and the time. Without ``--`` the first word is the name, so that
+``rec env true`` would record ``true`` into ``env``: a first word that is a program is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from ptycassette.model import visible
+
+__all__ = ["RecCommand", "generated_name"]
+
+_LONGEST_STEM = 40
+
+
+class RecCommand(click.Command):
+    """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but what follows ``--`` is the program, whatever stands before it."""
+        words = list(args)
+        if "--" not in words:
+            ctx.allow_interspersed_args = (
+                False  # what follows CASSETTE may be the program's options
+            )
+            left = super().parse_args(ctx, words)
+            if not ctx.resilient_parsing:
+                _check_name(ctx)
+            return left
+        at = words.index("--")
+        ctx.allow_interspersed_args = True
+        left = super().parse_args(ctx, words[:at])
+        before, program = ctx.params["argv"], words[at + 1 :]
+        if before and not ctx.resilient_parsing:
+            name = ctx.params["cassette"]
+            raise click.UsageError(
+                f"there is more than a name before --: {_shown([name, *before])}\n"
+                f"Write: ptycassette rec CASSETTE -- {_shown(program)}",
+                ctx,
+            )
+        ctx.params["argv"] = tuple(program)
+        return left
+
+
+def _check_name(ctx: click.Context) -> None:
+    """Refuse a command line in which the name of the cassette was left out.
+
+    Raises:
+        click.UsageError: there is no name, or the word in its place is a program.
+    """
+    name, argv, line = (ctx.params[key] for key in ("cassette", "argv", "line"))
+    if line is not None:
+        return
+    if name is None:
+        raise click.UsageError(
+            "what is to be recorded?\nWrite: ptycassette rec -- PROGRAM, or"
+            " ptycassette rec CASSETTE to record your shell.",
+            ctx,
+        )
+    if "/" in name or shutil.which(name) is None:
+        return
+    program = _shown([name, *argv])
+    raise click.UsageError(
+        f"{_shown([name])} stands where the name of the cassette belongs, but it is a program.\n"
+        f"To record it: ptycassette rec [OPTIONS] -- {program}\n"
+        f"With a name of your own: ptycassette rec [OPTIONS] NAME.cassette -- {program}\n"
+        f"To call the cassette so: ptycassette rec [OPTIONS] ./{program}",
+        ctx,
+    )
+
+
+def _shown(words: list[str]) -> str:
+    return visible(shlex.join(words), limit=200)
+
+
+def generated_name(argv: tuple[str, ...], now: datetime, *, at: Path) -> str:
+    """A name that nothing has yet: ``claude-20261123-184502.cassette``.
+
+    Args:
+        argv: the program.
+        now: when it is recorded.
+        at: the directory where the cassette will be.
+    """
+    word = re.sub(r"[^\w.-]+", "-", Path(argv[0]).name).strip("-.")[:_LONGEST_STEM]
+    stem = f"{word or 'recording'}-{now:%Y%m%d-%H%M%S}"
+    name, number = f"{stem}.cassette", 2
+    while (at / name).exists() or (at / name).is_symlink():
+        name, number = f"{stem}-{number}.cassette", number + 1
+    return name

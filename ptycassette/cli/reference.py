@@ -1,0 +1,70 @@
+"""Every variable, file and exit status, for the man page; ``docs/reference.md`` has the same.
+
+A test looks for the variables in the source, and for the statuses in the errors.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXIT_STATUSES", "FILES", "VARIABLES"]
+
+EXIT_STATUSES: tuple[tuple[str, str], ...] = (
+    ("0", "fine"),
+    (
+        "1",
+        (
+            "a check of check does not hold; diff found a difference; verify --rederive found"
+            " frames that differ; a probe is not ok; doctor found something broken; a step of demo"
+            " does not hold"
+        ),
+    ),
+    ("2", "wrong usage; a file that is no scenario; a project file that is wrong; hooks that fail"),
+    ("3", "not found, or not readable"),
+    ("4", "not a valid cassette, never scrubbed, or not what was pinned"),
+    ("5", "a bug in ptycassette"),
+    ("6", "refused: something is in the way, a secret is left"),
+    (
+        "125",
+        "a stand-in or a shim diverged, or failed itself; rec failed itself; the disk refused",
+    ),
+    ("126", "rec and shims: the program cannot be executed"),
+    ("127", "rec and shims: the program was not found"),
+    ("128 + n", "ended by signal n (130: ctrl-c; 141: the reader of the output went away)"),
+)
+
+VARIABLES: tuple[tuple[str, str], ...] = (
+    ("PTYCASSETTE_MODE", "the mode of use, the pytest plugin and shims"),
+    ("PTYCASSETTE_SECRETS", "how typed secrets are compared in replay: same (default) or any"),
+    ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
+    ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
+    ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
+    ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
+    ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),
+    ("PTYCASSETTE_PURE_PYTHON", "any value: the recorder's loop in Python, not in C"),
+    ("PTYCASSETTE_NO_SAVER", "any value: nothing is saved before the program has ended"),
+    ("CI", "set and not false: mode auto records nothing"),
+    ("NO_COLOR", "any value: no colours"),
+    ("SHELL", "what rec records when no program is named"),
+    ("TERM", "the type of the terminal that the program gets, in your terminal"),
+    ("COLUMNS", "how wide help and tables are"),
+    ("LC_ALL, LC_CTYPE, LANG", "the locale; a recording names it"),
+    ("HOME", "where credential files and the directories below are"),
+    ("XDG_STATE_HOME", "where the state directory is, else ~/.local/state"),
+    ("XDG_CONFIG_HOME", "where profiles and probes of your own are, else ~/.config"),
+    ("XDG_CACHE_HOME", "where the viewer keeps its cache, and probes their results; else ~/.cache"),
+    ("PATH", "where programs are; a shim looks for the real one behind itself"),
+)
+
+FILES: tuple[tuple[str, str], ...] = (
+    ("pyproject.toml, ptycassette.toml", "the project file"),
+    ("library.yaml", "in a library: which cassette a shim plays when"),
+    ("NAME.scenario.yaml", "assertions over a recording"),
+    ("NAME.diagnostic", "beside a cassette that was not made: what became of a failed run"),
+    ("NAME.notes.json", "beside a cassette: marks and notes of the viewer"),
+    (".ptycassette-shim.json", "in a directory of shims: what they do"),
+    (".ptycassette-traces", "traces of failed tests, in the root directory of pytest"),
+    ("~/.local/state/ptycassette/journals", "recordings in progress, or left by a crash; private"),
+    ("~/.local/state/ptycassette/locks", "of accounts and targets"),
+    ("~/.config/ptycassette/harnesses", "profiles of your own, NAME.toml"),
+    ("~/.config/ptycassette/probes", "probes of your own, NAME.toml"),
+    ("~/.cache/ptycassette", "what the viewer found out about long recordings, and probes"),
+)

@@ -1,0 +1,190 @@
+"""The project file: defaults of commands, ``use`` and the pytest plugin.
+
+::
+
+    [tool.ptycassette]            # in pyproject.toml; in ptycassette.toml without a heading
+    size = "100x30"               # of the terminal that programs are recorded in
+    mode = "auto"                 # of use, the plugin and shims
+    library = "tests/cassettes"   # where cassettes are, relative to the file
+    idle_limit = "2s"             # players shorten longer pauses of new recordings
+    compare = "normalised"        # how input is compared
+
+    [tool.ptycassette.scrub]      # what else is secret: docs/scrubbing.md
+
+The file of the current directory counts, else that of the nearest directory above it, up to the
+repository (a directory with ``.git``) or the home directory. A file above that belongs to another
+user (root excepted) is passed over: it could switch rules of the scrubber off.
+Options and variables of the environment are stronger.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import NotFoundError, UsageError
+from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
+from ptycassette.system.files.plain_file import read_plain
+
+__all__ = ["KEYS", "OWN_NAME", "SHARED_NAME", "Project", "find_project"]
+
+OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
+_MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
+_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
+_TIME = re.compile(r"(\d+(?:\.\d*)?)(ms|s)?")
+MODES = ("replay", "auto", "record", "rerecord", "rewrite", "live")
+STRATEGIES = ("exact", "prompt", "normalised", "semantic", "any")
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project file says; None where it says nothing. ``where`` is the file."""
+
+    where: Path | None = None
+    size: Size | None = None
+    mode: str | None = None
+    library: Path | None = None
+    idle_limit_s: float | None = None
+    compare: str | None = None
+    scrub: Any = None
+
+
+def _size(value: Any, where: Path) -> Size | None:
+    del where
+    found = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if found is None or not all(1 <= int(part) <= 65_535 for part in found.groups()):
+        return None
+    return Size(cols=int(found[1]), rows=int(found[2]))
+
+
+def _one_of(*names: str) -> Callable[[Any, Path], str | None]:
+    return lambda value, _: value if isinstance(value, str) and value in names else None
+
+
+def _directory(value: Any, where: Path) -> Path | None:
+    if not isinstance(value, str) or not value or "\0" in value:
+        return None
+    try:
+        return (where.parent / Path(value).expanduser()).absolute()
+    except RuntimeError:  # ~nobody
+        return None
+
+
+def _seconds(value: Any, where: Path) -> float | None:
+    del where
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value) if 0 <= value <= 1e9 else None
+    found = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if found is None or float(found[1]) > 1e9:
+        return None
+    return float(found[1]) / (1000 if found[2] == "ms" else 1)
+
+
+def _table(value: Any, where: Path) -> Any:
+    del where
+    return value if isinstance(value, dict) else None
+
+
+KEYS: dict[str, tuple[str, str, Callable[[Any, Path], Any]]] = {
+    "size": ("size", 'COLSxROWS, such as "100x30"', _size),
+    "mode": ("mode", f"one of {', '.join(MODES)}", _one_of(*MODES)),
+    "library": ("library", "a directory, relative to the file", _directory),
+    "idle_limit": ("idle_limit_s", 'a time: seconds, "2s" or "500ms"', _seconds),
+    "compare": ("compare", f"one of {', '.join(STRATEGIES)}", _one_of(*STRATEGIES)),
+    "scrub": ("scrub", "a table (docs/scrubbing.md)", _table),
+}
+"""Key in the file -> field, what is allowed, and what reads it (None where it is not allowed)."""
+
+
+def find_project(start: Path | None = None) -> Project:
+    """The project file that counts in a directory; an empty ``Project`` where there is none.
+
+    Args:
+        start: the directory; the current one when None.
+
+    Raises:
+        UsageError: it is not TOML, has an unknown key or a value that is not allowed.
+        UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+    """
+    here = Path(start or Path.cwd()).absolute()
+    for place in _places(here):
+        for path in (place / OWN_NAME, place / SHARED_NAME):
+            if place != here and not _is_trusted(path):
+                continue
+            table = _table_of(path)
+            if table is not None:
+                return _project(table, path)
+    return Project()
+
+
+def _places(start: Path) -> Iterator[Path]:
+    """The directory and those above it, up to the repository or the home directory."""
+    home = Path(os.environ.get("HOME") or "/")
+    for place in (start, *start.parents):
+        yield place
+        if place == home or os.path.lexists(place / ".git"):
+            return
+
+
+def _is_trusted(path: Path) -> bool:
+    try:
+        return path.stat().st_uid in {0, os.geteuid()}
+    except OSError:
+        return True  # nothing there, or reading it says why
+
+
+def _table_of(path: Path) -> dict[str, Any] | None:
+    """The table of ours in a file; None where there is no file, or it has none."""
+    try:
+        data = read_plain(path, max_bytes=MAX_TOML_BYTES)
+    except NotFoundError:
+        return None
+    shared = path.name == SHARED_NAME
+    if shared and not _MARK.search(data):
+        return None
+    try:
+        tables = parse_toml(data.decode("utf-8"))
+    except UnicodeDecodeError as exc:
+        raise UsageError("not UTF-8", where=visible(str(path))) from exc
+    except ValueError as exc:
+        raise UsageError(f"not TOML: {exc}", where=visible(str(path))) from exc
+    if not shared:
+        return tables
+    tool = tables.get("tool")
+    found = tool.get("ptycassette") if isinstance(tool, dict) else None
+    if found is not None and not isinstance(found, dict):
+        raise UsageError("tool.ptycassette is no table", where=visible(str(path)))
+    return found
+
+
+def _project(table: dict[str, Any], path: Path) -> Project:
+    where = visible(str(path))
+    prefix = "tool.ptycassette." if path.name == SHARED_NAME else ""
+    fields: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in KEYS:
+            raise UsageError(
+                f"{visible(prefix + key, limit=100)} is no key of the project file",
+                where=where,
+                hint=_likely(key) + f"allowed: {', '.join(KEYS)}",
+            )
+        field, allowed, read = KEYS[key]
+        found = read(value, path)
+        if found is None:
+            raise UsageError(
+                f"{prefix}{key} is {visible(repr(value), limit=100)}, and must be {allowed}",
+                where=where,
+            )
+        fields[field] = found
+    return Project(where=path, **fields)
+
+
+def _likely(key: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
+    near = get_close_matches(key, list(KEYS), n=1)
+    return f"did you mean {near[0]}? " if near else ""

@@ -1,0 +1,139 @@
+"""Which word of ``rec`` names the cassette, and commands that are mistyped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from ptycassette.cli import rec_name
+from ptycassette.cli.entry import COMMANDS, MEANT
+from ptycassette.cli.rec_name import RecCommand, generated_name
+
+Run = Callable[..., Any]
+NOW = datetime(2026, 11, 23, 18, 45, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """What the words mean, where ``env`` is the only program there is."""
+    monkeypatch.setattr(
+        rec_name.shutil, "which", lambda name: "/bin/env" if name == "env" else None
+    )
+    command = RecCommand(
+        "rec",
+        params=[
+            click.Argument(["cassette"], required=False),
+            click.Argument(["argv"], nargs=-1, type=click.UNPROCESSED),
+            click.Option(["-c", "--command", "line"]),
+            click.Option(["-t", "--title"]),
+        ],
+    )
+
+    def parse(*words: str) -> dict[str, Any]:
+        return command.make_context("rec", list(words)).params
+
+    return parse
+
+
+@pytest.mark.parametrize(
+    ("words", "cassette", "argv"),
+    [
+        (("x", "--", "env", "true"), "x", ("env", "true")),
+        (("--", "env", "true"), None, ("env", "true")),
+        (("-t", "T", "--", "env", "-t"), None, ("env", "-t")),
+        (("x", "-t", "T", "--", "a", "--", "b"), "x", ("a", "--", "b")),
+        (("env", "--", "true"), "env", ("true",)),
+        (("./env", "true"), "./env", ("true",)),
+        (("x", "env", "-t"), "x", ("env", "-t")),
+        (("-c", "a b"), None, ()),
+        (("-c", "a b", "env"), "env", ()),
+        (("--",), None, ()),
+    ],
+)
+def test_what_stands_before_the_dashes_is_the_name(
+    words: tuple[str, ...], cassette: str | None, argv: tuple[str, ...], parsed: Callable[..., Any]
+) -> None:
+    """And all that follows is the program, whatever it looks like."""
+    found = parsed(*words)
+
+    assert (found["cassette"], tuple(found["argv"])) == (cassette, argv)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("env", "true"), r"rec \[OPTIONS\] -- env true"),
+        (("env",), r"env stands where the name of the cassette belongs, but it is a program"),
+        ((), r"what is to be recorded\?"),
+        (("x", "y", "--", "env"), r"more than a name before --: x y"),
+    ],
+)
+def test_a_name_that_was_forgotten_is_an_error(
+    words: tuple[str, ...], said: str, parsed: Callable[..., Any]
+) -> None:
+    """Which says what to write instead."""
+    with pytest.raises(click.UsageError, match=said):
+        parsed(*words)
+
+
+def test_a_name_is_made_of_program_and_time(tmp_path: Path) -> None:
+    """One that nothing has yet, and that is safe as a name of a file."""
+    first = generated_name(("/usr/bin/claude", "-p"), NOW, at=tmp_path)
+    (tmp_path / first).mkdir()
+
+    assert first == "claude-20261123-184502.cassette"
+    assert generated_name(("claude",), NOW, at=tmp_path) == "claude-20261123-184502-2.cassette"
+    assert generated_name(("..",), NOW, at=tmp_path).startswith("recording-")
+    assert generated_name(("a b\x1b[2J\n",), NOW, at=tmp_path).startswith("a-b-2J-2026")
+
+
+def test_recording_without_a_name(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cassette is where the command was run, and the last line says its name."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("rec", "--headless", "--", "echo", "hi")
+    (made,) = tmp_path.iterdir()
+
+    assert (ran.status, ran.text) == (0, "hi\r\n")
+    assert re.fullmatch(r"echo-\d{8}-\d{6}\.cassette", made.name)
+    assert made.name in ran.err
+
+
+def test_nothing_is_replaced_without_a_name(run: Run) -> None:
+    """``--overwrite`` is for a cassette that is known."""
+    assert run("rec", "--overwrite", "--", "true").status == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("plya", "play"), ("record", "rec"), ("list", "ls"), ("verfy", "verify"), ("lss", "ls")],
+)
+def test_a_mistyped_command_is_answered_with_the_likeliest(word: str, meant: str, run: Run) -> None:
+    """By likeness, or by what other tools call it."""
+    ran = run(word)
+
+    assert ran.status == 2
+    assert re.search(rf"Did you mean .*\b{meant}\b", ran.err)
+
+
+def test_what_resembles_nothing_is_answered_with_nothing(run: Run) -> None:
+    """A guess would be noise."""
+    assert "Did you mean" not in run("xyzzy").err
+
+
+def test_a_cassette_is_no_command(run: Run, cassette: Path) -> None:
+    """Whoever forgets the command learns one."""
+    assert f"ptycassette info {cassette}" in run(cassette).err
+
+
+def test_what_others_call_our_commands_leads_to_commands() -> None:
+    """A command that is renamed takes its entry along."""
+    assert set(MEANT.values()) <= set(COMMANDS)
+    assert set(MEANT) & set(COMMANDS) == set()

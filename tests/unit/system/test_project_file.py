@@ -1,0 +1,148 @@
+"""The project file: where it is found, what it may say, and what its errors say."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from ptycassette.errors import UsageError
+from ptycassette.model import Size
+from ptycassette.replaying.io.modes import MODES as REPLAY_MODES
+from ptycassette.system.files import project_file
+from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
+from ptycassette.timeline.match import Strategy
+
+ALL = """
+size = "100x30"
+mode = "auto"
+library = "tests/cassettes"
+idle_limit = "500ms"
+compare = "normalised"
+
+[scrub]
+volatile = true
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory, above which nothing is looked at."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_all_keys(home: Path) -> None:
+    """Each with its meaning."""
+    (home / "ptycassette.toml").write_text(ALL)
+
+    assert find_project(home) == Project(
+        where=home / "ptycassette.toml",
+        size=Size(rows=30, cols=100),
+        mode="auto",
+        library=home / "tests" / "cassettes",
+        idle_limit_s=0.5,
+        compare="normalised",
+        scrub={"volatile": True},
+    )
+
+
+def test_the_same_in_pyproject(home: Path) -> None:
+    """Below its heading; of other tools nothing is looked at."""
+    text = ALL.replace("\nsize", "\n[tool.other]\nx = 1\n[tool.ptycassette]\nsize", 1)
+    (home / "pyproject.toml").write_text(text.replace("[scrub]", "[tool.ptycassette.scrub]"))
+
+    found = find_project(home)
+    assert (found.mode, found.scrub) == ("auto", {"volatile": True})
+
+
+def test_the_nearest_file_counts(home: Path) -> None:
+    """Of one directory our own, and none above the repository."""
+    inner = home / "repository" / "tests" / "inner"
+    inner.mkdir(parents=True)
+    (home / "ptycassette.toml").write_text('mode = "live"')
+    (home / "repository" / "pyproject.toml").write_text('[tool.ptycassette]\nmode = "auto"')
+    assert find_project(inner).mode == "auto"
+
+    (home / "repository" / "ptycassette.toml").write_text('mode = "record"')
+    assert find_project(inner).mode == "record"
+    (home / "repository" / "tests" / ".git").mkdir()
+    assert find_project(inner) == Project()
+
+
+def test_a_pyproject_of_somebody_else_is_passed_over(home: Path) -> None:
+    """Broken or not: it says nothing of ours."""
+    (home / "ptycassette.toml").write_text('mode = "live"')
+    (home / "inner").mkdir()
+    (home / "inner" / "pyproject.toml").write_text("[project]\nname = 'x'\n[tool.ruff]\n")
+
+    assert find_project(home / "inner").mode == "live"
+
+
+def test_nothing_above_the_home_directory_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others can write there."""
+    (tmp_path / "ptycassette.toml").write_text('mode = "live"')
+    (tmp_path / "home" / "x").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    assert find_project(tmp_path / "home" / "x") == Project()
+
+
+def test_a_file_of_another_user_above_does_not_count(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could switch rules of the scrubber off. In the directory itself it is what one sees."""
+    (home / "inner").mkdir()
+    (home / "ptycassette.toml").write_text('mode = "live"')
+    if os.geteuid() == 0:
+        os.chown(home / "ptycassette.toml", 12345, -1)
+    else:
+        monkeypatch.setattr(project_file.os, "geteuid", lambda: 12345)
+
+    assert find_project(home / "inner") == Project()
+    assert find_project(home).mode == "live"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('size = "big"', "size is 'big', and must be COLSxROWS, such as \"100x30\""),
+        ('size = "0x5"', "size is"),
+        ("size = 5", "size is 5"),
+        ('mode = "recrod"', "mode is 'recrod', and must be one of replay, auto, record"),
+        ("library = 5", "library is 5, and must be a directory"),
+        ("idle_limit = true", "idle_limit is True, and must be a time"),
+        ('idle_limit = "1h"', "idle_limit is '1h'"),
+        ("idle_limit = -1", "idle_limit is -1"),
+        ("idle_limit = nan", "idle_limit is nan"),
+        ('compare = "alike"', "compare is 'alike', and must be one of exact, prompt"),
+        ("scrub = 5", "scrub is 5, and must be a table"),
+        ("mood = 1", "mood is no key of the project file"),
+        ("mood = 1", "did you mean mode[?] allowed: size, mode, library, idle_limit, compare"),
+        ("mode = ", "not TOML"),
+        ("'\\u001b[31m' = 1", r"no key of the project file"),
+    ],
+)
+def test_an_error_says_file_key_and_what_is_allowed(home: Path, text: str, said: str) -> None:
+    """In our own file and in pyproject.toml."""
+    (home / "ptycassette.toml").write_text(text)
+    with pytest.raises(UsageError, match=said) as caught:
+        find_project(home)
+    assert str(home / "ptycassette.toml") in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+
+    (home / "ptycassette.toml").unlink()
+    (home / "pyproject.toml").write_text(f"[tool.ptycassette]\n{text}")
+    with pytest.raises(UsageError, match=said.replace("mood is", "tool.ptycassette.mood is")):
+        find_project(home)
+
+
+def test_what_is_allowed_is_what_there_is() -> None:
+    """A new mode or strategy is not forgotten."""
+    assert set(MODES) == set(REPLAY_MODES)
+    assert set(STRATEGIES) == set(get_args(Strategy)) - {"custom"}
+    assert {field for field, _, _ in KEYS.values()} == set(Project.__struct_fields__) - {"where"}
