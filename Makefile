@@ -12,7 +12,7 @@ BROKEN_OFF := $(VENV)/.broken-off
 help:
 	@echo "make demo    record a real program, verify and replay it"
 	@echo "make test    set up and run the tests, but for the slow ones"
-	@echo "make test-all  all tests: what CI runs"
+	@echo "make test-all  all tests, with branch coverage: what CI runs"
 	@echo "make check   lint, types, import contracts"
 	@echo "make bench   measure against other recorders, side by side"
 	@echo "make fuzz    coverage-guided fuzzing, FUZZ_SECONDS=30 for each target (FUZZ=journal for one)"
@@ -31,11 +31,13 @@ setup: $(STAMP)
 demo: setup
 	$(BIN)/ptycassette demo
 
-# What one runs while working: all but the long proofs, which are marked slow.
+# What one runs while working: all but the long proofs, which are marked slow. Measuring branch
+# coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
+test-all: COVERAGE = --cov --cov-report=term:skip-covered
 test test-all: setup
 	@rm -f $(BROKEN_OFF)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) --cov --cov-report=term:skip-covered $(TESTS) || \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(TESTS) || \
 	  { status=$$?; [ $$status -eq 1 ] || touch $(BROKEN_OFF); exit $$status; }
 
 # What failed in the last run, once more, one test at a time. Not after a run that did not come to
