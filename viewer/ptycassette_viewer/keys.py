@@ -31,6 +31,7 @@ HELP = (
     ("x y", "export this screen to a file, copy its text"),
     ("h j k l", "scroll a screen larger than the window"),
     ("ctrl+p", "all commands, themes"),
+    ("escape", "forget the search, close the panels, go back; asks before it quits"),
     ("q", "back, quit"),
 )
 LEGEND = "On the timeline: " + ", ".join(

@@ -16,7 +16,7 @@ from ptycassette_viewer.recording.paneling import Paneling
 __all__ = ["RecordingScreen"]
 
 
-class RecordingScreen(Moving, Paneling, Finding, Noting):
+class RecordingScreen(Moving, Finding, Paneling, Noting):
     """One recording. What it is made with, ``PlayheadScreen`` says."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -60,7 +60,7 @@ class RecordingScreen(Moving, Paneling, Finding, Noting):
         Binding("k", "scroll(0,-4)", "Scroll up", show=False),
         Binding("j", "scroll(0,4)", "Scroll down", show=False),
         Binding("question_mark", "help", "Help", key_display="?"),
-        Binding("escape", "give_up", "Forget the search, or leave", show=False),
+        Binding("escape", "up", "Forget the search, close the panels, go back", show=False),
         Binding("q", "leave", "Quit"),
     ]
 

@@ -19,7 +19,7 @@ class Moving(PlayheadScreen):
         playback = self.playback
         if not playback.playing and playback.t_us >= self.session.duration_us:
             self.go_to(0)
-        self._follow_live = False
+        self._follow_live = self.starting = False
         playback.playing = not playback.playing
         self._last_tick = self._clock()
         self.show_position()

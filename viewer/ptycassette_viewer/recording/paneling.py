@@ -22,6 +22,13 @@ class Paneling(PlayheadScreen):
         else:
             self.set_focus(None)
 
+    def action_up(self) -> None:
+        """Close the panels; without them, go up."""
+        if self.query_one("#panels").has_class("open"):
+            self.action_panels()
+        else:
+            super().action_up()
+
     def action_panel(self, by: int) -> None:
         """The next or last panel; opens them."""
         if not self.query_one("#panels").has_class("open"):

@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.screen import Screen as TextualScreen
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
-from ptycassette import Cassette
-from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette import Cassette, CassetteError
+from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
 from ptycassette_viewer.divergences import ReportedDivergence
 from ptycassette_viewer.panels import (
     BytesPanel,
@@ -30,6 +30,7 @@ from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session.first_sight import first_sight
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
 from ptycassette_viewer.widgets.line import Line
@@ -49,7 +50,7 @@ class PlayheadScreen(TextualScreen[None]):
 
     Args:
         session: taken over: started when mounted, closed when removed.
-        start_us: where to start.
+        start_us: where to start; None is the first thing to see.
         divergences: what drivers did that was not recorded.
         clock: seconds that never go back; tests give their own.
     """
@@ -78,11 +79,18 @@ class PlayheadScreen(TextualScreen[None]):
             super().__init__()
             self.shown = shown
 
+    class FirstSight(Message):
+        """Where there is something to see; None: nowhere."""
+
+        def __init__(self, seq: int | None) -> None:
+            super().__init__()
+            self.seq = seq
+
     def __init__(
         self,
         session: ViewSession,
         *,
-        start_us: int = 0,
+        start_us: int | None = None,
         divergences: tuple[ReportedDivergence, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -97,6 +105,7 @@ class PlayheadScreen(TextualScreen[None]):
             source.cassette if isinstance(source, CassetteSource) else None
         )
         self._start_us = start_us
+        self.starting = False
         self._clock = clock
         self._last_tick = clock()
         self._panel_shown_at = 0.0
@@ -161,13 +170,37 @@ class PlayheadScreen(TextualScreen[None]):
         if self._follow_live:
             self.tick()
         else:
-            self.go_to(self._start_us)
+            self.go_to(self._start_us or 0)
+            self._look_for_start()
         self.set_interval(1 / FRAMES_PER_S, self.tick)
         self.set_interval(0.25, self.refresh_progress)
         self.refresh_progress()
 
+    def _look_for_start(self) -> None:
+        """In a thread: find the first thing to see, and go there unless the user went elsewhere."""
+        if self._start_us is not None:
+            return
+        self.starting = True
+        self.run_worker(
+            self._find_start, thread=True, group="start", exit_on_error=False, exclusive=True
+        )
+
+    def _find_start(self) -> None:
+        try:
+            seq = first_sight(self.session, lambda: not self.starting)
+        except (CassetteError, OSError, ValueError):  # whoever indexes says why
+            seq = None
+        self.post_message(self.FirstSight(seq))
+
+    def on_playhead_screen_first_sight(self, message: FirstSight) -> None:
+        """Go to the first thing to see."""
+        if self.starting and message.seq is not None:
+            self.go_to(self.session.index.time_of(message.seq), message.seq)
+        self.starting = False
+
     def on_unmount(self) -> None:
         """Stop everything."""
+        self.starting = False
         self.seeker.close()
         self.session.close()
 
@@ -185,7 +218,7 @@ class PlayheadScreen(TextualScreen[None]):
 
     def go_to(self, t_us: int, seq: int | None = None) -> None:
         """Put the playhead at a moment, or behind an event."""
-        self._follow_live = False
+        self._follow_live = self.starting = False
         self._place(t_us, seq)
 
     def _place(self, t_us: int, seq: int | None = None) -> None:
@@ -261,13 +294,13 @@ class PlayheadScreen(TextualScreen[None]):
     def show_position(self) -> None:
         """Show where the playhead is."""
         self.timeline.position_us = self.playback.t_us
-        parts = playing_text(self.playback, self.session, live=self._follow_live)
+        first, *rest = playing_text(self.playback, self.session, live=self._follow_live)
         if self.shown is not None and not self.shown.exact:
-            parts.append("stored frame")
-        parts += self.status_parts()
+            rest.append("stored frame")
+        rest += self.status_parts()
         if self._said is not None:
-            parts.insert(1, self._said)  # in a narrow window the rest gives way
-        self._status.show("  ".join(parts))
+            rest.insert(0, self._said)  # in a narrow window the rest gives way, never the time
+        self._status.show("  ".join((first, *rest)))
 
     def _show_top(self) -> None:
         self._top.show(
@@ -288,6 +321,25 @@ class PlayheadScreen(TextualScreen[None]):
             self.app.push_screen(
                 ErrorDialog(problem, title="Something is wrong with this recording")
             )
+
+    def action_up(self) -> None:
+        """Go back to where this was opened from; ask when nothing is there."""
+        if self.opened_from_list:
+            self.dismiss()
+        else:
+            self.app.push_screen(LeaveDialog())
+
+    def action_leave(self) -> None:
+        """Go back to where this was opened from, or quit."""
+        if self.opened_from_list:
+            self.dismiss()
+        else:
+            self.app.exit()
+
+    @property
+    def opened_from_list(self) -> bool:
+        """Whether another screen is below this one."""
+        return len(self.app.screen_stack) > 2
 
     def show_panel(self, seq: int) -> None:
         """Tell the open panel where the playhead is."""

@@ -12,15 +12,15 @@ __all__ = ["playing_text", "top_text"]
 
 
 def playing_text(playback: Playback, session: ViewSession, *, live: bool) -> list[str]:
-    """Where the playhead is and how it moves."""
+    """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
     state = "\u25b6" if playback.playing else "\u2016"
-    mode = "collapsed" if playback.collapsed else "realtime"
     at, end = clock_text(playback.t_us), clock_text(session.duration_us)
     parts = [
-        f"{'LIVE' if live else state} {at} / {end}",
-        f"{playback.speed:g}x {mode}",
+        f"{'LIVE' if live else state} {at} / {end}  {playback.speed:g}x",
         f"seq {playback.seq}/{session.index.count}",
     ]
+    if playback.collapsed:
+        parts.append("collapsed")
     if playback.idle_limit_us is not None:
         parts.append(f"idle \u2264{playback.idle_limit_us / 1e6:g}s")
     return parts
