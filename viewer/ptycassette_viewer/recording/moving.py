@@ -107,6 +107,11 @@ class Moving(PlayheadScreen):
         else:
             self.go_to(value)
 
+    def action_wrap(self) -> None:
+        """Wrap rows that are wider than the window, or scroll them."""
+        self.stage.wrap = not self.stage.wrap
+        self.say("rows wrapped" if self.stage.wrap else "rows not wrapped")
+
     def action_scroll(self, cols: int, rows: int) -> None:
         """Scroll the recorded screen."""
         self.stage.scroll_by(cols, rows)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
-from textual.css.query import NoMatches
 from textual.message import Message
-from textual.screen import Screen as TextualScreen
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from ptycassette import Cassette, CassetteError
@@ -27,12 +24,14 @@ from ptycassette_viewer.panels import (
     ServicePanel,
 )
 from ptycassette_viewer.playback import Playback
+from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import ViewSession
 from ptycassette_viewer.session.first_sight import first_sight
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
+from ptycassette_viewer.widgets.divider import Divider
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
@@ -42,10 +41,9 @@ __all__ = ["FRAMES_PER_S", "PlayheadScreen"]
 FRAMES_PER_S = 40
 """Ticks; some come late, and thirty updates a second are what a player owes."""
 _PANELS_PER_S = 4
-_NARROW_COLS = 120
 
 
-class PlayheadScreen(TextualScreen[None]):
+class PlayheadScreen(PanesScreen):
     """One recording and a playhead on it; keys belong to those who build on this.
 
     Args:
@@ -56,21 +54,6 @@ class PlayheadScreen(TextualScreen[None]):
     """
 
     AUTO_FOCUS = ""
-    CSS = """
-    PlayheadScreen { layout: vertical; }
-    #top { height: 1; background: $panel; color: $text; }
-    #body { height: 1fr; layout: horizontal; }
-    #body.narrow { layout: vertical; }
-    #stage { width: 1fr; height: 1fr; }
-    #panels { width: 45%; min-width: 40; height: 1fr; display: none; border-left: solid $panel; }
-    #body.narrow #panels {
-        width: 1fr; height: 55%; min-height: 8; border-left: none; border-top: solid $panel;
-    }
-    #panels.open { display: block; }
-    #status { height: 1; background: $surface; color: $text; }
-    Tabs { height: 2; }
-    ContentSwitcher { height: 1fr; }
-    """
 
     class Arrived(Message):
         """The seeker has a screen."""
@@ -151,6 +134,7 @@ class PlayheadScreen(TextualScreen[None]):
         yield self._top
         with Container(id="body"):
             yield self.stage
+            yield Divider(id="divider")
             with Vertical(id="panels"):
                 tabs = Tabs(*(Tab(name.capitalize(), id=f"tab-{name}") for name in self.panels))
                 tabs.can_focus = False
@@ -163,7 +147,7 @@ class PlayheadScreen(TextualScreen[None]):
 
     def on_mount(self) -> None:
         """Start everything."""
-        self._arrange()
+        self.place_panes()
         self.session.start()
         self.seeker.start()
         self.timeline.set_extra("divergence", (found.t_ms * 1000 for found in self.divergences))
@@ -203,16 +187,6 @@ class PlayheadScreen(TextualScreen[None]):
         self.starting = False
         self.seeker.close()
         self.session.close()
-
-    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002 - the protocol
-        """Put the panels beside the screen or below it."""
-        self._arrange()
-
-    def _arrange(self) -> None:
-        try:
-            self.query_one("#body").set_class(self.app.size.width < _NARROW_COLS, "narrow")
-        except NoMatches:  # not composed yet
-            return
 
     # -- moving ----------------------------------------------------------------------
 
@@ -289,7 +263,7 @@ class PlayheadScreen(TextualScreen[None]):
 
     def status_parts(self) -> list[str]:
         """What the status line says besides where the playhead is."""
-        return []
+        return [] if self.zoomed is None else ["zoomed (z)"]
 
     def show_position(self) -> None:
         """Show where the playhead is."""
@@ -302,10 +276,14 @@ class PlayheadScreen(TextualScreen[None]):
             rest.insert(0, self._said)  # in a narrow window the rest gives way, never the time
         self._status.show("  ".join((first, *rest)))
 
+    def zoom(self, pane: str | None) -> None:
+        """Give one pane the whole window; None gives all their places again."""
+        super().zoom(pane)
+        self.show_position()
+
     def _show_top(self) -> None:
-        self._top.show(
-            top_text(self.session, self.cassette, self.shown, rows=self.stage.rows_in_view)
-        )
+        rows, cols = self.stage.rows_in_view, self.stage.cols_in_view
+        self._top.show(top_text(self.session, self.cassette, self.shown, rows=rows, cols=cols))
 
     def refresh_progress(self) -> None:
         """Show how far the background work is."""
@@ -323,8 +301,10 @@ class PlayheadScreen(TextualScreen[None]):
             )
 
     def action_up(self) -> None:
-        """Go back to where this was opened from; ask when nothing is there."""
-        if self.opened_from_list:
+        """End the zoom; then go back to where this was opened from, or ask whether to quit."""
+        if self.zoomed is not None:
+            self.zoom(None)
+        elif self.opened_from_list:
             self.dismiss()
         else:
             self.app.push_screen(LeaveDialog())
@@ -343,7 +323,7 @@ class PlayheadScreen(TextualScreen[None]):
 
     def show_panel(self, seq: int) -> None:
         """Tell the open panel where the playhead is."""
-        if not self.query_one("#panels").has_class("open"):
+        if not self.panels_open:
             return
         panel = self.panels.get(self.query_one(ContentSwitcher).current or "")
         if panel is not None:

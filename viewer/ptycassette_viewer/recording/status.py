@@ -32,10 +32,11 @@ def top_text(
     shown: Shown | None,
     *,
     rows: tuple[int, int] | None = None,
+    cols: tuple[int, int] | None = None,
 ) -> str:
     """Which recording, what its terminal is like now, and how far the background work is.
 
-    ``rows`` are those in view, when it is not all of them.
+    ``rows`` and ``cols`` are those in view, when it is not all of them.
     """
     parts = [printable(session.source.name, limit=60)]
     progress = session.progress
@@ -50,6 +51,7 @@ def top_text(
     if shown is not None:
         screen = shown.screen
         view = "" if rows is None else f" rows {rows[0]}-{rows[1]}"
+        view += "" if cols is None else f" columns {cols[0]}-{cols[1]}"
         parts.append(f"{screen.size.cols}x{screen.size.rows}{view}")
         if screen.alt_screen:
             parts.append("alternate screen")
