@@ -40,7 +40,11 @@ async def settled(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         screens = [s for s in pilot.app.screen_stack if isinstance(s, RecordingScreen)]
         if all(
-            s.seeker.idle and s.session.emulated.is_set() and s.shown is not None and s.shown.exact
+            not s.starting
+            and s.seeker.idle
+            and s.session.emulated.is_set()
+            and s.shown is not None
+            and s.shown.exact
             for s in screens
         ):
             await pilot.pause()
@@ -59,7 +63,11 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 def drive(
     path: Path, scenario: Scenario, *, size: tuple[int, int] = (80, 24), **options: Any
 ) -> ViewerApp:
-    """Run the app on a cassette (or a directory) and let ``scenario`` use it."""
+    """Run the app on a cassette (or a directory) and let ``scenario`` use it.
+
+    It starts at 0, unless ``start_us`` says otherwise (None: at the first thing to see).
+    """
+    options.setdefault("start_us", 0)
     app = ViewerApp(path, **options)
     app.animation_level = "none"
 

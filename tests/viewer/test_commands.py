@@ -151,6 +151,37 @@ def test_nonsense_is_no_moment(text: str) -> None:
         moment(text)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "where", "status"),
+    [
+        (["{tmp}/no-such"], "no-such", 3),
+        (["{made}", "{tmp}/no-such"], "no-such", 3),
+        (["{made}", "--report", "{tmp}/no-report.json"], "no-report.json", 3),
+        (["{made}/manifest.json"], "manifest.json", 4),
+        (["--serve", "{tmp}/no-such"], "no-such", 3),
+    ],
+)
+def test_what_is_not_there_is_a_line(
+    *,
+    arguments: list[str],
+    where: str,
+    status: int,
+    make: Callable[..., Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is drawn and nothing is served: one error, and its exit status."""
+    monkeypatch.setenv("TEXTUAL_DRIVER", "none")
+    made = make(Output(0, b"x"))
+
+    assert main(["view", *(word.format(tmp=tmp_path, made=made) for word in arguments)]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert where in err
+    assert "Traceback" not in err
+
+
 @pytest.mark.parametrize("name", ["view", "watch"])
 def test_without_a_terminal_nothing_is_drawn(
     name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

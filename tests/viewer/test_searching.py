@@ -34,14 +34,33 @@ def test_output_inputs_and_service_events_are_searched(make: Callable[..., Path]
     )
 
     assert hits(path, Query("walnuts")) == [
-        ("output", 1),
         ("screen", 1),
+        ("output", 1),
         ("input", 2),
         ("service-event", 3),
     ]
     assert hits(path, Query("Walnuts", case=True)) == [("service-event", 3)]
     assert hits(path, Query("w.l+n", regex=True)) == hits(path, Query("walnuts"))
     assert hits(path, Query("w.l+n")) == []
+
+
+def test_hits_read_as_people_saw_them(make: Callable[..., Path]) -> None:
+    """Words that the program placed apart stay apart, and the row of the screen comes first."""
+    path = make(
+        Output(
+            0, b"ready\x1b[3;1H* The\x1b[Cnote\x1b[3;12Hsays:\x1b[1Cbuy\x1b[3;22Hwalnuts\x1b[5;1H> "
+        ),
+        Typed(1, b"\x1b[200~more walnuts\x1b[201~"),
+    )
+    with open_cassette(path, check="manifest") as cassette:
+        found = Search(compiled(Query("walnuts")), Size(24, 80)).hits(cassette.events())
+        shown = [(hit.where, hit.shown) for hit in found]
+
+    assert shown == [
+        ("screen", "* The note says: buy walnuts"),
+        ("output", "walnuts"),
+        ("input", "more walnuts"),
+    ]
 
 
 def test_what_the_terminal_was_told_is_searched(make: Callable[..., Path]) -> None:

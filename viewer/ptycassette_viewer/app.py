@@ -39,7 +39,7 @@ class ViewerApp(App[int]):
         live: ``path`` is the journal of a recording in progress.
         memory: bytes that the process may take.
         allow_unscrubbed: also open what was recorded without scrubbing.
-        start_us: where to start, in the recording that was asked for.
+        start_us: where to start; None is the first thing to see.
         report: of stand-ins, a file or a directory: what it tells of a recording is shown there.
         clock: seconds that never go back, for playing.
         now: the wall clock, for the ages of recordings.
@@ -108,7 +108,7 @@ class ViewerApp(App[int]):
             return
         problem, divergences = self._divergences(session)
         screen = RecordingScreen(
-            session, start_us=self._start_us or 0, divergences=divergences, clock=self._clock
+            session, start_us=self._start_us, divergences=divergences, clock=self._clock
         )
         self.push_screen(screen)
         if problem is not None:

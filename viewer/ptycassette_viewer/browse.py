@@ -16,7 +16,7 @@ from textual.screen import Screen as TextualScreen
 from textual.widgets import DataTable, Footer, Static
 
 from ptycassette import CassetteError, open_cassette, printable, visible
-from ptycassette_viewer.dialogs import HelpScreen
+from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.playback import clock_text
 
 __all__ = ["BrowseScreen", "Entry", "entries", "is_library"]
@@ -28,6 +28,7 @@ _KEYS = (
     ("enter", "open"),
     ("r", "read the directory again"),
     ("ctrl+p", "all commands, themes"),
+    ("escape", "ask whether to leave"),
     ("q", "quit"),
 )
 
@@ -134,7 +135,8 @@ class BrowseScreen(TextualScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "reread", "Read again"),
         Binding("question_mark", "help", "Help", key_display="?"),
-        Binding("q,escape", "app.quit", "Quit"),
+        Binding("escape", "ask_to_leave", "Leave", show=False),
+        Binding("q", "app.quit", "Quit"),
     ]
 
     def __init__(
@@ -197,6 +199,10 @@ class BrowseScreen(TextualScreen[None]):
     def on_data_table_row_selected(self, message: DataTable.RowSelected) -> None:
         """Open the chosen one."""
         self._choose(self.found[message.cursor_row].path)
+
+    def action_ask_to_leave(self) -> None:
+        """Nothing is above the list: ask."""
+        self.app.push_screen(LeaveDialog())
 
     def action_help(self) -> None:
         """Show the keys."""

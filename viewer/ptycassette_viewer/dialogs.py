@@ -13,7 +13,7 @@ from textual.widgets import Button, Input, Label, Static
 
 from ptycassette import CassetteError, printable
 
-__all__ = ["AskDialog", "ErrorDialog", "HelpScreen", "error_text"]
+__all__ = ["AskDialog", "ErrorDialog", "HelpScreen", "LeaveDialog", "error_text"]
 
 _CSS = """
     {name} {{ align: center middle; }}
@@ -99,6 +99,29 @@ class AskDialog(ModalScreen[str | None]):
     def action_close(self) -> None:
         """No answer."""
         self.dismiss(None)
+
+
+class LeaveDialog(ModalScreen[bool]):
+    """Asks whether to leave the viewer: escape leads up, and nothing is above the first screen."""
+
+    DEFAULT_CSS = _CSS.format(name="LeaveDialog")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,y,q", "answer(True)", "Leave"),
+        Binding("escape,n", "answer(False)", "Stay"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The question, and the keys that answer it."""
+        with Vertical():
+            yield Label(Text("Leave the viewer?", style="bold"))
+            yield Label(Text("enter, y or q leaves; escape or n stays", style="dim"))
+
+    def action_answer(self, answer: bool) -> None:  # noqa: FBT001 - an action of a key
+        """Leave, or stay."""
+        if answer:
+            self.app.exit()
+        else:
+            self.dismiss(False)
 
 
 class HelpScreen(ModalScreen[None]):

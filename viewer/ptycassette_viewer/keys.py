@@ -30,7 +30,11 @@ HELP = (
     ("' \"", "next, last marker"),
     ("x y", "export this screen to a file, copy its text"),
     ("h j k l", "scroll a screen larger than the window"),
+    ("W", "wrap rows wider than the window, or scroll them"),
+    ("< >", "move the line between screen and panels (or drag it)"),
+    ("z", "zoom: the screen alone, the panels alone, all"),
     ("ctrl+p", "all commands, themes"),
+    ("escape", "up: forget the search, end the zoom, close the panels, go back; asks to quit"),
     ("q", "back, quit"),
 )
 LEGEND = "On the timeline: " + ", ".join(

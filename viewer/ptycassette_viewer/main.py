@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 
-from ptycassette import CassetteError
-from ptycassette.errors import UsageError
+from ptycassette import CassetteError, open_cassette, read_reports
+from ptycassette.errors import NotFoundError, UsageError
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.browse import is_library
 from ptycassette_viewer.cache import user_cache
 
 __all__ = ["main", "serve", "view", "watch"]
@@ -40,9 +43,12 @@ def view(
         The exit status.
 
     Raises:
+        CassetteError: one of them cannot be opened, or there is no report.
         UsageError: there is no terminal to show it in.
     """
     _need_terminal("use `ptycassette info`, `frames` or `export` where there is none")
+    paths = [path] if other is None else [path, other]
+    _check(paths, report, allow_unscrubbed=allow_unscrubbed)
     app = ViewerApp(
         Path(path),
         other=None if other is None else Path(other),
@@ -72,6 +78,19 @@ def watch(path: str, *, memory_mb: int = 300) -> int:
     return status or app.return_code or 0
 
 
+def _check(paths: Iterable[str], report: str | None, *, allow_unscrubbed: bool) -> None:
+    """Open what was asked for once, so that an error is a line and not a dialog."""
+    for path in map(Path, paths):
+        if not is_library(path):
+            open_cassette(path, check="manifest", allow_unscrubbed=allow_unscrubbed).close()
+    if report is not None and not any(True for _ in read_reports(report)):
+        raise NotFoundError(
+            "there is no report",
+            where=report,
+            hint="give the file that PTYCASSETTE_REPORT named when the stand-in ran",
+        )
+
+
 def _need_terminal(hint: str) -> None:
     """Textual reads keys from stdin and draws on stderr, unless another driver is asked for."""
     if os.environ.get("TEXTUAL_DRIVER"):
@@ -90,7 +109,8 @@ def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> in
         port: the port; 0 is any that is free.
 
     Raises:
-        CassetteError: the extra ``[serve]`` is not installed, or the port cannot be had.
+        CassetteError: what is to be shown cannot be opened, the extra ``[serve]`` is not
+            installed, or the port cannot be had.
     """
     try:
         from ptycassette_viewer.serve import (  # noqa: PLC0415 - an extra
@@ -101,6 +121,8 @@ def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> in
         raise CassetteError(
             f"serving needs more: {exc}", hint="install it: pip install 'ptycassette[serve]'"
         ) from exc
+    paths = takewhile(lambda word: not word.startswith("--"), arguments)
+    _check(paths, None, allow_unscrubbed="--allow-unscrubbed" in arguments)
     server = ViewerServer(app_command(arguments), host=host, port=port)
 
     async def run() -> None:

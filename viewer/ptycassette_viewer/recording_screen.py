@@ -16,7 +16,7 @@ from ptycassette_viewer.recording.paneling import Paneling
 __all__ = ["RecordingScreen"]
 
 
-class RecordingScreen(Moving, Paneling, Finding, Noting):
+class RecordingScreen(Moving, Finding, Paneling, Noting):
     """One recording. What it is made with, ``PlayheadScreen`` says."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -55,12 +55,16 @@ class RecordingScreen(Moving, Paneling, Finding, Noting):
         Binding("M", "unmark", "Remove marker", show=False),
         Binding("x", "export", "Export", show=False),
         Binding("y", "copy", "Copy", show=False),
+        Binding("less_than_sign", "resize(-1)", "Move the divider left or up", show=False),
+        Binding("greater_than_sign", "resize(1)", "Move the divider right or down", show=False),
+        Binding("z", "zoom", "Zoom", show=False),
+        Binding("W", "wrap", "Wrap long rows", show=False),
         Binding("h", "scroll(-8,0)", "Scroll left", show=False),
         Binding("l", "scroll(8,0)", "Scroll right", show=False),
         Binding("k", "scroll(0,-4)", "Scroll up", show=False),
         Binding("j", "scroll(0,4)", "Scroll down", show=False),
         Binding("question_mark", "help", "Help", key_display="?"),
-        Binding("escape", "give_up", "Forget the search, or leave", show=False),
+        Binding("escape", "up", "Forget the search, close the panels, go back", show=False),
         Binding("q", "leave", "Quit"),
     ]
 

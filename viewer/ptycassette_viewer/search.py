@@ -35,6 +35,9 @@ _FEED_BYTES = 16_384
 _MAX_SLOW = 20
 _MAX_REMEMBERED = 20_000
 _HITS_PER_CHUNK = 100
+_MOVES = re.compile(r"\x1b\[[0-9;]*[A-HSTdf`]|\x1b[DEM]|\r(?!\n)")
+"""Sequences behind which text goes on elsewhere; what is on both sides is not one word."""
+_RIGHT = re.compile(r"\x1b\[(\d{0,3})C|\t")
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\"
     r"|\x1b[ -/]*[0-~]|[\x00-\x09\x0b-\x1f\x7f]"
@@ -96,7 +99,8 @@ class Search:
         """The hits, and None after each event, so that the caller can report progress."""
         for event in events:
             self.t_us = event.t_us
-            looks = (self._in_record, self._in_output, self._in_screen, self._in_signals)
+            # The screen first: its rows read as people saw them.
+            looks = (self._in_record, self._in_screen, self._in_output, self._in_signals)
             for look in looks:
                 try:
                     for where, line in look(event):
@@ -138,7 +142,7 @@ class Search:
         if isinstance(record, InputRecord):
             text = event.data.decode("utf-8", "replace") + (f" {record.key}" if record.key else "")
             if self._pattern.found(text):
-                yield "input", text
+                yield "input", " ".join(_CONTROL.sub(" ", text).split()) or text
         elif isinstance(record, ServiceEventRecord):
             text = json.dumps(record.payload, ensure_ascii=False)
             for start, end in islice(self._pattern.spans(text), 1):
@@ -221,7 +225,13 @@ class _Output:
         raw = self._open + data[:end].decode("utf-8", "replace")
         cut = _OPEN.search(raw)
         self._open = raw[cut.start() :] if cut else ""
-        return _CONTROL.sub("", raw[: cut.start()] if cut else raw)
+        whole = raw[: cut.start()] if cut else raw
+        apart = _MOVES.sub("\n", _RIGHT.sub(_blanks, whole))
+        return _CONTROL.sub("", apart)
+
+
+def _blanks(right: re.Match[str]) -> str:
+    return " " * min(max(1, int(right.group(1) or 1)), 200)
 
 
 def _around(text: str, start: int, end: int) -> str:

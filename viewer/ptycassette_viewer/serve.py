@@ -47,6 +47,7 @@ html, body {{ margin: 0; height: 100%; background: #121212; color: #d8d8d8; }}
 body.-closed #ended {{ display: flex; }}
 </style>
 <script src="{prefix}/static/js/textual.js"></script>
+<script src="{prefix}/keys.js" defer></script>
 </head>
 <body>
 <div id="ended">The viewer has ended. Reload the page to start it again.</div>
@@ -54,6 +55,15 @@ body.-closed #ended {{ display: flex; }}
  data-font-size="14"></div>
 </body>
 </html>
+"""
+_KEYS = """"use strict";
+// The terminal takes keys as soon as it is there, and whenever its window is chosen again.
+(() => {
+  const focus = () => document.querySelector(".xterm-helper-textarea")?.focus();
+  window.addEventListener("load", focus);
+  window.addEventListener("focus", focus);
+  new MutationObserver(focus).observe(document.body, { attributes: true });
+})();
 """
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -113,6 +123,7 @@ class ViewerServer(Server):
         app.add_routes(
             [
                 web.get(f"{prefix}/", self.index, name="index"),
+                web.get(f"{prefix}/keys.js", self.keys, name="keys"),
                 web.get(f"{prefix}/ws", self.websocket, name="websocket"),
                 web.static(f"{prefix}/static", self.statics_path, name="static"),
             ]
@@ -145,6 +156,10 @@ class ViewerServer(Server):
             websocket=escape(f"ws://{host}/{self.token}/ws"),
         )
         return web.Response(text=page, content_type="text/html")
+
+    async def keys(self, request: web.Request) -> web.Response:  # noqa: ARG002 - the protocol
+        """The script that gives the terminal the keyboard."""
+        return web.Response(text=_KEYS, content_type="text/javascript")
 
     async def websocket(self, request: web.Request) -> web.StreamResponse:
         """One app for each page, up to ``MAX_SESSIONS`` at a time."""

@@ -164,7 +164,7 @@ def test_speeds_and_idle_limits_are_shown(path: Path) -> None:
 
     drive(path, scenario)
 
-    assert "0.5x realtime" in texts[0]
+    assert texts[0].startswith("\u2016 0:00.000 / 0:40.000  0.5x  ")
     assert "idle \u22642s" in texts[0]
 
 
@@ -303,6 +303,71 @@ def test_q_quits(path: Path) -> None:
     app: ViewerApp = drive(path, scenario)
 
     assert app.return_code == 0
+
+
+def test_escape_leads_up_and_asks_before_it_quits(path: Path) -> None:
+    """It forgets the search, closes the panels, asks; and again, and again, nothing is lost."""
+    seen: list[tuple[bool, bool, str]] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        await press(pilot, "p", "slash", *"walnuts", "enter")
+        for _ in range(4):
+            await press(pilot, "escape")
+            screen = recording(pilot)
+            panels = screen.query_one("#panels").has_class("open")
+            searched = screen.stage.pattern is not None
+            seen.append((searched, panels, type(pilot.app.screen).__name__))
+        await press(pilot, "escape", "enter")
+
+    app = drive(path, scenario)
+
+    assert seen == [
+        (False, True, "RecordingScreen"),
+        (False, False, "RecordingScreen"),
+        (False, False, "LeaveDialog"),
+        (False, False, "RecordingScreen"),
+    ]
+    assert app.return_code == 0
+
+
+def test_it_starts_at_the_first_thing_to_see(make: Callable[..., Path]) -> None:
+    """Behind the burst that paints it, and not on an empty screen; keys come first."""
+    blank = Output(S, b"\x1b[?1049h\x1b[2J")
+    path = make(
+        blank,
+        Output(2 * S, b"one"),
+        Output(2 * S + 20_000, b" two"),
+        Output(9 * S, b" three"),
+    )
+    empty = make(blank, Output(2 * S, b"  \r\n"), name="empty")
+    places: list[tuple[int, int]] = []
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        playback = recording(pilot).playback
+        places.append((playback.seq, playback.t_us))
+
+    drive(path, scenario, start_us=None)
+    drive(empty, scenario, start_us=None)
+    drive(path, scenario, start_us=S)
+
+    assert places == [(3, 2_020_000), (0, 0), (1, S)]
+
+
+def test_marks_have_the_colours_of_their_kinds(path: Path) -> None:
+    """As in the list of events."""
+    colours: dict[str, str] = {}
+
+    async def scenario(pilot: Pilot[Any]) -> None:
+        for segment in recording(pilot).query_one(Timeline).render_line(1):
+            if segment.text.strip() and segment.style is not None and segment.style.color:
+                colours[segment.text.strip()] = segment.style.color.name
+
+    drive(path, scenario)
+
+    assert colours["\u25b2"] == "#b87000"
+    assert colours["!"] == "red"
+    assert colours["\u2194"] == "magenta"
+    assert colours["\u25cf"] == "blue"
 
 
 def test_q_quits_while_a_search_is_shown(path: Path) -> None:

@@ -93,6 +93,19 @@ def test_the_page_loads_nothing_from_elsewhere() -> None:
     served(check)
 
 
+def test_the_page_gives_the_terminal_the_keyboard() -> None:
+    """By a script of its own: no click is needed first."""
+
+    async def check(server: ViewerServer, client: aiohttp.ClientSession) -> None:
+        async with client.get(server.url) as answer:
+            assert f"/{server.token}/keys.js" in await answer.text()
+        async with client.get(f"{server.url}keys.js") as answer:
+            assert answer.content_type == "text/javascript"
+            assert "focus()" in await answer.text()
+
+    served(check)
+
+
 def test_tokens_differ() -> None:
     """256 bits each time."""
     tokens = {ViewerServer("x").token for _ in range(10)}
@@ -143,8 +156,13 @@ class Browser:
             self.process.wait()
 
 
-async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str], bytes]:
-    """What the page's socket received until ``wanted`` was in it, complaints, and a picture."""
+async def look(
+    browser: Browser, url: str, wanted: str, *, key: str, then: str
+) -> tuple[str, list[str], bytes]:
+    """What the page's socket received, complaints, and a picture.
+
+    Until ``wanted`` was in it; then ``key`` is pressed, with no click before; until ``then`` was.
+    """
     received, complaints = "", []
     async with aiohttp.ClientSession() as client:
         page = await browser.page(client)
@@ -152,7 +170,8 @@ async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str],
             await page.send_json({"id": number, "method": method})
         await page.send_json({"id": 4, "method": "Page.navigate", "params": {"url": url}})
         async with asyncio.timeout(90):
-            while wanted not in received:
+            pressed = False
+            while not pressed or then not in received:
                 message = await page.receive_json()
                 if message.get("method") == "Network.webSocketFrameReceived":
                     frame = message["params"]["response"]
@@ -162,6 +181,13 @@ async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str],
                         if frame["opcode"] == 2
                         else data
                     )
+                    if not pressed and wanted in received:
+                        pressed = True
+                        for number, kind in ((5, "keyDown"), (6, "keyUp")):
+                            event = {"type": kind, "key": key, "text": key}
+                            await page.send_json(
+                                {"id": number, "method": "Input.dispatchKeyEvent", "params": event}
+                            )
                 elif message.get("method") == "Log.entryAdded":
                     complaints.append(message["params"]["entry"]["text"])
             await asyncio.sleep(2)
@@ -175,7 +201,7 @@ async def look(browser: Browser, url: str, wanted: str) -> tuple[str, list[str],
 def test_a_browser_shows_the_recording(
     agents: Path, tmp_path: Path, program: Callable[[str], str]
 ) -> None:
-    """Headless Chromium opens the printed address, and gets the screen of the recording."""
+    """Headless Chromium opens the printed address, gets the recording, and takes keys at once."""
     browser = Browser(program("chromium"), tmp_path / "profile")
     command = [sys.executable, "-m", "ptycassette", "view", "--serve", "--start", "3.3"]
     server = subprocess.Popen(
@@ -184,7 +210,9 @@ def test_a_browser_shows_the_recording(
     try:
         assert server.stdout is not None
         url = server.stdout.readline().split()[1]
-        received, complaints, picture = asyncio.run(look(browser, url, "walnuts"))
+        received, complaints, picture = asyncio.run(
+            look(browser, url, "walnuts", key="?", then="all commands, themes")
+        )
     finally:
         browser.close()
         server.send_signal(signal.SIGINT)

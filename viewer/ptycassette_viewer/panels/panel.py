@@ -12,23 +12,13 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from ptycassette import visible_bytes
+from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import Kind, ViewSession
+from ptycassette_viewer.session import ViewSession
 
 __all__ = ["Panel", "bytes_of", "event_line", "signal_line"]
 
 _PREVIEW_BYTES = 96
-
-_COLORS: dict[Kind, str] = {
-    "output": "green",
-    "input": "bold #b87000",
-    "resize": "magenta",
-    "signal": "bold red",
-    "answer": "cyan",
-    "frame": "dim",
-    "service-event": "blue",
-    "final": "bold",
-}
 
 
 class Panel(Vertical):
@@ -62,7 +52,7 @@ def event_line(session: ViewSession, seq: int) -> Text:
     """An event in one line, safe to show."""
     index = session.index
     kind = index.kind_of(seq)
-    text = _start(session, seq, kind, _COLORS[kind])
+    text = _start(session, seq, kind)
     if kind == "output":
         length = index.output_end(seq) - index.output_start(seq)
         text.append(f"{length:>6} B  ", style="dim")
@@ -77,10 +67,10 @@ def event_line(session: ViewSession, seq: int) -> Text:
 
 def signal_line(session: ViewSession, seq: int, line: str) -> Text:
     """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
-    return _start(session, seq, "terminal-signal", "bold cyan").append(line)
+    return _start(session, seq, "terminal-signal").append(line)
 
 
-def _start(session: ViewSession, seq: int, kind: str, style: str) -> Text:
+def _start(session: ViewSession, seq: int, kind: MarkKind) -> Text:
     clock = clock_text(session.index.time_of(seq))
     text = Text(f"{clock:>10} {seq:>6} ", end="", no_wrap=True)
-    return text.append(f"{kind:<15} ", style=style)
+    return text.append(f"{kind:<15} ", style=KIND_STYLES[kind])

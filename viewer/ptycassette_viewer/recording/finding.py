@@ -151,16 +151,9 @@ class Finding(PlayheadScreen):
         self.timeline.set_extra("search hit", ())
         self.show_position()
 
-    def action_give_up(self) -> None:
-        """Forget the search; without one, leave."""
+    def action_up(self) -> None:
+        """Forget the search; without one, go up."""
         if self.stage.pattern is not None:
             self._forget_search()
         else:
-            self.action_leave()
-
-    def action_leave(self) -> None:
-        """Go back to where this was opened from, or quit."""
-        if len(self.app.screen_stack) > 2:
-            self.dismiss()
-        else:
-            self.app.exit()
+            super().action_up()

@@ -19,7 +19,7 @@ class Moving(PlayheadScreen):
         playback = self.playback
         if not playback.playing and playback.t_us >= self.session.duration_us:
             self.go_to(0)
-        self._follow_live = False
+        self._follow_live = self.starting = False
         playback.playing = not playback.playing
         self._last_tick = self._clock()
         self.show_position()
@@ -106,6 +106,11 @@ class Moving(PlayheadScreen):
             self.go_to_event(value)
         else:
             self.go_to(value)
+
+    def action_wrap(self) -> None:
+        """Wrap rows that are wider than the window, or scroll them."""
+        self.stage.wrap = not self.stage.wrap
+        self.say("rows wrapped" if self.stage.wrap else "rows not wrapped")
 
     def action_scroll(self, cols: int, rows: int) -> None:
         """Scroll the recorded screen."""

@@ -14,17 +14,24 @@ class Paneling(PlayheadScreen):
 
     def action_panels(self) -> None:
         """Open or close the panels."""
-        panels = self.query_one("#panels")
-        panels.toggle_class("open")
-        if panels.has_class("open"):
+        self.panels_open = not self.panels_open
+        self.zoom(None)
+        if self.panels_open:
             self._focus_panel()
             self.call_after_refresh(self.show_panel, self.playback.seq)
         else:
             self.set_focus(None)
 
+    def action_up(self) -> None:
+        """Close the panels; without them, go up."""
+        if self.panels_open and self.zoomed is None:
+            self.action_panels()
+        else:
+            super().action_up()
+
     def action_panel(self, by: int) -> None:
         """The next or last panel; opens them."""
-        if not self.query_one("#panels").has_class("open"):
+        if not self.panels_open:
             self.action_panels()
             return
         tabs = self.query_one(Tabs)
@@ -38,7 +45,7 @@ class Paneling(PlayheadScreen):
         self.call_after_refresh(self.show_panel, self.playback.seq)
 
     def _focus_panel(self) -> None:
-        if not self.query_one("#panels").has_class("open"):
+        if not self.panels_open:
             return
         panel = self.panels[self.query_one(ContentSwitcher).current or "events"]
         for widget in panel.query("*"):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
-from textual.css.query import NoMatches
 from textual.message import Message
-from textual.screen import Screen as TextualScreen
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
-from ptycassette import Cassette
-from ptycassette_viewer.dialogs import ErrorDialog
+from ptycassette import Cassette, CassetteError
+from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
 from ptycassette_viewer.divergences import ReportedDivergence
 from ptycassette_viewer.panels import (
     BytesPanel,
@@ -27,11 +24,14 @@ from ptycassette_viewer.panels import (
     ServicePanel,
 )
 from ptycassette_viewer.playback import Playback
+from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session.first_sight import first_sight
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
+from ptycassette_viewer.widgets.divider import Divider
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
@@ -41,35 +41,19 @@ __all__ = ["FRAMES_PER_S", "PlayheadScreen"]
 FRAMES_PER_S = 40
 """Ticks; some come late, and thirty updates a second are what a player owes."""
 _PANELS_PER_S = 4
-_NARROW_COLS = 120
 
 
-class PlayheadScreen(TextualScreen[None]):
+class PlayheadScreen(PanesScreen):
     """One recording and a playhead on it; keys belong to those who build on this.
 
     Args:
         session: taken over: started when mounted, closed when removed.
-        start_us: where to start.
+        start_us: where to start; None is the first thing to see.
         divergences: what drivers did that was not recorded.
         clock: seconds that never go back; tests give their own.
     """
 
     AUTO_FOCUS = ""
-    CSS = """
-    PlayheadScreen { layout: vertical; }
-    #top { height: 1; background: $panel; color: $text; }
-    #body { height: 1fr; layout: horizontal; }
-    #body.narrow { layout: vertical; }
-    #stage { width: 1fr; height: 1fr; }
-    #panels { width: 45%; min-width: 40; height: 1fr; display: none; border-left: solid $panel; }
-    #body.narrow #panels {
-        width: 1fr; height: 55%; min-height: 8; border-left: none; border-top: solid $panel;
-    }
-    #panels.open { display: block; }
-    #status { height: 1; background: $surface; color: $text; }
-    Tabs { height: 2; }
-    ContentSwitcher { height: 1fr; }
-    """
 
     class Arrived(Message):
         """The seeker has a screen."""
@@ -78,11 +62,18 @@ class PlayheadScreen(TextualScreen[None]):
             super().__init__()
             self.shown = shown
 
+    class FirstSight(Message):
+        """Where there is something to see; None: nowhere."""
+
+        def __init__(self, seq: int | None) -> None:
+            super().__init__()
+            self.seq = seq
+
     def __init__(
         self,
         session: ViewSession,
         *,
-        start_us: int = 0,
+        start_us: int | None = None,
         divergences: tuple[ReportedDivergence, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -97,6 +88,7 @@ class PlayheadScreen(TextualScreen[None]):
             source.cassette if isinstance(source, CassetteSource) else None
         )
         self._start_us = start_us
+        self.starting = False
         self._clock = clock
         self._last_tick = clock()
         self._panel_shown_at = 0.0
@@ -142,6 +134,7 @@ class PlayheadScreen(TextualScreen[None]):
         yield self._top
         with Container(id="body"):
             yield self.stage
+            yield Divider(id="divider")
             with Vertical(id="panels"):
                 tabs = Tabs(*(Tab(name.capitalize(), id=f"tab-{name}") for name in self.panels))
                 tabs.can_focus = False
@@ -154,38 +147,52 @@ class PlayheadScreen(TextualScreen[None]):
 
     def on_mount(self) -> None:
         """Start everything."""
-        self._arrange()
+        self.place_panes()
         self.session.start()
         self.seeker.start()
         self.timeline.set_extra("divergence", (found.t_ms * 1000 for found in self.divergences))
         if self._follow_live:
             self.tick()
         else:
-            self.go_to(self._start_us)
+            self.go_to(self._start_us or 0)
+            self._look_for_start()
         self.set_interval(1 / FRAMES_PER_S, self.tick)
         self.set_interval(0.25, self.refresh_progress)
         self.refresh_progress()
 
+    def _look_for_start(self) -> None:
+        """In a thread: find the first thing to see, and go there unless the user went elsewhere."""
+        if self._start_us is not None:
+            return
+        self.starting = True
+        self.run_worker(
+            self._find_start, thread=True, group="start", exit_on_error=False, exclusive=True
+        )
+
+    def _find_start(self) -> None:
+        try:
+            seq = first_sight(self.session, lambda: not self.starting)
+        except (CassetteError, OSError, ValueError):  # whoever indexes says why
+            seq = None
+        self.post_message(self.FirstSight(seq))
+
+    def on_playhead_screen_first_sight(self, message: FirstSight) -> None:
+        """Go to the first thing to see."""
+        if self.starting and message.seq is not None:
+            self.go_to(self.session.index.time_of(message.seq), message.seq)
+        self.starting = False
+
     def on_unmount(self) -> None:
         """Stop everything."""
+        self.starting = False
         self.seeker.close()
         self.session.close()
-
-    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002 - the protocol
-        """Put the panels beside the screen or below it."""
-        self._arrange()
-
-    def _arrange(self) -> None:
-        try:
-            self.query_one("#body").set_class(self.app.size.width < _NARROW_COLS, "narrow")
-        except NoMatches:  # not composed yet
-            return
 
     # -- moving ----------------------------------------------------------------------
 
     def go_to(self, t_us: int, seq: int | None = None) -> None:
         """Put the playhead at a moment, or behind an event."""
-        self._follow_live = False
+        self._follow_live = self.starting = False
         self._place(t_us, seq)
 
     def _place(self, t_us: int, seq: int | None = None) -> None:
@@ -256,23 +263,27 @@ class PlayheadScreen(TextualScreen[None]):
 
     def status_parts(self) -> list[str]:
         """What the status line says besides where the playhead is."""
-        return []
+        return [] if self.zoomed is None else ["zoomed (z)"]
 
     def show_position(self) -> None:
         """Show where the playhead is."""
         self.timeline.position_us = self.playback.t_us
-        parts = playing_text(self.playback, self.session, live=self._follow_live)
+        first, *rest = playing_text(self.playback, self.session, live=self._follow_live)
         if self.shown is not None and not self.shown.exact:
-            parts.append("stored frame")
-        parts += self.status_parts()
+            rest.append("stored frame")
+        rest += self.status_parts()
         if self._said is not None:
-            parts.insert(1, self._said)  # in a narrow window the rest gives way
-        self._status.show("  ".join(parts))
+            rest.insert(0, self._said)  # in a narrow window the rest gives way, never the time
+        self._status.show("  ".join((first, *rest)))
+
+    def zoom(self, pane: str | None) -> None:
+        """Give one pane the whole window; None gives all their places again."""
+        super().zoom(pane)
+        self.show_position()
 
     def _show_top(self) -> None:
-        self._top.show(
-            top_text(self.session, self.cassette, self.shown, rows=self.stage.rows_in_view)
-        )
+        rows, cols = self.stage.rows_in_view, self.stage.cols_in_view
+        self._top.show(top_text(self.session, self.cassette, self.shown, rows=rows, cols=cols))
 
     def refresh_progress(self) -> None:
         """Show how far the background work is."""
@@ -289,9 +300,30 @@ class PlayheadScreen(TextualScreen[None]):
                 ErrorDialog(problem, title="Something is wrong with this recording")
             )
 
+    def action_up(self) -> None:
+        """End the zoom; then go back to where this was opened from, or ask whether to quit."""
+        if self.zoomed is not None:
+            self.zoom(None)
+        elif self.opened_from_list:
+            self.dismiss()
+        else:
+            self.app.push_screen(LeaveDialog())
+
+    def action_leave(self) -> None:
+        """Go back to where this was opened from, or quit."""
+        if self.opened_from_list:
+            self.dismiss()
+        else:
+            self.app.exit()
+
+    @property
+    def opened_from_list(self) -> bool:
+        """Whether another screen is below this one."""
+        return len(self.app.screen_stack) > 2
+
     def show_panel(self, seq: int) -> None:
         """Tell the open panel where the playhead is."""
-        if not self.query_one("#panels").has_class("open"):
+        if not self.panels_open:
             return
         panel = self.panels.get(self.query_one(ContentSwitcher).current or "")
         if panel is not None:

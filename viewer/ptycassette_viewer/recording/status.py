@@ -12,15 +12,15 @@ __all__ = ["playing_text", "top_text"]
 
 
 def playing_text(playback: Playback, session: ViewSession, *, live: bool) -> list[str]:
-    """Where the playhead is and how it moves."""
+    """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
     state = "\u25b6" if playback.playing else "\u2016"
-    mode = "collapsed" if playback.collapsed else "realtime"
     at, end = clock_text(playback.t_us), clock_text(session.duration_us)
     parts = [
-        f"{'LIVE' if live else state} {at} / {end}",
-        f"{playback.speed:g}x {mode}",
+        f"{'LIVE' if live else state} {at} / {end}  {playback.speed:g}x",
         f"seq {playback.seq}/{session.index.count}",
     ]
+    if playback.collapsed:
+        parts.append("collapsed")
     if playback.idle_limit_us is not None:
         parts.append(f"idle \u2264{playback.idle_limit_us / 1e6:g}s")
     return parts
@@ -32,10 +32,11 @@ def top_text(
     shown: Shown | None,
     *,
     rows: tuple[int, int] | None = None,
+    cols: tuple[int, int] | None = None,
 ) -> str:
     """Which recording, what its terminal is like now, and how far the background work is.
 
-    ``rows`` are those in view, when it is not all of them.
+    ``rows`` and ``cols`` are those in view, when it is not all of them.
     """
     parts = [printable(session.source.name, limit=60)]
     progress = session.progress
@@ -50,6 +51,7 @@ def top_text(
     if shown is not None:
         screen = shown.screen
         view = "" if rows is None else f" rows {rows[0]}-{rows[1]}"
+        view += "" if cols is None else f" columns {cols[0]}-{cols[1]}"
         parts.append(f"{screen.size.cols}x{screen.size.rows}{view}")
         if screen.alt_screen:
             parts.append("alternate screen")

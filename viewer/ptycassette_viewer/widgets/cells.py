@@ -14,7 +14,16 @@ from rich.style import Style as RichStyle
 
 from ptycassette import Cell, Cursor, Screen, Size, Style, StyleRun, cells_of_row
 
-__all__ = ["BACKGROUND", "FOREGROUND", "fitted", "row_segments", "row_text"]
+__all__ = [
+    "ADDED",
+    "BACKGROUND",
+    "DIFFERENT",
+    "FOREGROUND",
+    "FOUND",
+    "fitted",
+    "row_segments",
+    "row_text",
+]
 
 FOREGROUND = "#d8d8d8"
 BACKGROUND = "#121212"
@@ -82,8 +91,9 @@ def fitted(text: str, width: int) -> str:
 _NO_CURSOR = Cursor(0, 0, visible=False)
 _CURSOR = RichStyle(color=BACKGROUND, bgcolor="#f0f0f0")
 # Told apart without colours as well: what was found is underlined.
-_FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True, underline=True)
-_DIFFERENT = RichStyle(color="#ffffff", bgcolor="#8c3a3a")
+FOUND = RichStyle(color="#000000", bgcolor="#ffd75f", bold=True, underline=True)
+DIFFERENT = RichStyle(color="#ffffff", bgcolor="#8c3a3a")
+ADDED = RichStyle(color="#ffffff", bgcolor="#2f6b3a")
 
 
 def row_segments(
@@ -92,6 +102,7 @@ def row_segments(
     *,
     found: list[tuple[int, int]] | None = None,
     different: frozenset[int] = frozenset(),
+    marked: RichStyle | None = None,
 ) -> list[Segment]:
     """One row.
 
@@ -100,6 +111,7 @@ def row_segments(
         row: which row, from 0.
         found: stretches of columns to highlight.
         different: columns to mark as different.
+        marked: how; None is ``DIFFERENT``.
     """
     cursor = screen.cursor
     has_cursor = cursor.visible and cursor.row == row
@@ -107,9 +119,9 @@ def row_segments(
         text = screen.rows[row] if row < len(screen.rows) else ""
         runs = screen.styles[row] if row < len(screen.styles) else ()
         return _plain_row(text, runs, screen.size.cols)
-    special: dict[int, RichStyle] = dict.fromkeys(different, _DIFFERENT)
+    special: dict[int, RichStyle] = dict.fromkeys(different, marked or DIFFERENT)
     for start, end in found or ():
-        special.update(dict.fromkeys(range(start, end), _FOUND))
+        special.update(dict.fromkeys(range(start, end), FOUND))
     if has_cursor:
         special[cursor.col] = _CURSOR
     return _segments(cells_of_row(screen, row), special)

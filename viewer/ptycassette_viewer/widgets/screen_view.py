@@ -1,6 +1,7 @@
-"""The recorded terminal, in its own size; scrolls where the window is smaller.
+"""The recorded terminal, in its own size; scrolls or wraps where the window is smaller.
 
-Until somebody scrolls, the rows around a visible cursor stay in view.
+Until somebody scrolls, the rows around a visible cursor stay in view. Two recordings are shown
+side by side in two views that are partners, or in one, with ``over`` the screen of the second.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from textual.strip import Strip
 
 from ptycassette import Screen
 from ptycassette_viewer.patterns import Pattern, TooSlowError
-from ptycassette_viewer.widgets.cells import BACKGROUND, FOREGROUND, row_segments, row_text
+from ptycassette_viewer.widgets.cells import (
+    ADDED,
+    BACKGROUND,
+    DIFFERENT,
+    FOREGROUND,
+    row_segments,
+    row_text,
+)
+from ptycassette_viewer.widgets.rows_as_lines import Line, overlaid_lines, row_of, wrapped_lines
 
 __all__ = ["ScreenView"]
 
@@ -23,6 +32,8 @@ _MAX_FOUND = 2_000
 _HURRY_S = 0.01
 _AROUND_ROWS = 3
 _OUTSIDE = RichStyle(color=FOREGROUND, bgcolor=BACKGROUND)
+_SIGN = _OUTSIDE + RichStyle(dim=True)
+_GOES_ON = Segment("\u21b5", _SIGN)
 _EDGE = Segment("\u2502", _OUTSIDE + RichStyle(dim=True))
 
 
@@ -30,14 +41,17 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     """Shows one ``Screen``. Set ``screen_shown``, ``pattern`` and ``different``."""
 
     DEFAULT_CSS = """
-    ScreenView { background: #121212; color: #d8d8d8; scrollbar-size: 1 1; }
+    ScreenView { background: #121212; color: #d8d8d8; scrollbar-size: 0 1; }
     """
     screen_shown: reactive[Screen | None] = reactive(None, layout=False)
     pattern: reactive[Pattern | None] = reactive(None)
     different: reactive[dict[int, frozenset[int]]] = reactive(dict)
+    wrap: reactive[bool] = reactive(False)
+    over: reactive[Screen | None] = reactive(None, layout=False)
+    partner: ScreenView | None = None
 
     class Moved(Message):
-        """Other rows are in view."""
+        """Other rows or columns are in view."""
 
     def __init__(
         self,
@@ -49,17 +63,16 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         self._hurried: Pattern | None = None
         self._painted: dict[int, tuple[object, object, object, Strip]] = {}
         self._follows = follows
+        self._lines: list[Line] | None = None
 
     def watch_screen_shown(self, before: Screen | None, after: Screen | None) -> None:
         """Repaint the rows that changed, or all of them."""
         if after is None:
             return
-        size = TextualSize(after.size.cols, after.size.rows)
-        if self.virtual_size != size:
-            self.virtual_size = size
-            self._fit()
+        in_lines = self._lines is not None
+        self._lay_out()
         self._follow()
-        if before is None or before.size != after.size:
+        if in_lines or self._lines is not None or before is None or before.size != after.size:
             self._painted.clear()
             self.refresh()
             return
@@ -71,29 +84,95 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     def _fit(self) -> None:
         """No bar for a recording as wide as the window: it would hide the last column."""
         screen = self.screen_shown
-        tight = screen is not None and screen.size.cols == self.size.width
+        tight = screen is not None and self._lines is None and screen.size.cols == self.size.width
         if self.styles.scrollbar_size_vertical != (0 if tight else 1):
             self.styles.scrollbar_size_vertical = 0 if tight else 1
+
+    def _lay_out(self) -> None:
+        """Decide which rows are in which lines, and how large the whole is."""
+        screen = self.screen_shown
+        if screen is None:
+            return
+        width = self.size.width - 2  # the bar, and the mark of a row that goes on
+        partner = self.partner.screen_shown if self.partner is not None else None
+        if self.partner is not None:
+            width = min(width, self.partner.size.width - 2)
+        wider = max(screen.size.cols, *(s.size.cols for s in (partner, self.over) if s), 0) > width
+        wraps = self.wrap and wider and width > 1
+        if self.over is not None:
+            shown = self.over
+            inner = width - 1 if wraps else None
+            self._lines = overlaid_lines(screen, shown, self.different, inner)
+        else:
+            self._lines = wrapped_lines(screen, width, beside=partner) if wraps else None
+        cols = screen.size.cols + (self.over is not None)
+        count = screen.size.rows if self._lines is None else len(self._lines)
+        size = TextualSize(1 if wraps else cols, count)
+        if self.virtual_size != size:
+            self.virtual_size = size
+            self._fit()
+
+    def lay_out_again(self) -> None:
+        """The partner shows something else, or has another width."""
+        if self._lines is not None or self.wrap:
+            self._lay_out()
+            self._painted.clear()
+            self.refresh()
+
+    def watch_wrap(self) -> None:
+        """Show rows in other lines."""
+        self._lay_out()
+        self._painted.clear()
+        self.refresh()
+
+    def watch_over(self) -> None:
+        """Show rows in other lines."""
+        self.watch_wrap()
+
+    def _line_of(self, row: int) -> int:
+        """The line in which a row begins."""
+        if self._lines is None:
+            return row
+        return next((n for n, line in enumerate(self._lines) if line.row >= row), 0)
 
     @property
     def rows_in_view(self) -> tuple[int, int] | None:
         """The first and the last row, counted from 1; None when all are in view."""
         screen, height = self.screen_shown, self.scrollable_content_region.height
-        if screen is None or not 0 < height < screen.size.rows:
+        if screen is None or self._lines is not None or not 0 < height < screen.size.rows:
             return None
         top = self.scroll_offset.y
         return top + 1, min(screen.size.rows, top + height)
+
+    @property
+    def cols_in_view(self) -> tuple[int, int] | None:
+        """The first and the last column, counted from 1; None when all are in view."""
+        screen, width = self.screen_shown, self.scrollable_content_region.width
+        if screen is None or self._lines is not None or not 0 < width < screen.size.cols:
+            return None
+        left = self.scroll_offset.x
+        return left + 1, min(screen.size.cols, left + width)
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Say so."""
+        super().watch_scroll_x(old_value, new_value)
+        self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say so."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Moved())
 
-    def show_row(self, row: int) -> None:
-        """Bring a row into view, unless it is."""
+    def show_row(self, row: int, col: int = 0) -> None:
+        """Bring a row, and a column of it, into view, unless they are."""
+        line = self._line_of(row)
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
-        if height and not top <= row < top + height:
-            self._scroll_rows(max(0, row - height // 2))
+        if height and not top <= line < top + height:
+            self._scroll_rows(max(0, line - height // 2))
+        left, width = self.scroll_offset.x, self.scrollable_content_region.width
+        if width and not left <= col < left + width:
+            x = max(0, col - width // 2)
+            self.scroll_to(x=x, animate=False, immediate=True, force=True)
 
     def scroll_by(self, cols: int, rows: int) -> None:
         """Scroll, and stay there."""
@@ -111,7 +190,10 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     def on_resize(self) -> None:
         """Keep the cursor in view."""
         self._painted.clear()
+        self._lay_out()
         self._fit()
+        if self.partner is not None:
+            self.partner.lay_out_again()
         self.call_after_refresh(self._follow)
         self.post_message(self.Moved())
 
@@ -120,9 +202,10 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         height = self.scrollable_content_region.height
         if not self._follows or screen is None or not screen.cursor.visible or height < 2:
             return
-        top, row = self.scroll_offset.y, screen.cursor.row
+        top, row = self.scroll_offset.y, self._line_of(screen.cursor.row)
         around = min(_AROUND_ROWS, (height - 1) // 2)
-        highest, lowest = max(0, row - around), min(screen.size.rows - 1, row + around)
+        last = (screen.size.rows if self._lines is None else len(self._lines)) - 1
+        highest, lowest = max(0, row - around), min(last, row + around)
         if highest < top:
             self._scroll_rows(highest)
         elif lowest >= top + height:
@@ -147,6 +230,8 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     def watch_different(self, before: object, after: object) -> None:
         """Repaint."""
         if before != after:
+            if self.over is not None:
+                self._lay_out()
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -155,9 +240,11 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         width = self.size.width
         row = y + scroll_y
         screen = self.screen_shown
+        if self._lines is not None and screen is not None:
+            return self._render_part(screen, row, width)
         if screen is None or row >= screen.size.rows:
             return Strip.blank(width, _OUTSIDE)
-        text, runs = _row(screen, row)
+        text, runs = row_of(screen, row)
         cursor = screen.cursor
         has_cursor = cursor.visible and cursor.row == row
         rest = (
@@ -174,19 +261,50 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         self._painted[row] = (text, runs, rest, strip)
         return strip
 
+    def _render_part(self, screen: Screen, number: int, width: int) -> Strip:
+        """Paint one line of a screen that is wrapped or overlaid."""
+        lines = self._lines or []
+        if number >= len(lines):
+            return Strip.blank(width, _OUTSIDE)
+        line = lines[number]
+        overlaid = self.over is not None
+        of = self.over if line.of and self.over is not None else screen
+        scroll_x = self.scroll_offset.x
+        strip = Strip([])
+        if line.row < of.size.rows and line.end > line.start:
+            segments = row_segments(
+                of,
+                line.row,
+                found=self._found(of, line.row),
+                different=self.different.get(line.row, frozenset()),
+                marked=ADDED if line.of else DIFFERENT,
+            )
+            strip = Strip(segments, of.size.cols).crop(line.start + scroll_x, line.end)
+        following = lines[number + 1] if number + 1 < len(lines) else None
+        on = following is not None and (following.row, following.of) == (line.row, line.of)
+        if on and following is not None and following.end > following.start:
+            strip = Strip([*strip, _GOES_ON])
+        if overlaid:
+            sign = _SIGN if line.sign == " " else ADDED if line.of else DIFFERENT
+            strip = Strip([Segment(line.sign, sign), *strip])
+        return strip.crop_extend(0, width, _OUTSIDE)
+
     def _paint(self, screen: Screen, row: int) -> Strip:
         segments = row_segments(
-            screen, row, found=self._found(row), different=self.different.get(row, frozenset())
+            screen,
+            row,
+            found=self._found(screen, row),
+            different=self.different.get(row, frozenset()),
         )
         if screen.size.cols - self.scroll_offset.x < self.size.width:
             # A fine line shows where the recording ends.
             return Strip([*segments, _EDGE], screen.size.cols + 1)
         return Strip(segments, screen.size.cols)
 
-    def _found(self, row: int) -> list[tuple[int, int]]:
-        if self._hurried is None or self.screen_shown is None:
+    def _found(self, screen: Screen, row: int) -> list[tuple[int, int]]:
+        if self._hurried is None:
             return []
-        text, cols = row_text(self.screen_shown, row)
+        text, cols = row_text(screen, row)
         spans: list[tuple[int, int]] = []
         try:
             for start, end in self._hurried.spans(text):
@@ -199,11 +317,6 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         return spans
 
 
-def _row(screen: Screen, row: int) -> tuple[object, object]:
-    text = screen.rows[row] if row < len(screen.rows) else ""
-    return text, screen.styles[row] if row < len(screen.styles) else ()
-
-
 def _same(before: Screen, after: Screen, row: int) -> bool:
-    (text, runs), (old_text, old_runs) = _row(after, row), _row(before, row)
+    (text, runs), (old_text, old_runs) = row_of(after, row), row_of(before, row)
     return (text is old_text or text == old_text) and (runs is old_runs or runs == old_runs)

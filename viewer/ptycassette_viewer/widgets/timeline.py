@@ -1,7 +1,8 @@
 """The timeline: how much was printed when, what else happened, and where the playhead is.
 
-Three lines: a strip of output density, a line of marks, the seek bar. Marks are
-told apart by their shapes, not by colour alone.
+Three lines: a strip of output density, a line of marks, the seek bar; in a low window two,
+with the marks over the density. Marks differ by their shapes, and have the colours that
+their kinds have in lists.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -20,12 +21,14 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ptycassette_viewer.session import EventIndex, Kind, SignalLines
+from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
+from ptycassette_viewer.session import EventIndex, SignalLines
+from ptycassette_viewer.widgets.cells import DIFFERENT, FOUND
 
 __all__ = ["EXTRA_MARKS", "MARKS", "Timeline"]
 
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-MARKS: tuple[tuple[Kind | Literal["terminal-signal"], str, str], ...] = (
+MARKS: tuple[tuple[MarkKind, str, str], ...] = (
     ("signal", "!", "signal"),
     ("resize", "\u2194", "resize"),
     ("input", "\u25b2", "input"),
@@ -41,6 +44,26 @@ EXTRA_MARKS: tuple[tuple[str, str], ...] = (
     ("\u2717", "divergence"),
 )
 """Shape, word: the last of a column wins, also over what was recorded there."""
+_EXTRA_STYLES = {
+    "search hit": FOUND,
+    "difference": DIFFERENT,
+    "marker": RichStyle(color="green", bold=True),
+    "divergence": RichStyle(color="red", bold=True),
+}
+
+
+_HEIGHT = 3
+_OUTPUT = RichStyle.parse(KIND_STYLES["output"])
+_Mark = tuple[str, RichStyle]
+
+
+def _painted(below: str, marks: list[_Mark | None] | None, base: RichStyle) -> Strip:
+    """Marks, if any, over the density of output, which is ``below``."""
+    parts = [
+        Segment(char, base + _OUTPUT) if mark is None else Segment(mark[0], base + mark[1])
+        for char, mark in zip(below, marks or [None] * len(below), strict=True)
+    ]
+    return Strip(Segment.simplify(parts), len(below))
 
 
 class Timeline(Widget):
@@ -50,8 +73,6 @@ class Timeline(Widget):
     Timeline { height: 3; background: $surface; color: $text; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "timeline--density",
-        "timeline--mark",
         "timeline--played",
         "timeline--rest",
     }
@@ -77,7 +98,7 @@ class Timeline(Widget):
         self._duration_us = 0
         self._dragging = False
         self._extra_us: dict[str, tuple[int, ...]] = {}
-        self._cache: tuple[object, list[str]] = (None, [])
+        self._cache: tuple[object, str, list[_Mark | None]] = (None, "", [])
 
     def set_duration(self, duration_us: int) -> None:
         """How long the whole is."""
@@ -88,13 +109,13 @@ class Timeline(Widget):
     def set_extra(self, word: str, times_us: Iterable[int]) -> None:
         """Where marks of ``EXTRA_MARKS`` are."""
         self._extra_us[word] = tuple(times_us)
-        self._cache = (None, [])
+        self._cache = (None, "", [])
         self.refresh()
 
     def watch_position_us(self, before: int, after: int) -> None:
         """Paint the bar anew when the playhead is in another column."""
         if self.column_of(before) != self.column_of(after):
-            self.refresh(Region(0, 2, self.size.width, 1))
+            self.refresh(Region(0, self.size.height - 1, self.size.width, 1))
 
     def column_of(self, t_us: int) -> int:
         """The column of a moment."""
@@ -107,16 +128,17 @@ class Timeline(Widget):
         return min(max(column, 0), width - 1) * self._duration_us // (width - 1)
 
     def render_line(self, y: int) -> Strip:
-        """Paint one of the three lines."""
+        """Paint one of the lines."""
         width = self.size.width
         base = self.rich_style
-        if y > 2 or not width:
+        if y >= self.size.height or not width:
             return Strip.blank(width, base)
-        if y == 2:
+        if y == self.size.height - 1:
             return self._bar(width, base)
         density, marks = self._lines(width)
-        name = "timeline--density" if y == 0 else "timeline--mark"
-        return Strip([Segment((density, marks)[y], base + self.get_component_rich_style(name))])
+        below = " " * width if y else density
+        over = y > 0 or self.size.height < _HEIGHT
+        return _painted(below, marks if over else None, base)
 
     def _bar(self, width: int, base: RichStyle) -> Strip:
         at = self.column_of(self.position_us)
@@ -134,11 +156,11 @@ class Timeline(Widget):
             width,
         )
 
-    def _lines(self, width: int) -> list[str]:
+    def _lines(self, width: int) -> tuple[str, list[_Mark | None]]:
         key = (width, self._index.count, len(self._signals), self._duration_us)
         if self._cache[0] != key:
-            self._cache = (key, [self._density(width), self._marks(width)])
-        return self._cache[1]
+            self._cache = (key, self._density(width), self._marks(width))
+        return self._cache[1:]
 
     def _borders(self, width: int) -> list[int]:
         """The ``seq`` up to which events lie in front of each column's right border."""
@@ -156,21 +178,21 @@ class Timeline(Widget):
         steps = len(_BLOCKS) - 1
         return "".join(_BLOCKS[math.ceil(math.log1p(n) / most * steps)] for n in amounts)
 
-    def _marks(self, width: int) -> str:
+    def _marks(self, width: int) -> list[_Mark | None]:
         borders = self._borders(width)
-        line = [" "] * width
+        line: list[_Mark | None] = [None] * width
         for column in range(width):
             first, last = borders[column] + 1, borders[column + 1]
             for kind, shape, _ in MARKS:
                 if first <= last and self._between(kind, first, last):
-                    line[column] = shape
+                    line[column] = (shape, RichStyle.parse(KIND_STYLES[kind]))
                     break
         for shape, word in EXTRA_MARKS:
             for t_us in self._extra_us.get(word, ()):
-                line[self.column_of(t_us)] = shape
-        return "".join(line)
+                line[self.column_of(t_us)] = (shape, _EXTRA_STYLES[word])
+        return line
 
-    def _between(self, kind: Kind | Literal["terminal-signal"], first: int, last: int) -> int:
+    def _between(self, kind: MarkKind, first: int, last: int) -> int:
         if kind == "terminal-signal":
             return self._signals.between(first, last)
         return self._index.between(kind, first, last)
