@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ptycassette.errors import CassetteError, SessionClosedError, SessionError
+from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
 from ptycassette.model import (
     Clock,
     Emulator,
@@ -327,6 +327,8 @@ class SessionCore:
 
     def over(self) -> CassetteError:
         """Why nothing can be done any more."""
+        if isinstance(self.failure, DivergenceError):
+            return self.failure  # it says what, where and what to do, to whoever asks first
         if self.failure is not None:
             error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")
             error.__cause__ = self.failure

@@ -16,6 +16,7 @@ from ptycassette.replaying.divergence_kinds import (
     SIZE_MISMATCH,
     TIMING,
     DivergenceKind,
+    changed_hint,
 )
 from ptycassette.timeline import Entry, EntryMatcher, Key, nearest_entry
 
@@ -89,8 +90,9 @@ class Findings:
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
             nearest=_nearest(
-                nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
+                nearest_entry(self._entries, matcher.shown, number=entry.number)
             ),
+            hint=changed_hint(matcher.strategy),
             number=entry.number,
             strategy=matcher.strategy,
         )
@@ -137,6 +139,7 @@ class Findings:
         got: Said,
         place: Place = None,
         nearest: Nearest | None = None,
+        hint: str = "",
         **words: object,
     ) -> None:
         """Add one; ``words`` fill in what its kind says."""
@@ -152,7 +155,7 @@ class Findings:
                 got=got,
                 nearest=nearest,
                 screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
-                hint=kind.hint,
+                hint=hint or kind.hint,
             )
         )
 
