@@ -8,14 +8,15 @@ do next. This module does not know how it is shown or where it is written.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ptycassette.errors import DivergenceError
 from ptycassette.model import printable, visible, visible_bytes
-from ptycassette.replaying.divergence_kinds import KINDS, kind_named
+from ptycassette.replaying.differences import folded_rows, marks_of
+from ptycassette.replaying.divergence_kinds import COMPARED_BY_TEXT, KINDS, kind_named
 
 __all__ = [
     "DIVERGENCE_KINDS",
@@ -25,6 +26,7 @@ __all__ = [
     "divergence_error",
     "divergence_lines",
     "divergence_object",
+    "screen_lines",
 ]
 
 DIVERGENCE_KINDS = tuple(kind.name for kind in KINDS)
@@ -86,19 +88,37 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
     for name, said in (("expected", divergence.expected), ("got", divergence.got)):
         if said is not None:
             yield f"  {name + ':':<10}{visible(said.text)}"
+            if marks := _marks(name, divergence):
+                yield f"  {'':<10}{marks}"
             if said.data:
                 yield f"  {'':<10}bytes {visible_bytes(said.data, limit=200)}"
     near = divergence.nearest
     if near is not None:
-        yield (
-            f"  nearest:  input {near.exchange} (seq {near.seq}, {near.t_ms} ms), "
-            f"{near.similarity:.0%} alike: {visible(near.text, limit=200)}"
+        where = (
+            f"input {near.exchange} (seq {near.seq}, {near.t_ms} ms), {near.similarity:.0%} alike"
         )
+        here = near.exchange == divergence.exchange
+        shown = "the one expected here" if here else visible(near.text, limit=200)
+        yield f"  nearest:  {where}: {shown}"
     if divergence.screen:
         yield "  the screen at that moment:"
-        for row in divergence.screen:
-            yield f"  | {visible(row)}"
+        yield from screen_lines(divergence.screen)
     yield f"  hint: {printable(divergence.advice)}"
+
+
+def screen_lines(rows: Sequence[str]) -> Iterator[str]:
+    """The rows of a screen as lines for people, blank rows folded."""
+    for row in folded_rows(rows):
+        yield f"  : {row} blank rows" if isinstance(row, int) else f"  | {visible(row)}"
+
+
+def _marks(side: str, divergence: Divergence) -> str:
+    """What is printed below the actual input, to mark how it differs."""
+    if side != "got" or divergence.expected is None or divergence.got is None:
+        return ""
+    if divergence.kind not in COMPARED_BY_TEXT:
+        return ""
+    return marks_of(visible(divergence.expected.text), visible(divergence.got.text))
 
 
 def divergence_object(divergence: Divergence) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 
 __all__ = [
     "BINARY_CHANGED",
+    "COMPARED_BY_TEXT",
     "EMULATOR_CHANGED",
     "EXIT_CHANGED",
     "INPUT_CHANGED",
@@ -23,6 +24,7 @@ __all__ = [
     "SIZE_MISMATCH",
     "TIMING",
     "DivergenceKind",
+    "changed_hint",
     "kind_named",
 ]
 
@@ -44,9 +46,29 @@ INPUT_CHANGED = DivergenceKind(
     name="input-changed",
     when="other input than was recorded",
     says="input {number} is not what was recorded (compared as '{strategy}')",
-    hint="if the new input is meant, record again (mode rerecord shows what else "
-    "changes); if only its form differs, compare it with 'prompt', 'normalised' or 'any'",
+    hint="if the new input is meant, record again (mode rerecord shows what else changes)",
 )
+_LOOSER = {
+    "exact": "if other keys may type the same line, compare it with 'prompt'",
+    "prompt": "if only white space differs, compare it with 'normalised'; if any input will do, "
+    "with 'any'",
+    "normalised": "if other words will do, compare it with 'semantic' or 'any'",
+    "semantic": "if it means the same, lower the threshold; if any input will do, compare it "
+    "with 'any'",
+}
+"""What else can be done about ``input-changed``, by the comparison in use."""
+
+
+COMPARED_BY_TEXT = frozenset({INPUT_CHANGED.name})
+"""Where expected and actual text are worth a look character by character."""
+
+
+def changed_hint(strategy: str) -> str:
+    """The hint of ``input-changed``, for the comparison in use."""
+    looser = _LOOSER.get(strategy)
+    return f"{INPUT_CHANGED.hint}; {looser}" if looser else INPUT_CHANGED.hint
+
+
 SECRET_CHANGED = msgspec.structs.replace(
     INPUT_CHANGED,
     says="input {number} differs only in its secret from what was recorded "
@@ -77,8 +99,8 @@ INPUT_MISSING = DivergenceKind(
     when="the driver closed its terminal, or did nothing for `--input-timeout` seconds (60; 0 is "
     "for ever)",
     says="the driver {did} where the recording has input",
-    hint="send what the recording holds, keep the terminal open until then, or "
-    "raise the input timeout",
+    hint="send the recorded input, or record again; where the rest is not needed, allow it to "
+    "stay unplayed; where the driver is slow, raise the input timeout",
 )
 RESIZE_CHANGED = DivergenceKind(
     name="resize-changed",

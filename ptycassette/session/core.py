@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from ptycassette.errors import CassetteError, SessionClosedError, SessionError
+from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
 from ptycassette.model import (
     Clock,
     Emulator,
@@ -33,6 +33,7 @@ from ptycassette.model import (
 from ptycassette.scrub.io import remember
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session._output_scan import OutputScan
+from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, View
 from ptycassette.system.pty import Pty, signal_name
 
@@ -43,27 +44,6 @@ __all__ = ["Input", "SessionCore", "View", "describe_exit"]
 
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 64
-
-T = TypeVar("T")
-
-
-class _Request(Generic[T]):
-    """Something that a caller wants done by the pump."""
-
-    def __init__(self, action: Callable[[], T]) -> None:
-        self.action = action
-        self.done: Future[T] = Future()
-
-    def run(self) -> None:
-        """Do it, unless the caller has given up."""
-        if not self.done.set_running_or_notify_cancel():
-            return
-        try:
-            result = self.action()
-        except Exception as exc:  # noqa: BLE001 - it belongs to the caller, who gets it
-            self.done.set_exception(exc)
-        else:
-            self.done.set_result(result)
 
 
 class SessionCore:
@@ -106,7 +86,7 @@ class SessionCore:
         self._broken: BaseException | None = None
         self._screen = SessionScreen(emulator)
         self._input = InputQueue(pty, now_us=self.now_us, tell=self._tell)
-        self._requests: deque[_Request[None]] = deque()
+        self._requests: deque[Request[None]] = deque()
         self._hung_up = False
         self._untold = False
         self._watchers: list[Callable[[], None]] = []
@@ -213,7 +193,7 @@ class SessionCore:
 
     def request(self, action: Callable[[], None]) -> Future[None]:
         """Have the pump do something; at once, here, when the session is over."""
-        request = _Request(action)
+        request = Request(action)
         self._requests.append(request)
         self.wake()
         if self.finished:  # the pump may have looked for the last time already
@@ -339,6 +319,8 @@ class SessionCore:
 
     def over(self) -> CassetteError:
         """Why nothing can be done any more."""
+        if isinstance(self.failure, DivergenceError):
+            return self.failure  # it says what, where and what to do, to whoever asks first
         if self.failure is not None:
             error = SessionError(f"the session failed: {self.failure}", hint="see the cause above")
             error.__cause__ = self.failure

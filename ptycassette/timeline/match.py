@@ -350,24 +350,31 @@ _LONGEST_LOOKED_AT = 400
 
 
 def nearest_entry(
-    entries: Sequence[Entry], text: str, *, number: int = 1, but: int = 0
+    entries: Sequence[Entry], text: str, *, number: int = 1
 ) -> tuple[Entry, float] | None:
     """The recorded entry that is most like ``text`` (as ``shown`` writes it), and how much.
+
+    The key that ends both does not count, as most lines end with Enter. Of two that are equally
+    alike, the one closer to ``number`` is nearest.
 
     Args:
         entries: in their order.
         text: what came.
-        number: of the entry around which to look, where there are very many.
-        but: the number of an entry that does not count.
+        number: of the entry around which to look.
     """
     best: tuple[Entry, float] | None = None
     first = max(0, min(number - _MOST_LOOKED_AT // 2, len(entries) - _MOST_LOOKED_AT))
-    text = text[:_LONGEST_LOOKED_AT]
     for entry in entries[first : first + _MOST_LOOKED_AT]:
-        if entry.masked or entry.number == but:
+        if entry.masked:
             continue
-        score = lexical_score(text, entry.shown[:_LONGEST_LOOKED_AT])
-        if best is None or score > best[1]:
+        key = f"<{entry.action}>"
+        same_key = bool(entry.text) and len(text) > len(key) and text.endswith(key)
+        got, recorded = (text.removesuffix(key), entry.text) if same_key else (text, entry.shown)
+        score = lexical_score(got[:_LONGEST_LOOKED_AT], recorded[:_LONGEST_LOOKED_AT])
+        if same_key and score == 1 and got != recorded:
+            score = 0.99  # equal but for case or blanks
+        closer = best is not None and abs(entry.number - number) < abs(best[0].number - number)
+        if best is None or score > best[1] or (score == best[1] and closer):
             best = (entry, score)
     return best
 

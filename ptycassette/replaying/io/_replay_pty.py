@@ -11,14 +11,14 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.model import ExitStatus, Size, painted_bytes
+from ptycassette.model import ExitStatus, Screen, Size, painted_bytes
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.terminal import default_emulator
 from ptycassette.timeline import Matching, read_secrets
 
-__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after"]
+__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after", "screen_at"]
 
 ENDED = ExitStatus(code=125, exited=True, signaled=False)
 _RAW = LineMode(canonical=False, echo=False)
@@ -105,6 +105,16 @@ class ReplayPty:
         """Whether the recording was played to its end."""
         return self._finished is not None and self._finished.complete
 
+    @property
+    def position(self) -> int:
+        """The ``seq`` of the event that was played last, for traces."""
+        return self.engine.position
+
+    @property
+    def hides_input(self) -> bool:
+        """Whether what is sent next was typed unseen when it was recorded."""
+        return self.engine.expects_masked
+
     def run_out(self) -> None:
         """Play the rest up to the next input, because the driver will send nothing more."""
         self.engine.input_ended()
@@ -140,9 +150,14 @@ class ReplayPty:
         return None if wait_us is None else self._clock.now_us() + wait_us
 
     def read(self, max_bytes: int) -> bytes | None:
-        """Recorded output that is due."""
+        """Recorded output that is due.
+
+        Raises:
+            DivergenceError: the driver's silence, or its pace, differs from the recording.
+        """
         self._run()
         if not self._output:
+            self._complain()
             return None if self._finished is None else b""
         data = self._output.popleft()
         if len(data) > max_bytes:
@@ -157,6 +172,8 @@ class ReplayPty:
         """
         self.engine.feed(data, self._clock.now_us())
         self._run()
+        self.engine.judge_early()
+        self._run()
         self._complain()
         return len(data)
 
@@ -165,14 +182,24 @@ class ReplayPty:
         return _RAW
 
     def set_size(self, size: Size) -> None:
-        """A resize, compared with the recording."""
+        """A resize, compared with the recording.
+
+        Raises:
+            DivergenceError: it differs from the recording.
+        """
         self.engine.resized(size, self._clock.now_us())
         self._run()
+        self._complain()
 
     def send_signal(self, which: str | int) -> None:
-        """A signal, compared with the recording."""
+        """A signal, compared with the recording.
+
+        Raises:
+            DivergenceError: it differs from the recording.
+        """
         self.engine.signalled(signal_name(which), self._clock.now_us())
         self._run()
+        self._complain()
 
     def ended_by(self, name: str) -> None:
         """The driver ends the program by signal ``name``: what follows in the recording is played.
@@ -222,6 +249,12 @@ class ReplayPty:
 
 def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
     """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""
+    rows = screen_at(cassette, seq).rows
+    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
+
+
+def screen_at(cassette: Cassette, seq: int) -> Screen:
+    """The screen after event ``seq``, rendered from the output."""
     terminal = cassette.manifest.terminal
     emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
     for event in cassette.events():
@@ -233,5 +266,4 @@ def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
             size = getattr(event.record, "size", None)
             if size is not None:
                 emulator.resize(size)
-    rows = emulator.snapshot().rows
-    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
+    return emulator.snapshot()

@@ -244,7 +244,7 @@ def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -
         raise
     except SessionError as exc:
         if engine.diverged and not plan.lenient:
-            raise divergence_error(engine.divergences[0], where=str(cassette.path)) from exc
+            raise divergence_error(engine.divergences[0], where=str(cassette.path)) from None
         left = engine.unplayed()
         _say_what_is_awaited(exc, left, cassette)
         raise

@@ -85,6 +85,27 @@ class InputComparison:
         self._matcher = None
         self._fed = []
 
+    def mismatch_ahead(self) -> EntryMatcher | None:
+        """The matcher of the entry that the keys which wait can no longer match; None if they may.
+
+        It says so before the recording comes to the entry. Where the order is loose, or a signal
+        may stand for a key, nothing is decided before its time.
+        """
+        waiting = list(self._state.driver.keys)
+        names = {name for name, _ in SIGNAL_KEYS.values()}
+        if self._movable or self._state.driver.signals or any(k.name in names for k in waiting):
+            return None
+        keys = iter([*self._fed, *waiting])
+        for entry in self.upcoming:
+            matcher = self._state.matcher(entry)
+            for key in keys:
+                matcher.feed(key)
+                if matcher.state != "open":
+                    break
+            if matcher.state != "matched":
+                return matcher if matcher.state == "mismatch" else None
+        return None
+
     # -- one key -------------------------------------------------------------------
 
     def _next_key(self, matcher: EntryMatcher) -> Key | None:

@@ -17,6 +17,7 @@ from ptycassette.replaying.divergence_kinds import (
     STDIN_CHANGED,
     TIMING,
     DivergenceKind,
+    changed_hint,
 )
 from ptycassette.timeline import Entry, EntryMatcher, Key, nearest_entry
 
@@ -89,9 +90,8 @@ class Findings:
             place=entry,
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
-            nearest=_nearest(
-                nearest_entry(self._entries, matcher.shown, number=entry.number, but=entry.number)
-            ),
+            nearest=_nearest(nearest_entry(self._entries, matcher.shown, number=entry.number)),
+            hint=changed_hint(matcher.strategy),
             number=entry.number,
             strategy=matcher.strategy,
         )
@@ -149,6 +149,7 @@ class Findings:
         got: Said,
         place: Place = None,
         nearest: Nearest | None = None,
+        hint: str = "",
         **words: object,
     ) -> None:
         """Add one; ``words`` fill in what its kind says."""
@@ -164,7 +165,7 @@ class Findings:
                 got=got,
                 nearest=nearest,
                 screen=self._screen(self.last.seq if self.last else 0) if self._screen else (),
-                hint=kind.hint,
+                hint=hint or kind.hint,
             )
         )
 

@@ -116,6 +116,25 @@ class StandinEngine:
         else:
             self.driver.feed(data, now_us, cooked=cooked)
 
+    def judge_early(self) -> None:
+        """Report input that came before its time and cannot match, at once. Unless ``lenient``."""
+        if self.options.lenient or self._state.finished is not None or not self.driver.keys:
+            return
+        matcher = self._typed.mismatch_ahead()
+        if matcher is not None:
+            self._findings.changed(matcher)
+            self._state.stop()
+
+    @property
+    def position(self) -> int:
+        """The ``seq`` of the event that was played last; 0 before the first."""
+        return self._findings.last.seq if self._findings.last else 0
+
+    @property
+    def expects_masked(self) -> bool:
+        """Whether the input that comes next was recorded masked."""
+        return bool(self._typed.upcoming) and self._typed.upcoming[0].masked
+
     def resized(self, size: Size, now_us: int) -> None:
         """The terminal has another size now."""
         self._sizes.resized(size, now_us)
@@ -303,7 +322,7 @@ class StandinEngine:
         if matcher is not None and matcher.raw:
             self._findings.changed(matcher)
         else:
-            why = "hung up" if self.driver.ended else "did nothing for too long"
+            why = "closed the terminal" if self.driver.ended else "did nothing for too long"
             if self.driver.signals:
                 why = f"sent signal {self.driver.signals[0]}"
             self._findings.missing(event, matcher.entry if matcher else None, why)

@@ -1,0 +1,83 @@
+"""How two texts differ, character by character: for failure texts and for traces. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+import msgspec
+
+__all__ = ["Change", "changes_of", "folded_rows", "marks_of"]
+
+_COMPARED = 400
+"""The time that a diff takes grows with the square; of longer texts the ends are compared."""
+_MARKED = 200
+FOLD_AT = 3
+"""So many blank rows, one below the other, are shown as one."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A stretch of both texts: equal, or ``expected`` was replaced by ``got``."""
+
+    expected: str
+    got: str
+
+    @property
+    def equal(self) -> bool:
+        """Whether both have it."""
+        return self.expected == self.got
+
+
+def changes_of(expected: str, got: str) -> tuple[Change, ...]:
+    """Both texts in stretches; joined, they are the texts."""
+    start = _common(expected, got)
+    end = _common(expected[start:][::-1], got[start:][::-1])
+    middle = expected[start : len(expected) - end], got[start : len(got) - end]
+    found = [Change(expected[:start], got[:start])]
+    if max(map(len, middle)) <= _COMPARED:
+        diff = SequenceMatcher(None, *middle, autojunk=False)
+        found += [Change(middle[0][a:b], middle[1][c:d]) for _, a, b, c, d in diff.get_opcodes()]
+    else:
+        found.append(Change(*middle))
+    found.append(Change(expected[len(expected) - end :], got[len(got) - end :]))
+    return tuple(change for change in found if change.expected or change.got)
+
+
+def marks_of(expected: str, got: str) -> str:
+    """A line to print below ``got``: ``^`` where it differs. Empty where that does not help.
+
+    It does not help where all is different, nothing is, or characters are not one column wide.
+    """
+    if not (got.isascii() and got.isprintable()) or len(got) > _MARKED:
+        return ""
+    changes = changes_of(expected, got)
+    if not any(change.equal for change in changes) or all(change.equal for change in changes):
+        return ""
+    marks = [" "] * (len(got) + 1)
+    at = 0
+    for change in changes:
+        if not change.equal:
+            for place in range(at, at + max(1, len(change.got))):
+                marks[place] = "^"
+        at += len(change.got)
+    return "".join(marks).rstrip()
+
+
+def folded_rows(rows: Sequence[str]) -> Iterator[str | int]:
+    """The rows; three blank ones or more, one below the other, as their number. None at the end."""
+    blank = 0
+    for row in rows:
+        if not row.strip():
+            blank += 1
+            continue
+        yield from ([blank] if blank >= FOLD_AT else [""] * blank)
+        blank = 0
+        yield row
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    for at, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return at
+    return min(len(one), len(other))
