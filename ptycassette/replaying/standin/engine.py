@@ -120,6 +120,8 @@ class StandinEngine:
         """Report input that came before its time and cannot match, at once. Unless ``lenient``."""
         if self.options.lenient or self._state.finished is not None or not self.driver.keys:
             return
+        if isinstance(self._typed, StdinComparison):  # stdin has an end to wait for, not keys
+            return
         matcher = self._typed.mismatch_ahead()
         if matcher is not None:
             self._findings.changed(matcher)
