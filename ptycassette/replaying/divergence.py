@@ -15,8 +15,8 @@ import msgspec
 
 from ptycassette.errors import DivergenceError
 from ptycassette.model import printable, visible, visible_bytes
-from ptycassette.replaying.divergence_kinds import COMPARED_BY_TEXT, KINDS, kind_named
 from ptycassette.replaying.differences import folded_rows, marks_of
+from ptycassette.replaying.divergence_kinds import COMPARED_BY_TEXT, KINDS, kind_named
 
 __all__ = [
     "DIVERGENCE_KINDS",
@@ -94,7 +94,9 @@ def divergence_lines(divergence: Divergence) -> Iterator[str]:
                 yield f"  {'':<10}bytes {visible_bytes(said.data, limit=200)}"
     near = divergence.nearest
     if near is not None:
-        where = f"input {near.exchange} (seq {near.seq}, {near.t_ms} ms), {near.similarity:.0%} alike"
+        where = (
+            f"input {near.exchange} (seq {near.seq}, {near.t_ms} ms), {near.similarity:.0%} alike"
+        )
         here = near.exchange == divergence.exchange
         shown = "the one expected here" if here else visible(near.text, limit=200)
         yield f"  nearest:  {where}: {shown}"

@@ -89,9 +89,7 @@ class Findings:
             place=entry,
             expected=_entry_said(entry),
             got=self._sent(matcher.shown, matcher.raw),
-            nearest=_nearest(
-                nearest_entry(self._entries, matcher.shown, number=entry.number)
-            ),
+            nearest=_nearest(nearest_entry(self._entries, matcher.shown, number=entry.number)),
             hint=changed_hint(matcher.strategy),
             number=entry.number,
             strategy=matcher.strategy,
