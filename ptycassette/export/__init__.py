@@ -6,7 +6,7 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.export.html import screen_html
+    from ptycassette.export.html import screen_css, screen_fragment, screen_html
     from ptycassette.export.registry import (
         OPTIONS,
         ExportFormat,
@@ -21,7 +21,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "html": ("screen_html",),
+            "html": ("screen_css", "screen_fragment", "screen_html"),
             "registry": (
                 "OPTIONS",
                 "ExportFormat",
@@ -43,6 +43,8 @@ __all__ = [
     "export_named",
     "export_of_file",
     "exports_of",
+    "screen_css",
+    "screen_fragment",
     "screen_html",
     "still_svg",
 ]

@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from html import escape
 
-from ptycassette.export._colors import DARK, Theme, css_color, css_lines
+from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, visible
-from ptycassette.replaying import cells_of_row
+from ptycassette.replaying import cells_of_row, folded_rows
 
-__all__ = ["screen_html", "screen_page"]
+__all__ = ["screen_css", "screen_fragment", "screen_html", "screen_page"]
 
+_VARIABLES = Theme(
+    foreground="var(--fg)",
+    background="var(--bg)",
+    cursor="var(--fg)",
+    palette=tuple(f"var(--c{number})" for number in range(16)),
+)
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 
@@ -35,6 +41,36 @@ def screen_html(screen: Screen, *, title: str = "", theme: Theme = DARK) -> str:
         f"pre{{margin:1em;font:14px/1.3 {_FONT}}}</style>\n"
         f"</head>\n<body>\n<pre>{rows}</pre>\n</body>\n</html>\n"
     )
+
+
+def screen_fragment(screen: Screen) -> str:
+    """``screen`` as the content of a ``pre``; its colours are those of ``screen_css``.
+
+    Blank rows are folded: three or more, one below the other, are one line that counts them, and
+    those at the end are left out.
+    """
+    rows = [_row(screen, row, _VARIABLES) for row in range(screen.size.rows)]
+    return "\n".join(
+        f'<i class="fold">{row} blank rows</i>' if isinstance(row, int) else row
+        for row in folded_rows(rows)
+    )
+
+
+def screen_css() -> str:
+    """The colours of ``screen_fragment``: light, and dark where the reader prefers that."""
+    return (
+        f":root{{{_declarations(LIGHT)}}}"
+        f"@media (prefers-color-scheme:dark){{:root{{{_declarations(DARK)}}}}}"
+        f".screen{{color:var(--fg);background:var(--bg);font-family:{_FONT}}}"
+        ".fold{opacity:.6}"
+    )
+
+
+def _declarations(theme: Theme) -> str:
+    names = (_VARIABLES.foreground, _VARIABLES.background, *_VARIABLES.palette)
+    colors = (theme.foreground, theme.background, *theme.palette)
+    pairs = zip(names, colors, strict=True)
+    return ";".join(f"{name[4:-1]}:{color}" for name, color in pairs)
 
 
 def screen_page(screen: Screen) -> bytes:

@@ -43,7 +43,8 @@ class RunSummary:
     def expect(self, path: Path, shelf: Path | None = None) -> None:
         """Note the cassette of a collected test; ``shelf`` has all cassettes of its file."""
         self._known.add(str(path))
-        self._shelves.add(str(shelf or path.parent))
+        if shelf is not None:
+            self._shelves.add(str(shelf))
 
     def take(self, test: str, state: TestState) -> None:
         """Note the result of a test."""
@@ -106,9 +107,11 @@ class RunSummary:
             self.failures += self._orphans
 
     def _unused(self) -> Iterable[str]:
-        """Cassettes next to the known ones that no test uses."""
+        """Cassettes that no test uses, in the directories of the files whose tests ran.
+
+        Cassettes elsewhere, which a test names by their path, may be those of other tests.
+        """
         shelves = {Path(shelf) for shelf in self._shelves}
-        shelves |= {Path(path).parent for path in self._known}
         known = {_resolved(path) for path in self._known}
         found = {
             manifest.parent

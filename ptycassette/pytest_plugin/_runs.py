@@ -17,6 +17,7 @@ from ptycassette.cassette.io import PendingRecordings
 from ptycassette.errors import DivergenceError
 from ptycassette.model import visible
 from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin.traces import steps_object
 from ptycassette.replaying import (
     INPUT_MISSING,
     divergence_error,
@@ -24,11 +25,11 @@ from ptycassette.replaying import (
     divergence_object,
     drift_lines,
 )
-from ptycassette.replaying.io import Use
+from ptycassette.replaying.io import Use, UseResult
 from ptycassette.replaying.standin.io import read_reports
-from ptycassette.session import Session
+from ptycassette.session import Session, StepLog
 
-__all__ = ["SessionRun", "ShimRun", "recording_lock"]
+__all__ = ["SessionRun", "ShimRun", "UseRun", "recording_lock"]
 
 
 class SessionRun:
@@ -66,17 +67,51 @@ class SessionRun:
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
-    def evidence(self) -> dict[str, Any]:
-        """From the result."""
-        result = self._using.result
-        return {
-            "cassette": result.cassette,
-            "action": result.action,
-            "divergences": [divergence_object(found) for found in result.divergences],
-            "unplayed": msgspec.to_builtins(result.unplayed),
-            "notes": list(result.notes),
-            "errors": [],
-        }
+    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+        """None of its own: the use in it is a run, too."""
+        del log
+        return []
+
+
+class UseRun:
+    """A use, of a fixture or not; its block is left by whoever entered it.
+
+    Args:
+        result: complete when the block is left.
+        session: kept as it is; the number of its session in the log of steps.
+    """
+
+    def __init__(self, result: UseResult, session: int) -> None:
+        self._result = result
+        self.session = session
+
+    def complete(self) -> None:
+        """Nothing is left to do."""
+
+    def abandon(self, exc: BaseException) -> None:
+        """Nothing is left to do."""
+
+    def problems(self) -> list[str]:
+        """None: it raised what there was, or its fixture reports it."""
+        return []
+
+    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+        """From the result, and the steps of its session."""
+        result = self._result
+        own = [step for step in log.steps if step.session == self.session]
+        steps, screens = steps_object(own, clean=result.action == "replay")
+        return [
+            {
+                "cassette": result.cassette,
+                "action": result.action,
+                "divergences": [divergence_object(found) for found in result.divergences],
+                "unplayed": msgspec.to_builtins(result.unplayed),
+                "notes": [*result.notes, *(drift_lines(result.drift) if result.drift else ())],
+                "errors": [],
+                "steps": steps,
+                "screens": screens,
+            }
+        ]
 
 
 class ShimRun:
@@ -167,17 +202,20 @@ class ShimRun:
             if (problem := self._problem(report))
         ]
 
-    def evidence(self) -> dict[str, Any]:
-        """From the reports."""
-        reports = self.reports()
-        return {
-            "cassette": ", ".join(report["cassette"] for report in reports) or str(self._library),
-            "action": "stand-in",
-            "divergences": [found for report in reports for found in report["divergences"]],
-            "unplayed": [report["unplayed"] for report in reports],
-            "notes": [note for report in reports for note in report["notes"]],
-            "errors": [report["error"] for report in reports if report["error"]],
-        }
+    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+        """From the reports, one for each stand-in."""
+        del log
+        return [
+            {
+                "cassette": report["cassette"],
+                "action": "stand-in",
+                "divergences": report["divergences"],
+                "unplayed": report["unplayed"],
+                "notes": report["notes"],
+                "errors": [report["error"]] if report["error"] else [],
+            }
+            for report in self.reports()
+        ]
 
 
 def _only_missing(report: dict[str, Any]) -> bool:

@@ -41,6 +41,7 @@ _HELP = {
     "dir": "directory of cassettes, relative to the test file (default: cassettes)",
     "trace": "when to keep a trace of a session: on-failure (default), always, never",
     "trace-dir": "where traces go (default: .ptycassette-traces under the root)",
+    "trace-keep": "of how many runs traces are kept, the newest ones (default: 10)",
     "network": "block (default) or allow the network in tests that replay",
     "stale": "report (default), fail or ignore recordings older than their freshness window",
     "orphans": "report (default), fail or ignore cassettes that no test uses, on full runs",

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from ptycassette.session import StepLog
+
 __all__ = ["Run", "TestState"]
 
 
@@ -28,8 +30,8 @@ class Run(Protocol):
         """What went otherwise than recorded, for people: expected, got, the screen."""
         ...
 
-    def evidence(self) -> dict[str, Any]:
-        """What a trace shows: cassette, divergences, unplayed, notes."""
+    def evidence(self, log: StepLog) -> list[dict[str, Any]]:
+        """What a trace shows of each recording: cassette, divergences, unplayed, notes, steps."""
         ...
 
 
@@ -38,6 +40,7 @@ class TestState:
 
     Attributes:
         runs: in the order in which they were started.
+        steps: what the test did with its sessions.
         used: the cassettes that were played or recorded.
         spared: libraries of which it is not known what the test uses, as the real programs ran.
         notes: lines for the end of the test run (drift, stale recordings).
@@ -47,6 +50,7 @@ class TestState:
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
+        self.steps = StepLog()
         self.used: list[Path] = []
         self.spared: list[Path] = []
         self.notes: list[str] = []
@@ -82,3 +86,7 @@ class TestState:
         """Start to look after a run."""
         self.runs.append(run)
         self._open.append(run)
+
+    def note(self, run: Run) -> None:
+        """Note a run that is finished by others, for the trace."""
+        self.runs.append(run)

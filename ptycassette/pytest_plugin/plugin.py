@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ptycassette.errors import CassetteError
+from ptycassette.errors import CassetteError, DivergenceError
 from ptycassette.pytest_plugin._fixtures import (
     STATE,
     default_path,
@@ -41,6 +41,16 @@ from ptycassette.pytest_plugin._settings import (
     settings_of,
 )
 from ptycassette.pytest_plugin._state import TestState
+from ptycassette.pytest_plugin._tracing import (
+    kept_runs,
+    note_assertion,
+    note_failure,
+    prune_traces,
+    run_of,
+    set_run_name,
+    traced,
+    written_trace,
+)
 from ptycassette.replaying.io import MODE_VARIABLE, run_modes
 
 if TYPE_CHECKING:
@@ -79,6 +89,8 @@ def pytest_configure(config: pytest.Config) -> None:
         ("trace", "on-failure"), ("network", "block"), ("stale", "report"), ("orphans", "report"),
     ):  # fmt: skip
         config_value(config, name, default)
+    kept_runs(config)
+    set_run_name(config)
     config.stash[RUN_SUMMARY] = RunSummary(config)
 
 
@@ -141,8 +153,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Every test has a state; most stay empty."""
-    item.stash[STATE] = TestState()
-    return (yield)
+    state = item.stash[STATE] = TestState()
+    with traced(item, state):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -151,6 +164,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     __tracebackhide__ = True
     state = item.stash[STATE]
     with ExitStack() as stack:
+        stack.enter_context(traced(item, state))
         if _replays(item) and config_value(item.config, "network", "block") == "block":
             stack.enter_context(blocked_network())
         try:
@@ -177,6 +191,7 @@ def pytest_runtest_makereport(
     if not item.config.getoption("fulltrace", False):
         _leave_our_frames_out(call)
     report = yield
+    _name_the_end(call, report)
     state = item.stash.get(STATE, None)
     if state is None or call.when == "teardown":
         return report
@@ -197,7 +212,8 @@ def pytest_runtest_makereport(
                 if problem.split("\n")[0] not in said
             ]
         if state.runs and (when == "always" or (when == "on-failure" and report.failed)):
-            report.sections.append(("ptycassette", _trace(item, report, state)))
+            note_failure(call, state.steps)
+            report.sections.append(("ptycassette", written_trace(item, report, state)))
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"
@@ -223,6 +239,15 @@ def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
         call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
 
 
+def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
+    """Of what was found when the test's body was over, show no line: there is none to show."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
+        return
+    paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
+    if all(_is_ours(path) or {"_pytest", "pluggy"} & set(path.parts) for path in paths):
+        report.longrepr = f"when the body of the test was over:\n{call.excinfo.value}"
+
+
 def _is_ours(path: Path) -> bool:
     """A file of this package, or of the standard library, which it calls."""
     if path.is_relative_to(_PACKAGE):
@@ -230,19 +255,17 @@ def _is_ours(path: Path) -> bool:
     return path.is_relative_to(_STANDARD_LIBRARY) and "site-packages" not in path.parts
 
 
-def _trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
-    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
-    place = Path(
-        config_value(item.config, "trace-dir", str(item.config.rootpath / ".ptycassette-traces"))
-    )
-    from ptycassette.pytest_plugin._trace import trace_object, write_trace
+def pytest_assertion_pass(item: pytest.Item, lineno: int, orig: str) -> None:
+    """An assertion that holds is a step, where ``enable_assertion_pass_hook`` is set."""
+    state = item.stash.get(STATE, None)
+    if state is not None and state.runs:
+        note_assertion(state.steps, item.path, lineno, f"assert {orig}")
 
-    runs = [run.evidence() for run in state.runs]
-    try:
-        trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs)
-        return f"trace: {write_trace(place, trace)}"
-    except CassetteError as exc:
-        return f"no trace was kept: {exc}"
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist the name of the run."""
+    node.workerinput["ptycassette_run"] = run_of(node.config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -259,6 +282,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if output is not None:
         output["ptycassette"] = run_summary.dump()
         return
+    prune_traces(session.config)
     run_summary.judge(exitstatus)
     if run_summary.failures and session.exitstatus == 0:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -7,6 +7,7 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.replaying.cells import Cell, cells_of_row, safe_cluster
+    from ptycassette.replaying.differences import changes_of, folded_rows
     from ptycassette.replaying.divergence import (
         divergence_error,
         divergence_lines,
@@ -32,6 +33,7 @@ else:
         __name__,
         {
             "cells": ("Cell", "cells_of_row", "safe_cluster"),
+            "differences": ("changes_of", "folded_rows"),
             "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
             "divergence_kinds": ("INPUT_MISSING",),
             "drifts": ("Change", "Drift", "drift_lines"),
@@ -67,10 +69,12 @@ __all__ = [
     "ansi_lines",
     "cells_of_row",
     "changed_rows",
+    "changes_of",
     "divergence_error",
     "divergence_lines",
     "divergence_object",
     "drift_lines",
+    "folded_rows",
     "replay_mode",
     "restyled_rows",
     "safe_cluster",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
     from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
+    from ptycassette.session.steps import Step, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
 else:
     __getattr__ = loads_on_first_use(
@@ -23,6 +24,7 @@ else:
             "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
             "pump": ("Scripted",),
             "session": ("Session",),
+            "steps": ("Step", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
         },
     )
@@ -34,7 +36,10 @@ __all__ = [
     "Scripted",
     "Session",
     "SessionFace",
+    "Step",
+    "StepLog",
     "View",
     "child_environment",
+    "collect_steps",
     "matches_in_file",
 ]

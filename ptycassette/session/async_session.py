@@ -24,6 +24,7 @@ from ptycassette.session.face import (
     Source,
 )
 from ptycassette.session.pump import ScriptPump
+from ptycassette.session.steps import step
 from ptycassette.session.waits import (
     CursorAt,
     Exited,
@@ -55,30 +56,35 @@ class AsyncSession(SessionFace):
 
     # --- input: each returns when the terminal took it -----------------------------------
 
+    @step
     async def send(
         self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Give bytes to the terminal. Raises as ``Session.send``."""
         await self._deliver(Input(data=data, source=source), timeout_s)
 
+    @step
     async def send_key(
         self, name: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Press a key: ``enter``, ``ctrl-c``, ``alt-f``, ``shift-tab``, ``f5``, ``x``."""
         await self._deliver(self._key(name, source), timeout_s)
 
+    @step
     async def type(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Type text; a newline in it is the Enter key."""
         await self._deliver(self._text(text, source), timeout_s)
 
+    @step
     async def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Paste text, bracketed if the program asked for that (DECSET 2004)."""
         await self._deliver(self._paste(text, source), timeout_s)
 
+    @step
     async def submit(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -87,12 +93,14 @@ class AsyncSession(SessionFace):
         await self._rest(SUBMIT_PAUSE_S)
         await self.send_key("enter", source=source, timeout_s=timeout_s)
 
+    @step
     async def send_secret(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Type text that is secret; see ``Session.send_secret``."""
         await self._deliver(self._text(text, source, secret=True), timeout_s)
 
+    @step
     async def submit_secret(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -101,36 +109,43 @@ class AsyncSession(SessionFace):
         await self._rest(SUBMIT_PAUSE_S)
         await self._deliver(self._key("enter", source, secret=True), timeout_s)
 
+    @step
     async def resize(self, size: Size) -> None:
         """Give the terminal another size; the program gets SIGWINCH."""
         await self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)
         self._size = size
 
+    @step
     async def signal(self, which: str | int) -> None:
         """Signal the foreground process group: ``int``, ``SIGTERM``, 15."""
         await self._await(self._core.signal(which), DEFAULT_TIMEOUT_S)
 
+    @step
     async def note(self, payload: Any) -> None:
         """Put a service event (any JSON value) on the record, here and now."""
         await self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
 
     # --- waiting: as in ``Session``, and cancellable ---------------------------------------
 
+    @step
     async def screen(self) -> Screen:
         """The screen now, with everything that the program wrote so far."""
         await self._await(self._core.screen(), DEFAULT_TIMEOUT_S)
         return self._core.view().screen
 
+    @step
     async def wait_for_text(self, text: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait until the screen shows ``text``. Returns and raises as ``Session.wait_for_text``."""
         return await self.wait_for(contains(text), timeout_s=timeout_s)
 
+    @step
     async def wait_for_regex(
         self, pattern: str | re.Pattern[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Screen:
         """Wait until ``pattern`` is found in the rows of the screen, joined by newlines."""
         return await self.wait_for(matches(pattern), timeout_s=timeout_s)
 
+    @step
     async def wait_for_predicate(
         self,
         predicate: Callable[[Screen], bool],
@@ -141,6 +156,7 @@ class AsyncSession(SessionFace):
         """Wait until ``predicate`` is true; ``what`` names it in the error."""
         return await self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
 
+    @step
     async def wait_for_cursor(
         self,
         row: int | None = None,
@@ -151,23 +167,27 @@ class AsyncSession(SessionFace):
         """Wait until the cursor is there, counted from 0; None for what does not matter."""
         return await self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
 
+    @step
     async def wait_stable(
         self, quiet_ms: float = 200, *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Screen:
         """Wait until nothing on the screen has changed for ``quiet_ms``."""
         return await self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
 
+    @step
     async def wait_idle(
         self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Screen:
         """Wait until it is the driver's turn; see ``Session.wait_idle``."""
         return await self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
 
+    @step
     async def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
         """Wait for the end: of the program, of what it started, and of their output."""
         await self.wait_for(Exited(), timeout_s=timeout_s)
         return self._status()
 
+    @step
     async def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, _LoopEvent()
@@ -194,6 +214,7 @@ class AsyncSession(SessionFace):
 
     # --- the end -----------------------------------------------------------------------
 
+    @step
     async def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
         """End the program and all it started; recorded and raising as ``Session.terminate``."""
         if not self._core.finished:
@@ -205,10 +226,12 @@ class AsyncSession(SessionFace):
         self._raise_failure()
         return self._status()
 
+    @step
     async def kill(self) -> ExitStatus:
         """End the program and all it started with SIGKILL; see ``Session.kill``."""
         return await self.terminate(grace_s=0)
 
+    @step
     async def close(self) -> None:
         """End whatever still runs and let everything go. Idempotent; raises as ``Session.close``.
 

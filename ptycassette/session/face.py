@@ -16,6 +16,7 @@ from ptycassette.model import (
     EmulatorFactory,
     ExitStatus,
     Noted,
+    Screen,
     SessionTap,
     Size,
     Sleeper,
@@ -172,6 +173,21 @@ class SessionFace:
         """Microseconds since the start, as the tap's ``t_us``; constant after the end."""
         ended_us = self._core.ended_us
         return self._core.now_us() if ended_us is None else ended_us
+
+    @property
+    def last_screen(self) -> Screen:
+        """The screen as it was rendered last; costs nothing, and may be a moment old."""
+        return self._core.view().screen
+
+    @property
+    def position(self) -> int | None:
+        """In replay, the ``seq`` of the event that was played last; None elsewhere."""
+        return getattr(self._pty, "position", None)
+
+    @property
+    def hides_input(self) -> bool:
+        """In replay, whether what is sent next was typed unseen; false elsewhere."""
+        return bool(getattr(self._pty, "hides_input", False))
 
     def _key(self, name: str, source: Source, *, secret: bool = False) -> Input:
         """A key, in the mode that the program has set."""

@@ -17,6 +17,7 @@ from ptycassette.session.face import (
     SessionFace,
     Source,
 )
+from ptycassette.session.steps import step
 from ptycassette.session.waits import (
     CursorAt,
     Exited,
@@ -47,6 +48,7 @@ class Session(SessionFace):
 
     # --- input: each returns when the terminal took it -----------------------------------
 
+    @step
     def send(
         self, data: bytes, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -59,6 +61,7 @@ class Session(SessionFace):
         """
         self._deliver(Input(data=data, source=source), timeout_s)
 
+    @step
     def send_key(
         self, name: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -69,18 +72,21 @@ class Session(SessionFace):
         """
         self._deliver(self._key(name, source), timeout_s)
 
+    @step
     def type(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Type text; a newline in it is the Enter key."""
         self._deliver(self._text(text, source), timeout_s)
 
+    @step
     def paste(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
         """Paste text, bracketed if the program asked for that (DECSET 2004)."""
         self._deliver(self._paste(text, source), timeout_s)
 
+    @step
     def submit(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -89,6 +95,7 @@ class Session(SessionFace):
         self._pump.rest(SUBMIT_PAUSE_S)
         self.send_key("enter", source=source, timeout_s=timeout_s)
 
+    @step
     def send_secret(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -99,6 +106,7 @@ class Session(SessionFace):
         """
         self._deliver(self._text(text, source, secret=True), timeout_s)
 
+    @step
     def submit_secret(
         self, text: str, *, source: Source = "driver", timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> None:
@@ -107,26 +115,31 @@ class Session(SessionFace):
         self._pump.rest(SUBMIT_PAUSE_S)
         self._deliver(self._key("enter", source, secret=True), timeout_s)
 
+    @step
     def resize(self, size: Size) -> None:
         """Give the terminal another size; the program gets SIGWINCH."""
         self._await(self._core.resize(size), DEFAULT_TIMEOUT_S)
         self._size = size
 
+    @step
     def signal(self, which: str | int) -> None:
         """Signal the foreground process group: ``int``, ``SIGTERM``, 15."""
         self._await(self._core.signal(which), DEFAULT_TIMEOUT_S)
 
+    @step
     def note(self, payload: Any) -> None:
         """Put a service event (any JSON value) on the record, here and now."""
         self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
 
     # --- waiting -----------------------------------------------------------------------
 
+    @step
     def screen(self) -> Screen:
         """The screen now, with everything that the program wrote so far."""
         self._await(self._core.screen(), DEFAULT_TIMEOUT_S)
         return self._core.view().screen
 
+    @step
     def wait_for_text(self, text: str, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait until the screen shows ``text``; a newline in it continues in the next row.
 
@@ -139,12 +152,14 @@ class Session(SessionFace):
         """
         return self.wait_for(contains(text), timeout_s=timeout_s)
 
+    @step
     def wait_for_regex(
         self, pattern: str | re.Pattern[str], *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Screen:
         """Wait until ``pattern`` is found in the rows of the screen, joined by newlines."""
         return self.wait_for(matches(pattern), timeout_s=timeout_s)
 
+    @step
     def wait_for_predicate(
         self,
         predicate: Callable[[Screen], bool],
@@ -155,6 +170,7 @@ class Session(SessionFace):
         """Wait until ``predicate`` is true; ``what`` names it in the error."""
         return self.wait_for(Satisfies(predicate, what), timeout_s=timeout_s)
 
+    @step
     def wait_for_cursor(
         self,
         row: int | None = None,
@@ -165,10 +181,12 @@ class Session(SessionFace):
         """Wait until the cursor is there, counted from 0; None for what does not matter."""
         return self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
 
+    @step
     def wait_stable(self, quiet_ms: float = 200, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait until nothing on the screen has changed for ``quiet_ms``."""
         return self.wait_for(Stable(quiet_ms), timeout_s=timeout_s)
 
+    @step
     def wait_idle(self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait until it is the driver's turn, as the program tells it, or by its silence.
 
@@ -179,11 +197,13 @@ class Session(SessionFace):
         """
         return self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
 
+    @step
     def wait_exit(self, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> ExitStatus:
         """Wait for the end: of the program, of what it started, and of their output."""
         self.wait_for(Exited(), timeout_s=timeout_s)
         return self._status()
 
+    @step
     def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, threading.Event()
@@ -210,6 +230,7 @@ class Session(SessionFace):
 
     # --- the end -----------------------------------------------------------------------
 
+    @step
     def terminate(self, *, grace_s: float = CLOSE_GRACE_S) -> ExitStatus:
         """End the program and all it started: SIGTERM, SIGKILL after ``grace_s``. Idempotent.
 
@@ -231,6 +252,7 @@ class Session(SessionFace):
         self._raise_failure()
         return self._status()
 
+    @step
     def kill(self) -> ExitStatus:
         """End the program and all it started with SIGKILL. Idempotent.
 
@@ -246,6 +268,7 @@ class Session(SessionFace):
         if not self._core.finished:
             self._pty.request_end(CLOSE_GRACE_S)
 
+    @step
     def close(self) -> None:
         """End whatever still runs and let everything go. Idempotent.
 

@@ -12,6 +12,7 @@ from ptycassette.model import ExitStatus, Finished, JournalEvent, Output, Typed
 from ptycassette.testing import manifest_of, write_cassette
 
 pytest_plugins = ["pytester"]
+MARK = ".ptycassette-traces-of-a-run"
 # pytest-asyncio warns when it is not told, and warnings are errors here.
 INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
 OK = ExitStatus(code=0, exited=True, signaled=False)
@@ -277,7 +278,7 @@ def test_traces_are_kept_as_asked_for(pytester: pytest.Pytester, recorded: Path)
     assert not (pytester.path / ".ptycassette-traces").exists()
 
     run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-dir=kept")
-    place = pytester.path / "kept" / "test_one.py_test_it"
+    (place,) = (pytester.path / "kept").glob("2*/test_one.py_test_it")
     page = (place / "trace.html").read_text()
     trace = json.loads((place / "trace.json").read_text())
 
@@ -303,7 +304,7 @@ def test_traces_hold_no_secret_and_are_not_committed_by_accident(
     """
     result = run(pytester, source)
     place = pytester.path / ".ptycassette-traces"
-    texts = [path.read_text() for path in sorted((place / "test_one.py_test_it").iterdir())]
+    texts = [path.read_text() for path in sorted(place.glob("2*/test_one.py_test_it/*"))]
 
     result.stdout.fnmatch_lines(["*got: *use xxxx*"])
     result.stdout.no_fnmatch_line(f"*got: *{value}*")
@@ -351,7 +352,80 @@ def test_a_directory_of_others_keeps_what_it_has(pytester: pytest.Pytester, reco
     (pytester.path / "mine").mkdir()
     run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-dir=mine")
 
-    assert [path.name for path in (pytester.path / "mine").iterdir()] == ["test_one.py_test_it"]
+    (run_of_it,) = (pytester.path / "mine").iterdir()
+    assert (run_of_it / "test_one.py_test_it" / "trace.html").is_file()
+
+
+def test_traces_of_the_newest_runs_are_kept_and_nothing_of_others_goes(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """Runs are known by name and mark; notes beside a trace stay, and no link is followed."""
+    place, elsewhere = pytester.path / ".ptycassette-traces", pytester.path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "trace.html").write_text("mine")
+    for name in (
+        "20200101T000000Z-0000001",
+        "20200102T000000Z-0000001",
+        "20200103T000000Z-0000001",
+    ):
+        test = place / name / "t"
+        test.mkdir(parents=True)
+        (test / "trace.html").write_text("old")
+        (test.parent / MARK).touch()
+    (place / "20200101T000000Z-0000001" / "link").symlink_to(elsewhere)
+    (place / "20200101T000000Z-0000001" / "t" / "notes.txt").write_text("mine")
+    (place / "20200104T000000Z-0000001").mkdir()  # without our mark
+    run(pytester, PASSING, "--ptycassette-trace=always", "--ptycassette-trace-keep=2")
+
+    left = sorted(str(path.relative_to(place)) for path in place.glob("2020*/t/*"))
+    assert left == ["20200101T000000Z-0000001/t/notes.txt", "20200103T000000Z-0000001/t/trace.html"]
+    assert not (place / "20200102T000000Z-0000001").exists()
+    assert (place / "20200104T000000Z-0000001").is_dir()
+    assert (elsewhere / "trace.html").read_text() == "mine"
+
+
+def test_a_test_with_use_leaves_a_trace_and_no_orphan(
+    pytester: pytest.Pytester, recorded: Path
+) -> None:
+    """Its steps have the lines of the test, and the failed one is where it diverged."""
+    source = """
+        from ptycassette import use
+        def test_it():
+            with use("cassettes/test_one/test_it.cassette") as session:
+                session.wait_for_text("> ")
+                session.submit("bye")
+        def test_other(ptycassette_path): pass
+    """
+    result = run(pytester, source)
+    (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.html")
+    (one,) = json.loads(page.with_name("trace.json").read_text())["runs"]
+
+    result.stdout.no_fnmatch_line("orphan: *")
+    assert [(step["name"], step["places"][0]["line"]) for step in one["steps"]] == [
+        ("wait_for_text", 4),
+        ("submit", 5),
+    ]
+    assert [bool(step["error"]) for step in one["steps"]] == [False, True]
+    assert "<del>h</del>" in page.read_text()
+
+
+def test_input_that_comes_early_and_differs_fails_at_its_own_line(
+    pytester: pytest.Pytester,
+) -> None:
+    """Though the recording is not there yet, and once."""
+    path = pytester.path / "cassettes" / "test_one" / "test_it.cassette"
+    path.parent.mkdir(parents=True)
+    late = [Output(900_000, b"> "), Typed(1_000_000, b"hello\r"), Finished(t_us=1_100_000, exit=OK)]
+    write_cassette(path, *late)
+    source = """
+        def test_it(ptycassette_session):
+            ptycassette_session.submit("bye")
+            ptycassette_session.wait_for_text("> ")
+    """
+    result = run(pytester, source)
+
+    result.stdout.fnmatch_lines(['>*ptycassette_session.submit("bye")'])
+    assert str(result.stdout).count("input-changed at seq") == 1
 
 
 def test_wrong_settings_of_scrubbing_cost_the_trace_and_not_the_run(

@@ -123,8 +123,8 @@ def test_help_lists_every_option_and_the_marker(pytester: pytest.Pytester) -> No
     options = pytester.runpytest_inprocess("--help", *ALONE).stdout.str()
     markers = pytester.runpytest_inprocess("--markers", *ALONE).stdout.str()
 
-    for name in ("mode", "match", "dir", "trace", "trace-dir", "network", "stale", "orphans",
-                 "allow-unplayed", "lenient", "order"):  # fmt: skip
+    for name in ("mode", "match", "dir", "trace", "trace-dir", "trace-keep", "network", "stale",
+                 "orphans", "allow-unplayed", "lenient", "order"):  # fmt: skip
         assert f"--ptycassette-{name}" in options
     assert "@pytest.mark.ptycassette(path=None" in markers
 

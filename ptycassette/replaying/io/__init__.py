@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.player_checkpoints import Checkpoints
     from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
     from ptycassette.replaying.io.player_views import PaintedView, RawView, feed_event
+    from ptycassette.replaying.io.rendered import screen_at
     from ptycassette.replaying.io.replayer import areplay, micros, replay
     from ptycassette.replaying.io.shims import ShimConfig, find_real, make_shims, read_shim_config
     from ptycassette.replaying.io.sides import drift, semantic_drift, side_of
     from ptycassette.replaying.io.using import Use, UseResult, use
+    from ptycassette.replaying.io.watched_uses import watch_uses
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -46,10 +48,12 @@ else:
             "player_checkpoints": ("Checkpoints",),
             "player_terminal": ("Interrupted", "PlayerTerminal"),
             "player_views": ("PaintedView", "RawView", "feed_event"),
+            "rendered": ("screen_at",),
             "replayer": ("areplay", "micros", "replay"),
             "shims": ("ShimConfig", "find_real", "make_shims", "read_shim_config"),
             "sides": ("drift", "semantic_drift", "side_of"),
             "using": ("Use", "UseResult", "use"),
+            "watched_uses": ("watch_uses",),
         },
     )
 
@@ -85,7 +89,9 @@ __all__ = [
     "resolve_mode",
     "resolve_secrets",
     "run_modes",
+    "screen_at",
     "semantic_drift",
     "side_of",
     "use",
+    "watch_uses",
 ]

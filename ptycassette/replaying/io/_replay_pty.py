@@ -11,14 +11,14 @@ from collections import deque
 from datetime import UTC, datetime, timedelta
 
 from ptycassette.cassette.io import Cassette
-from ptycassette.model import ExitStatus, Screen, Size, painted_bytes
+from ptycassette.model import ExitStatus, Size
 from ptycassette.replaying.divergence import divergence_error
+from ptycassette.replaying.io.rendered import screen_after
 from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
-from ptycassette.terminal import default_emulator
 from ptycassette.timeline import Matching, read_secrets
 
-__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty", "screen_after", "screen_at"]
+__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty"]
 
 ENDED = ExitStatus(code=125, exited=True, signaled=False)
 _RAW = LineMode(canonical=False, echo=False)
@@ -245,25 +245,3 @@ class ReplayPty:
         if len(found) > self._reported and not self.engine.options.lenient:
             self._reported = len(found)
             raise divergence_error(found[-1], where=self._where)
-
-
-def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
-    """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""
-    rows = screen_at(cassette, seq).rows
-    return rows[: max((number for number, row in enumerate(rows, 1) if row), default=0)]
-
-
-def screen_at(cassette: Cassette, seq: int) -> Screen:
-    """The screen after event ``seq``, rendered from the output."""
-    terminal = cassette.manifest.terminal
-    emulator = default_emulator(Size(rows=terminal.initial_rows, cols=terminal.initial_cols))
-    for event in cassette.events():
-        if event.seq > seq:
-            break
-        if event.kind == "output":
-            emulator.feed(painted_bytes(event))
-        elif event.kind == "input":
-            size = getattr(event.record, "size", None)
-            if size is not None:
-                emulator.resize(size)
-    return emulator.snapshot()

@@ -17,13 +17,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    ExitStack,
-)
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -39,6 +34,7 @@ from ptycassette.replaying.io._use_session import (
 )
 from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.sides import side_of
+from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
 from ptycassette.session import AsyncSession, Session
 from ptycassette.system.files import find_project
@@ -170,11 +166,19 @@ class Use:
         self._result.set(result)
         return result
 
-    def _session(self) -> AbstractContextManager[Session]:
-        return session_of(self._plan, self._begin())
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        result = self._begin()
+        with session_of(self._plan, result) as session:
+            announce_use(result, session)
+            yield session
 
-    def _async_session(self) -> AbstractAsyncContextManager[AsyncSession]:
-        return async_session_of(self._plan, self._begin())
+    @asynccontextmanager
+    async def _async_session(self) -> AsyncIterator[AsyncSession]:
+        result = self._begin()
+        async with async_session_of(self._plan, result) as session:
+            announce_use(result, session)
+            yield session
 
 
 def use(  # noqa: PLR0913 - one for each thing that a user may say

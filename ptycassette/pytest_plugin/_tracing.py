@@ -1,0 +1,144 @@
+"""Traces of tests: what is collected while one runs, and what is kept of it afterwards.
+
+The package ``traces`` makes the files; it is loaded when the first trace is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ptycassette.errors import CassetteError
+from ptycassette.pytest_plugin._settings import config_value
+from ptycassette.pytest_plugin._state import TestState
+from ptycassette.replaying.io import watch_uses
+from ptycassette.session import Step, StepLog, collect_steps
+
+if TYPE_CHECKING:
+    from ptycassette.replaying.io import UseResult
+    from ptycassette.session import SessionFace
+
+__all__ = [
+    "kept_runs",
+    "note_assertion",
+    "note_failure",
+    "prune_traces",
+    "run_of",
+    "set_run_name",
+    "traced",
+    "written_trace",
+]
+
+_RUN = pytest.StashKey[str]()
+_KEEP = "10"
+
+
+def set_run_name(config: pytest.Config) -> None:
+    """Name this run of pytest; the workers of xdist have the name of the main process."""
+    from ptycassette.pytest_plugin.traces import run_name
+
+    given = getattr(config, "workerinput", {}).get("ptycassette_run")
+    config.stash[_RUN] = given or run_name()
+
+
+def run_of(config: pytest.Config) -> str:
+    """The name of this run."""
+    return config.stash[_RUN]
+
+
+def kept_runs(config: pytest.Config) -> int:
+    """Of how many runs traces are kept.
+
+    Raises:
+        pytest.UsageError: the value is not a number above 0.
+    """
+    value = config_value(config, "trace-keep", _KEEP)
+    if not value.isdecimal() or not int(value):
+        raise pytest.UsageError(f"ptycassette_trace_keep is {value!r}, not a number above 0")
+    return int(value)
+
+
+@contextmanager
+def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
+    """Within it, the test's steps and uses are noted, with or without our fixtures."""
+
+    def note(result: UseResult, session: SessionFace) -> None:
+        from ptycassette.pytest_plugin._runs import UseRun
+
+        path = Path(result.cassette)
+        if path not in state.used:
+            state.used.append(path)
+        state.note(UseRun(result, state.steps.number_of(session)))
+
+    wanted = config_value(item.config, "trace", "on-failure") != "never"
+    with collect_steps(state.steps if wanted else None), watch_uses(note):
+        yield
+
+
+def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str = "") -> None:
+    """A line of the test that is no call of a session, beside what was played so far."""
+    last = log.steps[-1] if log.steps else None
+    log.add(
+        Step(
+            name="line",
+            detail=source,
+            session=last.session if last else 0,
+            places=((str(path), line),),
+            start_us=last.end_us if last else 0,
+            end_us=last.end_us if last else 0,
+            start_seq=last.seq if last else None,
+            seq=last.seq if last else None,
+            error=error,
+            screen=last.screen if last else None,
+        )
+    )
+
+
+def note_failure(call: pytest.CallInfo[Any], log: StepLog) -> None:
+    """The line in which the test failed, unless that is a step already."""
+    found = call.excinfo
+    if found is None or any(step.error_id == id(found.value) for step in log.steps):
+        return
+    own = [entry for entry in found.traceback if not _is_library(Path(str(entry.path)))]
+    if own:
+        error = f"{found.typename}: {found.value}"
+        source = str(own[-1].statement).strip().partition("\n")[0]
+        note_assertion(log, Path(str(own[-1].path)), own[-1].lineno + 1, source, error)
+
+
+def _is_library(path: Path) -> bool:
+    here = Path(__file__).parents[1]
+    return path.is_relative_to(here) or bool({"_pytest", "pluggy"} & set(path.parts))
+
+
+def written_trace(item: pytest.Item, report: pytest.TestReport, state: TestState) -> str:
+    """Write the trace; returns its path, or why there is none. A full disk fails no test."""
+    from ptycassette.pytest_plugin._runs import UseRun
+    from ptycassette.pytest_plugin.traces import steps_object, trace_object, write_trace
+
+    log = state.steps
+    owned = {run.session for run in state.runs if isinstance(run, UseRun)}
+    try:
+        runs = [one for run in state.runs for one in run.evidence(log)]
+        others, _ = steps_object([s for s in log.steps if s.session not in owned], clean=False)
+        trace = trace_object(item.nodeid, report.outcome, report.longreprtext, runs, steps=others)
+        page = write_trace(_place(item.config), trace, run=run_of(item.config))
+    except CassetteError as exc:
+        return f"no trace was kept: {exc}"
+    return f"trace: {page}"
+
+
+def _place(config: pytest.Config) -> Path:
+    return Path(config_value(config, "trace-dir", str(config.rootpath / ".ptycassette-traces")))
+
+
+def prune_traces(config: pytest.Config) -> None:
+    """Delete old traces, if this run has left one."""
+    if (_place(config) / run_of(config)).is_dir():
+        from ptycassette.pytest_plugin.traces import prune_runs
+
+        prune_runs(_place(config), kept_runs(config))

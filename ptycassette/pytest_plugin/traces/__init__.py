@@ -1,0 +1,28 @@
+"""Traces of tests: what a test did, what was recorded, and where they differ."""
+
+from __future__ import annotations
+
+from ptycassette._faces import loads_on_first_use
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ptycassette.pytest_plugin.traces.directories import prune_runs, run_name
+    from ptycassette.pytest_plugin.traces.files import write_trace
+    from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
+else:
+    __getattr__ = loads_on_first_use(
+        __name__,
+        {
+            "directories": ("prune_runs", "run_name"),
+            "files": ("write_trace",),
+            "trace": ("steps_object", "trace_object"),
+        },
+    )
+
+__all__ = [
+    "prune_runs",
+    "run_name",
+    "steps_object",
+    "trace_object",
+    "write_trace",
+]

@@ -1,0 +1,121 @@
+"""A trace as one JSON object, the source of the page and of the Markdown.
+
+It is scrubbed, because traces are shared: recordings are already, all else is of this run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ptycassette.errors import CassetteError
+from ptycassette.model import Screen
+from ptycassette.pytest_plugin.traces._recorded import recording_object, screen_object
+from ptycassette.scrub.io import concealed_screen, process_scrubber
+from ptycassette.session import Step
+
+__all__ = ["TRACE_VERSION", "steps_object", "trace_object"]
+
+TRACE_VERSION = 1
+MAX_SCREENS = 200
+_OF_THIS_RUN = frozenset({"cassette", "divergences", "notes", "errors", "steps"})
+"""What of a run's evidence is of this run, not of a recording: paths, what the driver typed."""
+
+
+def trace_object(
+    test: str,
+    outcome: str,
+    message: str,
+    runs: Sequence[dict[str, Any]],
+    *,
+    steps: Iterable[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """The content of all forms, scrubbed.
+
+    Args:
+        test: the test's id.
+        outcome: ``passed`` or ``failed``.
+        message: why it failed.
+        runs: the evidence of each run; the recordings are added here.
+        steps: those that belong to no run, of ``steps_object``.
+
+    Raises:
+        UsageError: the configuration of scrubbing is wrong.
+    """
+    scrubber = process_scrubber()
+
+    def scrubbed(value: Any) -> Any:
+        return scrubber.value(value, channel="trace")
+
+    return {
+        "report": "ptycassette-trace",
+        "version": TRACE_VERSION,
+        "test": test,
+        "outcome": outcome,
+        "message": scrubbed(message),
+        "steps": scrubbed(list(steps)),
+        "runs": [
+            {
+                "errors": [],
+                "steps": [],
+                "screens": [],
+                **{
+                    name: scrubbed(value) if name in _OF_THIS_RUN else value
+                    for name, value in run.items()
+                },
+                "recordings": [
+                    {**recording, "cassette": scrubbed(recording["cassette"])}
+                    for recording in _recordings(run)
+                ],
+            }
+            for run in runs
+        ],
+    }
+
+
+def _recordings(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    name = run["cassette"]
+    try:
+        yield recording_object(name, run["divergences"])
+    except CassetteError as exc:
+        yield {"cassette": name, "error": str(exc), "inputs": [], "events": [], "frames": []}
+
+
+def steps_object(
+    steps: Sequence[Step], *, clean: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Steps as JSON, and the screens that they name by number.
+
+    Args:
+        steps: of one run, in their order.
+        clean: the screens show nothing but a recording, which is scrubbed.
+    """
+    screens: list[dict[str, Any]] = []
+    last: Screen | None = None
+    found = []
+    for number, step in enumerate(steps):
+        if step.screen is not None and len(steps) - number <= MAX_SCREENS:
+            if step.screen != last:
+                screens.append(screen_object(step.screen if clean else _scrubbed(step.screen)))
+            last = step.screen
+        found.append(
+            {
+                "name": step.name,
+                "detail": step.detail,
+                "places": [{"file": file, "line": line} for file, line in step.places],
+                "t_ms": step.start_us // 1000,
+                "took_ms": max(0, step.end_us - step.start_us) // 1000,
+                "start_seq": step.start_seq,
+                "seq": step.seq,
+                "error": step.error,
+                "screen": len(screens) - 1 if screens else None,
+            }
+        )
+    return found, screens
+
+
+def _scrubbed(screen: Screen) -> Screen:
+    _, rows = concealed_screen("", screen.rows)
+    return msgspec.structs.replace(screen, rows=rows)

@@ -1,0 +1,42 @@
+"""Who watches uses: a test runner learns of every cassette that a test uses, and of its session.
+
+One watcher at a time; a test that runs another test runner inside it gets its own back after it.
+Watching loads nothing, as most tests use no cassette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptycassette.replaying.io._use_session import UseResult
+    from ptycassette.session import SessionFace
+
+    Watcher = Callable[[UseResult, SessionFace], None]
+
+__all__ = ["announce_use", "watch_uses"]
+
+_watcher: Watcher | None = None
+
+
+@contextmanager
+def watch_uses(watcher: Watcher) -> Iterator[None]:
+    """Within it, ``watcher`` is called for every use in this process, in whatever thread.
+
+    Args:
+        watcher: gets the result, which is complete when the block is left, and the session.
+    """
+    global _watcher  # noqa: PLW0603 - threads of a test do not inherit its context variables
+    before, _watcher = _watcher, watcher
+    try:
+        yield
+    finally:
+        _watcher = before
+
+
+def announce_use(result: UseResult, session: SessionFace) -> None:
+    """Tell the watcher, if there is one."""
+    if _watcher is not None:
+        _watcher(result, session)
