@@ -246,7 +246,7 @@ def test_a_window_is_read(text: str, seconds: float) -> None:
         ("9" * 90 + "w", "2025-12-30T12:00:00Z", None),
         ("9999999d", "9999-12-31T23:59:59-23:59", None),
         ("1s", "9999-12-31T23:59:59-23:59", None),
-        ("99d", "0001-01-01T00:00:00+23:59", "recorded 739617.0 days ago, to be trusted for 99d"),
+        ("99d", "0001-01-01T00:00:00+23:59", "recorded 2024 years ago, to be trusted for 99d"),
         ("\u0663d", "2025-12-30T12:00:00Z", "freshness window '\u0663d' is no duration"),
         (
             "1" * 2_000_000,

@@ -21,7 +21,7 @@ from textual.widgets import Footer, Static
 
 from ptycassette import CassetteError, printable
 from ptycassette_viewer.comparing import differing_cells, matching_time
-from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen
+from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen, LeaveDialog
 from ptycassette_viewer.differences import differences
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Seeker, Shown
@@ -46,7 +46,8 @@ _HELP = (
     ("+ -", "faster, slower"),
     ("s", "same time, or same exchange"),
     ("h j k l", "scroll both screens"),
-    ("q", "back, quit"),
+    ("escape", "ask whether to leave"),
+    ("q", "quit"),
 )
 
 _LEGEND = (
@@ -92,7 +93,8 @@ class CompareScreen(TextualScreen[None]):
         Binding("k", "scroll(0,-4)", "Scroll up", show=False),
         Binding("j", "scroll(0,4)", "Scroll down", show=False),
         Binding("question_mark", "help", "Help", key_display="?"),
-        Binding("q,escape", "leave", "Quit"),
+        Binding("escape", "ask_to_leave", "Leave", show=False),
+        Binding("q", "leave", "Quit"),
     ]
 
     class Arrived(Message):
@@ -373,6 +375,10 @@ class CompareScreen(TextualScreen[None]):
     def action_help(self) -> None:
         """Show all keys."""
         self.app.push_screen(HelpScreen(_HELP, _LEGEND))
+
+    def action_ask_to_leave(self) -> None:
+        """Nothing is above the comparison: ask."""
+        self.app.push_screen(LeaveDialog())
 
     def action_leave(self) -> None:
         """Quit."""

@@ -17,7 +17,7 @@ from ptycassette.model import Cursor, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.comparing import differing_cells, matching_time
-from ptycassette_viewer.dialogs import HelpScreen
+from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.differences import differences
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
@@ -277,6 +277,9 @@ def test_every_key_of_the_comparison_does_what_the_help_says(pair: tuple[Path, P
             await pilot.press("question_mark")
             await pilot.pause()
             assert isinstance(pilot.app.screen, HelpScreen)
+            await pilot.press("escape", "escape")
+            await pilot.pause()
+            assert isinstance(pilot.app.screen, LeaveDialog)
             await pilot.press("escape", "q")
             await pilot.pause()
 

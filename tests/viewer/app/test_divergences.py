@@ -60,7 +60,7 @@ def test_a_divergence_is_marked_told_and_gone_to(path: Path, tmp_path: Path) -> 
 
     async def scenario(pilot: Pilot[Any]) -> None:
         screen = recording(pilot)
-        seen["marks"] = screen.query_one(Timeline).render_line(1).text
+        seen["marks"] = screen.query_one(Timeline).render_line(0).text
         await press(pilot, "d")
         seen["seq"] = screen.playback.seq
         seen["said"] = screen._said

@@ -212,8 +212,8 @@ def test_a_recording_as_wide_as_the_window_is_seen_to_its_last_column(
 
     drive(path, scenario)
 
-    assert "80x24 rows 7-24" in lines[0]
-    assert "80x24 rows 1-18" in lines[1]
+    assert "80x24 rows 6-24" in lines[0]
+    assert "80x24 rows 1-19" in lines[1]
     assert lines[2] == " " * 79 + "#"
     assert lines[19].strip() == ""
 

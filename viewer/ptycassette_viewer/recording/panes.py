@@ -1,7 +1,7 @@
 """Where the panes are: the recorded terminal, the panels beside or below it, what is around them.
 
-In a low window the terminal comes first: it gets the rows of the footer and of one line of the
-timeline, and the panels get what is left, unless the user divides it in another way.
+In a low window the terminal comes first: timeline, tabs and divider take a row less each, and the
+panels get what is left, unless the user divides it in another way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NARROW_COLS = 120
 _LOW_ROWS = 30
 _LEAST_COLS = 20
 _LEAST_ROWS = 3
-_PANEL_COLS, _PANEL_ROWS = 40, 6
+_PANEL_COLS, _PANEL_ROWS = 40, 5
 _SHARE_BESIDE, _SHARE_BELOW = 0.45, 0.55
 _STEP_COLS, _STEP_ROWS = 4, 2
 
@@ -48,6 +48,7 @@ class PanesScreen(TextualScreen[None]):
     Timeline.low { height: 2; }
     Tabs.low { height: 1; background: $panel; }
     #panels.low VirtualList { scrollbar-size: 0 1; }
+    #panels.low DocumentPanel > .panel-title { display: none; }
     Tabs.low Underline { display: none; }
     Tabs.low Tab.-active { text-style: reverse; }
     """
@@ -87,7 +88,7 @@ class PanesScreen(TextualScreen[None]):
         hidden = {
             "#top": zoomed,
             "#timeline": zoomed,
-            "Footer": zoomed or cramped,
+            "Footer": zoomed,
             "#stage": self.zoomed == "panels",
             "#divider": zoomed or cramped or not self.panels_open,
             "#panels": not self.panels_open or self.zoomed not in {None, "panels"},
@@ -98,7 +99,7 @@ class PanesScreen(TextualScreen[None]):
         if zoomed:
             panels.styles.width = panels.styles.height = "1fr"
             return
-        around = 4 if cramped else 6 - low
+        around = 6 - low
         cells = self._panel_size(height - around if narrow else width, narrow=narrow)
         panels.styles.width, panels.styles.height = ("1fr", cells) if narrow else (cells, "1fr")
 
