@@ -114,6 +114,10 @@ class JoinedLines(View):
         word = found.group()
         if _DATE.match(word) or _stands_alone(last, word):
             return False
+        number = bisect_right(self._joins, at)
+        piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
+        if piece != word and _is_ordinary(piece):
+            return False  # the line after this one was joined to it, too
         if looks_torn_off(word):
             return not _is_a_digest_beside(last, word)
         alone = text[found.end() : found.end() + 1] in {"", "\n", "\0"}
@@ -125,6 +129,12 @@ class JoinedLines(View):
             hyphen = shaped and (last[-1:] in _HYPHENS or word[-1:] in _HYPHENS)
             return hyphen or (word.isalpha() and seems_by_chance(word))
         return shaped
+
+
+def _is_ordinary(piece: str) -> bool:
+    """Whether a line's part of a word is a word of its own, in small letters."""
+    small = len(piece) >= _ORDINARY and piece.isalpha() and piece.islower()
+    return small and not seems_by_chance(piece)
 
 
 def joined_lines(view: View, cols: int) -> JoinedLines | None:

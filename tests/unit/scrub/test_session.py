@@ -343,6 +343,16 @@ def test_a_word_on_the_row_below_a_token_stays_everywhere_else(meta: SessionMeta
     assert said == Output(1, after)
 
 
+def test_what_is_typed_below_a_token_and_answered_in_capitals_stays() -> None:
+    """The answer is joined to what was typed, and both were to the token above."""
+    token = "ghp_" + "4fK9xQ2m7ZtR" * 3
+    below = b"\r\n> hello\r\nHELLO\r\n> "
+    shown = scrub_chunks([b"signed in with " + token.encode() + below], rows=24, cols=80)
+
+    assert b"".join(shown).endswith(below)
+    assert token.encode() not in b"".join(shown)
+
+
 @pytest.mark.parametrize("skip", range(3))
 def test_a_key_file_in_base64_is_scrubbed_once(meta: SessionMeta, skip: int) -> None:
     """A mask shares a digit with what stands beside it, at two of three alignments."""
