@@ -71,4 +71,5 @@ def test_the_tutorial_runs_to_its_end(
 
 
 def _without_times(text: str) -> str:
-    return re.sub(r"\d+ ms", "N ms", text)
+    """Nor numbers of events: they depend on how the output came in."""
+    return re.sub(r"seq \d+, \d+ ms", "seq N, N ms", text)

@@ -112,12 +112,11 @@ class JoinedLines(View):
         if found is None:
             return False
         word = found.group()
-        if _DATE.match(word) or _stands_alone(last, word):
-            return False
         number = bisect_right(self._joins, at)
         piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
-        if piece != word and _is_ordinary(piece):
-            return False  # the line after this one was joined to it, too
+        ends_here = piece != word and _is_ordinary(piece)  # the next line was joined to it, too
+        if ends_here or _DATE.match(word) or _stands_alone(last, word):
+            return False
         if looks_torn_off(word):
             return not _is_a_digest_beside(last, word)
         alone = text[found.end() : found.end() + 1] in {"", "\n", "\0"}
