@@ -3,16 +3,17 @@
 A file holds up to four kinds of entries::
 
     [fragments]               # pieces of patterns: {{uuid}} in a pattern is replaced by one
-    tokens                    # a text with a line for each shape: name prefixes alphabet count [whole]
+    tokens                    # a text, a line for each shape: name prefixes alphabet count whole
     ambiguous-tokens          # the same, for prefixes that names in code begin with too
     [[rule]]                  # everything else: the fields of ``Rule``, and test vectors
 
 A line of tokens is a name, any number of prefixes, and what follows them: the name of an alphabet
 (``[alphabets]``) and a count (``24+``, ``24-32``, ``40``), or a regular expression without
-blanks. ``whole`` is how many characters providers hand out today, where that is always the same:
-text in the next row is then no rest of such a token. ``accept`` names a judge (``_judges``). ``finds`` and ``stands`` are texts of which the
-rule finds exactly what is between ``«`` and ``»``, or nothing; ``{alnum:36}`` is generated when
-the tests run, so that no file holds anything that looks like a credential.
+blanks. ``whole``, behind a count, is how many characters providers hand out today, where that is
+always the same: the row below does not continue such a token. ``accept`` names a judge
+(``_judges``). ``finds`` and ``stands`` are texts of which the rule finds exactly what is between
+``«`` and ``»``, or nothing; ``{alnum:36}`` is generated when the tests run, so that no file holds
+anything that looks like a credential.
 
 Where the shapes come from: what providers publish about their tokens (GitHub "Behind GitHub's
 new authentication token formats"; GitLab "Token overview"; AWS IAM "Understanding unique ID
