@@ -26,7 +26,8 @@ pytestmark = pytest.mark.integration
 SHELLS = {"bash": ["--noprofile", "--norc"], "zsh": ["--no-rcs"]}
 USER_ID = 54321  # nobody's
 RUNNING = [page for page in PAGES if any(not block.skip for block in snippets.blocks(page))]
-SECONDS = {"README.md"}  # pages of less than five seconds, which run with the fast tests
+# Pages of a few seconds, which run with the fast tests in one shell.
+SECONDS = {"README.md", "driving.md", "replaying.md", "reference.md", "FORMAT.md"}
 
 
 def _name(page: Path) -> str:
