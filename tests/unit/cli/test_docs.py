@@ -9,7 +9,7 @@ import click
 import pytest
 
 from ptycassette.cli.entry import COMMANDS, cli
-from ptycassette.replaying.standin.io.options import OPTIONS as STAND_IN_OPTIONS
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS as STAND_IN_OPTIONS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
