@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptycassette import Screen, cells_of_row
 from ptycassette_viewer.session import ViewSession
 
-__all__ = ["differing_cells", "matching_time"]
+__all__ = ["differing_cells", "further_exchanges", "is_matched", "matching_time"]
 
 
 def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
@@ -44,6 +44,23 @@ def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_excha
     if since_us >= length_us:
         return other_us + other_length_us
     return other_us - (-since_us * other_length_us // length_us)  # rounded up: not before it
+
+
+def is_matched(t_us: int, ours: ViewSession, theirs: ViewSession) -> bool:
+    """Whether ``theirs`` has an exchange of the number that is going on at ``t_us``."""
+    place = ours.exchanges.place_of(ours.index.at(t_us))
+    if place < 0:
+        return True
+    return 0 <= _place_of_number(theirs, ours.exchanges.number(place)) < len(theirs.exchanges)
+
+
+def further_exchanges(ours: ViewSession, theirs: ViewSession) -> int:
+    """How many exchanges ``theirs`` has behind the last one of ``ours``."""
+    last = [
+        session.exchanges.number(len(session.exchanges) - 1) if len(session.exchanges) else -1
+        for session in (ours, theirs)
+    ]
+    return max(0, last[1] - last[0])
 
 
 def _place_of_number(session: ViewSession, number: int) -> int:

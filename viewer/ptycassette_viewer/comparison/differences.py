@@ -10,14 +10,56 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 
-from ptycassette import Screen
-from ptycassette_viewer.comparing import matching_time
+import msgspec
+
+from ptycassette import Screen, visible
+from ptycassette_viewer.comparison.matching import matching_time
 from ptycassette_viewer.session import Head, ViewSession
 
-__all__ = ["MAX_DIFFERENCES", "differences"]
+__all__ = ["MAX_DIFFERENCES", "CommonRows", "Difference", "differences"]
 
 MAX_DIFFERENCES = 10_000
 BLINK_US = 50_000
+_MAX_ROWS = 50_000
+_LEAST_LETTERS = 3
+_SHOWN = 200
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A row that begins to differ, as it is on both sides then; safe to show."""
+
+    t_us: int
+    row: int
+    first: str
+    second: str
+
+
+class CommonRows:
+    """Which rows of text were on the screens of both; one thread adds, any may ask."""
+
+    def __init__(self) -> None:
+        self._rows: tuple[set[str], set[str]] = (set(), set())
+
+    def add(self, *screens: Screen) -> None:
+        """Take the rows of both screens."""
+        for known, screen in zip(self._rows, screens, strict=True):
+            for row in screen.rows:
+                if row not in known and len(known) < _MAX_ROWS:
+                    known.add(row)
+
+    def share(self) -> float | None:
+        """Of the one with fewer rows, how many are in the other, too; None without any text.
+
+        Rows with less than three letters and digits, such as prompts and frames, do not count.
+        """
+        first, second = ({row.strip() for row in rows if _says(row)} for rows in self._rows)
+        if not first and not second:
+            return None
+        return len(first & second) / max(1, min(len(first), len(second)))
+
+
+def _says(row: str) -> bool:
+    return sum(map(str.isalnum, row)) >= _LEAST_LETTERS
 
 
 def differences(
@@ -26,16 +68,18 @@ def differences(
     *,
     by_exchange: bool,
     stop: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[int, dict[int, int]]]:
-    """How far the comparison is, and the moments known by now at which differences begin.
+    common: CommonRows | None = None,
+) -> Iterator[tuple[int, list[Difference]]]:
+    """How far the comparison is, and the differences known by now.
 
-    Each moment with the first of the rows that begin to differ.
+    Of the rows that begin to differ at the same moment, the first is reported.
 
     Args:
         first: indexed; whose time is counted, in microseconds.
         second: the other, indexed.
         by_exchange: see ``matching_time``.
         stop: asked at every moment; ends it.
+        common: takes the rows of all screens.
     """
     heads = first.head(), second.head()
     lasting = _Lasting()
@@ -44,34 +88,45 @@ def differences(
         other_us = matching_time(t_us, first, second, by_exchange=by_exchange)
         if not (_move(heads[0], first, t_us, stop) and _move(heads[1], second, other_us, stop)):
             return
-        begun = lasting.at(t_us, _differing_rows(heads[0].screen, heads[1].screen))
+        screens = heads[0].screen, heads[1].screen
+        if common is not None:
+            common.add(*screens)
+        begun = lasting.at(t_us, *screens)
         left += len(begun)
         yield t_us, begun
         if left >= MAX_DIFFERENCES:
             return
-    yield t_us, lasting.at(t_us + BLINK_US, lasting.rows)
+    yield t_us, lasting.at(t_us + BLINK_US, heads[0].screen, heads[1].screen)
 
 
 class _Lasting:
     """Rows that differ, and since when; returns the beginnings of differences that last."""
 
     def __init__(self) -> None:
-        self.rows: frozenset[int] = frozenset()
-        self._since: dict[int, int] = {}
+        self._rows: frozenset[int] = frozenset()
+        self._since: dict[int, Difference] = {}
 
-    def at(self, t_us: int, rows: frozenset[int]) -> dict[int, int]:
+    def at(self, t_us: int, first: Screen, second: Screen) -> list[Difference]:
         """The beginnings of differences that lasted long enough and are not reported yet."""
         begun = {
-            since: row
-            for row, since in sorted(self._since.items(), reverse=True)
-            if t_us - since >= BLINK_US
+            since.t_us: since
+            for _, since in sorted(self._since.items(), reverse=True)
+            if t_us - since.t_us >= BLINK_US
         }
+        rows = _differing_rows(first, second)
         self._since = {
-            row: since for row, since in self._since.items() if row in rows and since not in begun
+            row: since
+            for row, since in self._since.items()
+            if row in rows and since.t_us not in begun
         }
-        self._since.update(dict.fromkeys(rows - self.rows, t_us))
-        self.rows = rows
-        return dict(sorted(begun.items()))
+        for row in rows - self._rows:
+            self._since[row] = Difference(t_us, row, _text(first, row), _text(second, row))
+        self._rows = rows
+        return [begun[t_us] for t_us in sorted(begun)]
+
+
+def _text(screen: Screen, row: int) -> str:
+    return visible(screen.rows[row] if row < len(screen.rows) else "", limit=_SHOWN)
 
 
 def _move(head: Head, session: ViewSession, t_us: int, stop: Callable[[], bool]) -> bool:
