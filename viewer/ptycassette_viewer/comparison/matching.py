@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptycassette import Screen, cells_of_row
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 
 __all__ = ["differing_cells", "further_exchanges", "is_matched", "matching_time"]
 
@@ -24,7 +24,9 @@ def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
     return found
 
 
-def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_exchange: bool) -> int:
+def matching_time(
+    t_us: int, ours: ViewerSession, theirs: ViewerSession, *, by_exchange: bool
+) -> int:
     """The moment of ``theirs`` that belongs to ``t_us`` of ``ours``.
 
     By exchange, both are at the same fraction of the exchange of the same number, measured
@@ -46,7 +48,7 @@ def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_excha
     return other_us - (-since_us * other_length_us // length_us)  # rounded up: not before it
 
 
-def is_matched(t_us: int, ours: ViewSession, theirs: ViewSession) -> bool:
+def is_matched(t_us: int, ours: ViewerSession, theirs: ViewerSession) -> bool:
     """Whether ``theirs`` has an exchange of the number that is going on at ``t_us``."""
     place = ours.exchanges.place_of(ours.index.at(t_us))
     if place < 0:
@@ -54,7 +56,7 @@ def is_matched(t_us: int, ours: ViewSession, theirs: ViewSession) -> bool:
     return 0 <= _place_of_number(theirs, ours.exchanges.number(place)) < len(theirs.exchanges)
 
 
-def further_exchanges(ours: ViewSession, theirs: ViewSession) -> int:
+def further_exchanges(ours: ViewerSession, theirs: ViewerSession) -> int:
     """How many exchanges ``theirs`` has behind the last one of ``ours``."""
     last = [
         session.exchanges.number(len(session.exchanges) - 1) if len(session.exchanges) else -1
@@ -63,11 +65,11 @@ def further_exchanges(ours: ViewSession, theirs: ViewSession) -> int:
     return max(0, last[1] - last[0])
 
 
-def _place_of_number(session: ViewSession, number: int) -> int:
+def _place_of_number(session: ViewerSession, number: int) -> int:
     return number - session.exchanges.number(0)
 
 
-def _span(session: ViewSession, place: int) -> tuple[int, int]:
+def _span(session: ViewerSession, place: int) -> tuple[int, int]:
     """When an exchange begins, and how long it is from there to its last event."""
     cuts, index = session.exchanges, session.index
     last = cuts.starts[place + 1] - 1 if place + 1 < len(cuts) else index.count

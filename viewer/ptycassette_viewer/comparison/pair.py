@@ -20,7 +20,7 @@ from ptycassette_viewer.recording.panes import PanesScreen, is_narrow
 from ptycassette_viewer.recording.status import top_text
 from ptycassette_viewer.search import Hit
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
@@ -60,7 +60,7 @@ class PairScreen(Moving, Finding, Paneling):
             super().__init__()
             self.shown = shown
 
-    def __init__(self, first: ViewSession, second: ViewSession, **options: Any) -> None:
+    def __init__(self, first: ViewerSession, second: ViewerSession, **options: Any) -> None:
         self.other = second
         self.by_exchange = True
         super().__init__(first, **options)

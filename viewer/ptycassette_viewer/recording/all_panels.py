@@ -13,14 +13,14 @@ from ptycassette_viewer.panels import (
     Panel,
     ServicePanel,
 )
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
 
 __all__ = ["all_panels"]
 
 
 def all_panels(
-    session: ViewSession, divergences: tuple[ReportedDivergence, ...] = (), *, suffix: str = ""
+    session: ViewerSession, divergences: tuple[ReportedDivergence, ...] = (), *, suffix: str = ""
 ) -> dict[str, Panel]:
     """The panels, in the order of their tabs; ``suffix`` ends every name and id."""
     source = session.source

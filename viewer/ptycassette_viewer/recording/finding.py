@@ -14,7 +14,7 @@ from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.search import Hit, Search
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
 __all__ = ["Finding"]
@@ -97,7 +97,7 @@ class Finding(PlayheadScreen):
         self.show_position()
 
     def _start_looking(
-        self, session: ViewSession, side: int, pattern: Pattern, number: int
+        self, session: ViewerSession, side: int, pattern: Pattern, number: int
     ) -> None:
         self.run_worker(
             lambda: self._look(session, side, pattern, number),
@@ -106,7 +106,7 @@ class Finding(PlayheadScreen):
             exit_on_error=False,
         )
 
-    def _look(self, session: ViewSession, side: int, pattern: Pattern, number: int) -> None:
+    def _look(self, session: ViewerSession, side: int, pattern: Pattern, number: int) -> None:
         """In a thread: look, and report what is found in portions."""
 
         def stop() -> bool:

@@ -20,7 +20,7 @@ from ptycassette_viewer.recording.all_panels import all_panels
 from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.first_sight import first_sight
 from ptycassette_viewer.session.source import CassetteSource
 from ptycassette_viewer.widgets.divider import Divider
@@ -63,7 +63,7 @@ class PlayheadScreen(PanesScreen):
 
     def __init__(
         self,
-        session: ViewSession,
+        session: ViewerSession,
         *,
         start_us: int | None = None,
         divergences: tuple[ReportedDivergence, ...] = (),
@@ -73,7 +73,7 @@ class PlayheadScreen(PanesScreen):
         self.session = session
         self.playback = Playback(session.index)
         self.seeker = Seeker(session, self._deliver)
-        self.sessions: tuple[ViewSession, ...] = (session,)
+        self.sessions: tuple[ViewerSession, ...] = (session,)
         self.seekers: tuple[Seeker, ...] = (self.seeker,)
         self.shown: Shown | None = None
         self.divergences = divergences
