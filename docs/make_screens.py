@@ -1,6 +1,6 @@
 """Make the pictures of the viewer that the documentation shows.
 
-``python docs/make_screens.py`` makes all, ``python docs/make_screens.py NAME ...`` those of the names.
+``python docs/make_screens.py`` makes all, with names behind it those of these names.
 Each is the real app on a recording of ``fixtures/agents``, driven by its own keys. The report of
 divergences is that of a real stand-in, which was asked about another file.
 """

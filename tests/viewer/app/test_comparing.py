@@ -46,9 +46,10 @@ def screen_of(*rows: str) -> Screen:
 
 
 def test_cells_that_differ_are_found() -> None:
-    """Row and columns, and all of a row that only one of them has."""
+    """Row and columns, and what is in a row or a column that only one of them has."""
     assert differing_cells(screen_of("abc", "x"), screen_of("abd", "x")) == {0: frozenset({2})}
-    assert differing_cells(screen_of("a"), screen_of("a", "b")) == {1: frozenset(range(5))}
+    assert differing_cells(screen_of("a"), screen_of("a", "b")) == {1: frozenset({0})}
+    assert differing_cells(screen_of("a"), screen_of("a", "")) == {}
 
 
 def test_exchanges_are_matched_by_number(

@@ -158,8 +158,7 @@ def _differing_rows(a: Screen, b: Screen) -> frozenset[int]:
     )
 
 
-def _row(screen: Screen, row: int) -> tuple[object, ...] | None:
-    if row >= screen.size.rows:
-        return None
+def _row(screen: Screen, row: int) -> tuple[object, ...]:
+    """What a row shows; a row that is not there shows as much as a blank one."""
     text = screen.rows[row] if row < len(screen.rows) else ""
-    return text, screen.styles[row] if row < len(screen.styles) else (), screen.size.cols
+    return text, screen.styles[row] if row < len(screen.styles) else ()
