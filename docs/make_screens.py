@@ -32,7 +32,7 @@ SCREENS = (
     ("viewer-divergences", ("codex-tui",), (150, 38), "d p tab tab tab tab tab"),
     ("viewer-no-color", ("codex-tui",), (120, 36), "slash w a l n u t s enter n p tab"),
     ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "p W 6 d"),
-    ("viewer-overlay", ("codex-tui", "codex-account"), (120, 38), "o 4 d"),
+    ("viewer-overlay", ("codex-tui", "codex-account"), (120, 38), "o 3 d d"),
     ("viewer-browse", ("",), (110, 24), ""),
 )
 
