@@ -689,3 +689,20 @@ def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -
     (raw,) = pytester.path.glob("cassettes/*/*/output.raw")
     assert raw.read_bytes().startswith(b"0000> ")
     run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)
+
+
+def test_what_a_test_did_wrong_is_shown_at_its_line_alone(pytester: pytest.Pytester) -> None:
+    """The first run of most users: there is no cassette yet, and the message says it all."""
+    ran = run(
+        pytester,
+        """
+        from ptycassette import use
+
+        def test_it():
+            with use("missing.cassette"):
+                pass
+        """,
+    )
+
+    ran.stdout.fnmatch_lines(['>*with use("missing.cassette"):', "*hint: record it: *"])
+    ran.stdout.no_fnmatch_line("*direct cause*")
