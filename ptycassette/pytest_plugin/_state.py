@@ -30,6 +30,10 @@ class Run(Protocol):
         """What went otherwise than recorded, for people: expected, got, the screen."""
         ...
 
+    def drifted(self) -> bool:
+        """Whether something was recorded that is not what the cassette has."""
+        ...
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """What a trace shows of each recording: cassette, divergences, unplayed, notes, steps."""
         ...

@@ -8,18 +8,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.pytest_plugin.traces.directories import prune_runs, run_name
     from ptycassette.pytest_plugin.traces.files import write_trace
-    from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
+    from ptycassette.pytest_plugin.traces.trace import drift_object, steps_object, trace_object
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
             "directories": ("prune_runs", "run_name"),
             "files": ("write_trace",),
-            "trace": ("steps_object", "trace_object"),
+            "trace": ("drift_object", "steps_object", "trace_object"),
         },
     )
 
 __all__ = [
+    "drift_object",
     "prune_runs",
     "run_name",
     "steps_object",
