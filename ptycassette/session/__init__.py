@@ -6,10 +6,17 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.session._stream_ends import StreamEnds
     from ptycassette.session.async_session import AsyncSession
     from ptycassette.session.core import View
     from ptycassette.session.face import SessionFace
-    from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+    from ptycassette.session.options import (
+        CLEAN_NAMES,
+        DEFAULT_SIZE,
+        StreamChoice,
+        child_environment,
+        kinds_named,
+    )
     from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
     from ptycassette.session.steps import Step, StepLog, collect_steps
@@ -18,10 +25,17 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "_stream_ends": ("StreamEnds",),
             "async_session": ("AsyncSession",),
             "core": ("View",),
             "face": ("SessionFace",),
-            "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
+            "options": (
+                "CLEAN_NAMES",
+                "DEFAULT_SIZE",
+                "StreamChoice",
+                "child_environment",
+                "kinds_named",
+            ),
             "pump": ("Scripted",),
             "session": ("Session",),
             "steps": ("Step", "StepLog", "collect_steps"),
@@ -38,8 +52,11 @@ __all__ = [
     "SessionFace",
     "Step",
     "StepLog",
+    "StreamChoice",
+    "StreamEnds",
     "View",
     "child_environment",
     "collect_steps",
+    "kinds_named",
     "matches_in_file",
 ]
