@@ -67,12 +67,12 @@ if TYPE_CHECKING:
         IdSource,
         Scrubber,
         ScrubberFactory,
+        ScrubStep,
         Secret,
+        SecretWatch,
         SessionTap,
         Sleeper,
-        Step,
         StepScrubber,
-        Watch,
     )
     from ptycassette.model.re2_engine import PatternError, compile_re2
     from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
@@ -85,7 +85,13 @@ if TYPE_CHECKING:
         painted_lines,
         streams_of,
     )
-    from ptycassette.model.toml_text import MAX_TOML_BYTES, fill, parse_toml, read_toml, suggest
+    from ptycassette.model.toml_text import (
+        MAX_TOML_BYTES,
+        fill_variables,
+        parse_toml,
+        read_toml,
+        suggest,
+    )
     from ptycassette.model.visible_text import printable, visible, visible_bytes
 else:
     __getattr__ = loads_on_first_use(
@@ -155,9 +161,9 @@ else:
                 "Secret",
                 "SessionTap",
                 "Sleeper",
-                "Step",
+                "ScrubStep",
                 "StepScrubber",
-                "Watch",
+                "SecretWatch",
             ),
             "re2_engine": ("PatternError", "compile_re2"),
             "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
@@ -170,7 +176,7 @@ else:
                 "painted_lines",
                 "streams_of",
             ),
-            "toml_text": ("MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"),
+            "toml_text": ("MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"),
             "visible_text": ("printable", "visible", "visible_bytes"),
         },
     )
@@ -221,16 +227,17 @@ __all__ = [
     "Resized",
     "Screen",
     "ScrubReport",
+    "ScrubStep",
     "Scrubber",
     "ScrubberFactory",
     "Secret",
+    "SecretWatch",
     "ServiceEventRecord",
     "SessionMeta",
     "SessionTap",
     "Signalled",
     "Size",
     "Sleeper",
-    "Step",
     "StepScrubber",
     "StreamKind",
     "StreamKinds",
@@ -241,7 +248,6 @@ __all__ = [
     "Timing",
     "TooManyPatternsError",
     "Typed",
-    "Watch",
     "canonical_key",
     "check_density",
     "check_line_density",
@@ -249,7 +255,7 @@ __all__ = [
     "encode_key",
     "encode_paste",
     "file_pattern",
-    "fill",
+    "fill_variables",
     "moment_us",
     "painted_bytes",
     "painted_lines",

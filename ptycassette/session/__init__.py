@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.session._stream_ends import StreamEnds
     from ptycassette.session.async_session import AsyncSession
-    from ptycassette.session.core import View
-    from ptycassette.session.face import SessionFace
+    from ptycassette.session.base import SessionBase
+    from ptycassette.session.core import SessionView
     from ptycassette.session.options import (
         CLEAN_NAMES,
         DEFAULT_SIZE,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
-    from ptycassette.session.steps import Step, StepLog, collect_steps
+    from ptycassette.session.steps import SessionStep, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
 else:
     __getattr__ = loads_on_first_use(
@@ -27,8 +27,8 @@ else:
         {
             "_stream_ends": ("StreamEnds",),
             "async_session": ("AsyncSession",),
-            "core": ("View",),
-            "face": ("SessionFace",),
+            "core": ("SessionView",),
+            "base": ("SessionBase",),
             "options": (
                 "CLEAN_NAMES",
                 "DEFAULT_SIZE",
@@ -38,7 +38,7 @@ else:
             ),
             "pump": ("Scripted",),
             "session": ("Session",),
-            "steps": ("Step", "StepLog", "collect_steps"),
+            "steps": ("SessionStep", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
         },
     )
@@ -49,12 +49,12 @@ __all__ = [
     "AsyncSession",
     "Scripted",
     "Session",
-    "SessionFace",
-    "Step",
+    "SessionBase",
+    "SessionStep",
+    "SessionView",
     "StepLog",
     "StreamChoice",
     "StreamEnds",
-    "View",
     "child_environment",
     "collect_steps",
     "kinds_named",

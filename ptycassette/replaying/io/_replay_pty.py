@@ -16,7 +16,7 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.rendered import screen_after
-from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
+from ptycassette.replaying.standin import Listen, Play, RunEnded, StandinEngine, StandinOptions
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
 
@@ -109,7 +109,7 @@ class ReplayPty:
         self._clock = clock
         self._unfed = self.engine.most_input
         self._output: deque[tuple[OutputStream | None, bytes]] = deque()
-        self._finished: Finished | None = None
+        self._finished: RunEnded | None = None
         self._reported = 0
 
     @property
@@ -285,7 +285,7 @@ class ReplayPty:
                     self._put(event)
                 case Listen(us=us):
                     return us
-                case Finished():
+                case RunEnded():
                     self._finished = todo
         return None
 
