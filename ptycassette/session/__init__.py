@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         child_environment,
         kinds_named,
     )
-    from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
     from ptycassette.session.steps import SessionStep, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
@@ -36,7 +35,6 @@ else:
                 "child_environment",
                 "kinds_named",
             ),
-            "pump": ("Scripted",),
             "session": ("Session",),
             "steps": ("SessionStep", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
@@ -47,7 +45,6 @@ __all__ = [
     "CLEAN_NAMES",
     "DEFAULT_SIZE",
     "AsyncSession",
-    "Scripted",
     "Session",
     "SessionBase",
     "SessionStep",

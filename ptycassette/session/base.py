@@ -29,9 +29,16 @@ from ptycassette.session._pipe_pump import PipePump
 from ptycassette.session._piped_core import PipedCore, has_pipes
 from ptycassette.session.core import Input, SessionCore
 from ptycassette.session.options import DEFAULT_SIZE, StreamChoice, child_environment, kinds_named
-from ptycassette.session.pump import Pump, Scripted, ScriptPump, ThreadPump
+from ptycassette.session.pump import Pump, ScriptPump, ThreadPump
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.system.pty import DEFAULT_GRACE_S, PipedChild, PtyChild, spawn, spawn_piped
+from ptycassette.system.pty import (
+    DEFAULT_GRACE_S,
+    PipedChild,
+    PtyChild,
+    Scripted,
+    spawn,
+    spawn_piped,
+)
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]

@@ -1,4 +1,4 @@
-"""How a session is started: the environment of the program, and what the faces have in common."""
+"""How a session is started: the size of its terminal and the environment of its program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Literal
 
-from ptycassette.model import Size, StreamKinds
+from ptycassette.model import StreamKinds
+from ptycassette.system.pty import DEFAULT_SIZE
 
 __all__ = [
     "CLEAN_NAMES",
@@ -20,8 +21,6 @@ __all__ = [
 PIPES = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")
 
 StreamChoice = Literal["terminal", "pipes"] | StreamKinds
-
-DEFAULT_SIZE = Size(24, 80)
 
 CLEAN_NAMES = (
     "HOME",

@@ -35,13 +35,12 @@ from ptycassette.recording.io.journal_file import Durability
 from ptycassette.session import (
     CLEAN_NAMES,
     DEFAULT_SIZE,
-    Scripted,
     StreamChoice,
     child_environment,
     kinds_named,
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
-from ptycassette.system.pty import modes_of_line, new_terminal_modes
+from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
     from ptycassette.system.pty.piped import PipedChild, spawn_piped
     from ptycassette.system.pty.polling import Poll, new_poll
-    from ptycassette.system.pty.port import LineMode, Pty
+    from ptycassette.system.pty.port import LineMode, Pty, Scripted
     from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, signal_name, spawn
     from ptycassette.system.pty.scripted import ScriptedPty
     from ptycassette.system.pty.signals import exit_status, signal_number
@@ -29,7 +29,7 @@ else:
             "modes": ("modes_of_line", "new_terminal_modes"),
             "piped": ("PipedChild", "spawn_piped"),
             "polling": ("Poll", "new_poll"),
-            "port": ("LineMode", "Pty"),
+            "port": ("LineMode", "Pty", "Scripted"),
             "process": ("DEFAULT_GRACE_S", "PtyChild", "signal_name", "spawn"),
             "scripted": ("ScriptedPty",),
             "signals": ("exit_status", "signal_number"),
@@ -46,6 +46,7 @@ __all__ = [
     "Poll",
     "Pty",
     "PtyChild",
+    "Scripted",
     "ScriptedPty",
     "SignalPipe",
     "UserTerminal",
