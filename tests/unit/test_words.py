@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import cache
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]

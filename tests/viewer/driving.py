@@ -11,6 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.recording_screen import RecordingScreen
 
 __all__ = ["Clock", "drive", "press", "recording", "settled", "until"]
@@ -55,7 +56,7 @@ async def settled(pilot: Pilot[Any]) -> None:
             and s.shown is not None
             and s.shown.exact
             for s in pilot.app.screen_stack
-            if isinstance(s, RecordingScreen)
+            if isinstance(s, PlayheadScreen)
         )
 
     await until(pilot, rests)

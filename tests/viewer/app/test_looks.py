@@ -173,7 +173,9 @@ async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
         pilot,
         lambda: (
             screen.compared >= 1
-            and all(shown is not None and shown.exact for shown in screen.shown)
+            and all(
+                shown is not None and shown.exact for shown in (screen.shown, screen.other_shown)
+            )
             and all(seeker.idle for seeker in screen.seekers)
         ),
     )
