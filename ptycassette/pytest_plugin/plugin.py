@@ -210,6 +210,7 @@ def pytest_runtest_makereport(
                 for problem in run.problems()
                 if problem.split("\n")[0] not in said
             ]
+        run_summary.take(item.nodeid, state)
         drifted = any(run.drifted() for run in state.runs)
         asked = when == "always" or (when == "on-failure" and (report.failed or drifted))
         if state.runs and asked:
@@ -217,8 +218,7 @@ def pytest_runtest_makereport(
             trace = written_trace(item, report, state)
             report.sections.append(("ptycassette", trace))
             if drifted and report.passed:  # nobody sees the sections of a test that passes
-                state.notes.append(trace)
-        run_summary.take(item.nodeid, state)
+                run_summary.add_note(item.nodeid, trace)
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"

@@ -139,9 +139,7 @@ class TraceScreen(PanesScreen):
         text = Text().append(visible(found.kind), style="bold red")
         if found.expected is not None and found.got is not None:
             text.append_text(_both(visible(found.expected.text), visible(found.got.text)))
-        text.append(
-            f"\nwhat to do: {printable(found.hint)}" if found.hint else "", style=""
-        )
+        text.append(f"\nwhat to do: {printable(found.hint)}" if found.hint else "", style="")
         return text.append(f"\n{printable(found.message)}", style="dim")
 
     def _divergences(self) -> Text:
