@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.model import fill
-from ptycassette.profiles import HomeFile, Mode, Profile
+from ptycassette.model import fill_variables
+from ptycassette.profiles import HomeFile, OfflineMode, Profile
 
 __all__ = ["Place", "PreparedRun", "fake_token", "prepare"]
 
@@ -83,19 +83,23 @@ def prepare(
     tail = profile.interactive if prompt is None else profile.oneshot
     tail = tail if command is None else command
     return PreparedRun(
-        argv=(binary, *fill([*chosen.arguments, *tail], where, names), *arguments),
+        argv=(binary, *fill_variables([*chosen.arguments, *tail], where, names), *arguments),
         environment=_environment(profile, chosen, where, names),
         drop=profile.drop_environment,
         files=tuple(
-            HomeFile(path=file.path, base=file.base, text=str(fill(file.text, where, names)))
+            HomeFile(
+                path=file.path, base=file.base, text=str(fill_variables(file.text, where, names))
+            )
             for file in chosen.files
         ),
     )
 
 
-def _environment(profile: Profile, mode: Mode, where: str, names: dict[str, str]) -> dict[str, str]:
+def _environment(
+    profile: Profile, mode: OfflineMode, where: str, names: dict[str, str]
+) -> dict[str, str]:
     """The profile's variables, the mode's, and the home."""
-    filled = fill({**profile.environment, **mode.environment}, where, names)
+    filled = fill_variables({**profile.environment, **mode.environment}, where, names)
     home = names["home"]
     places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
     return {"HOME": home, **places, **filled}

@@ -6,23 +6,28 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.harness.io.doctor import examine
+    from ptycassette.harness.io.doctor import doctor_findings
     from ptycassette.harness.io.environment_of_scenario import scenario_environment
     from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
     from ptycassette.harness.io.files import known_probes, load_probe, load_profile
-    from ptycassette.harness.io.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
-    from ptycassette.harness.io.probe_watch import refresh, watch
+    from ptycassette.harness.io.probe import (
+        ProbeFailedError,
+        probe_cassette,
+        probe_live,
+        with_freshness,
+    )
+    from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
     from ptycassette.harness.io.record import plain_environment, reader_for
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "doctor": ("examine",),
+            "doctor": ("doctor_findings",),
             "environment_of_scenario": ("scenario_environment",),
             "fake_provider": ("FakeProviderServer", "read_script"),
             "files": ("known_probes", "load_probe", "load_profile"),
-            "probe": ("ProbeFailedError", "how_fresh", "probe_cassette", "probe_live"),
-            "probe_watch": ("refresh", "watch"),
+            "probe": ("ProbeFailedError", "with_freshness", "probe_cassette", "probe_live"),
+            "probe_watch": ("refresh_snapshot", "call_every"),
             "record": ("plain_environment", "reader_for"),
         },
     )
@@ -30,8 +35,8 @@ else:
 __all__ = [
     "FakeProviderServer",
     "ProbeFailedError",
-    "examine",
-    "how_fresh",
+    "call_every",
+    "doctor_findings",
     "known_probes",
     "load_probe",
     "load_profile",
@@ -40,7 +45,7 @@ __all__ = [
     "probe_live",
     "read_script",
     "reader_for",
-    "refresh",
+    "refresh_snapshot",
     "scenario_environment",
-    "watch",
+    "with_freshness",
 ]
