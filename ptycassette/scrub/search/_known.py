@@ -180,13 +180,13 @@ class KnownValues:
                 end = stop
                 continue
             if last is not None:
-                hits.append(Hit(start, end, last))
+                hits.append(_of_characters(text, start, end, last))
             while first > end and at > 0 and text[first - 1] == whole[at - 1]:
                 first -= 1  # noqa: PLW2901 - back to where the value begins
                 at -= 1
             start, end, last = first, stop, value
         if last is not None:
-            hits.append(Hit(start, end, last))
+            hits.append(_of_characters(text, start, end, last))
         return hits
 
     def in_plain(self, text: str) -> list[Hit]:
@@ -202,6 +202,15 @@ class KnownValues:
             if not value.named or _is_named(text, start, end):
                 hits.append(Hit(start, end, value))
         return hits
+
+
+def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
+    """A hit without half a character at its ends, which has some bytes in common with another."""
+    while start < end and "\x80" <= text[start] <= "\xbf":
+        start += 1
+    while end > start and "\x80" <= text[end : end + 1] <= "\xbf":
+        end -= 1
+    return Hit(start, end, value)
 
 
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:
