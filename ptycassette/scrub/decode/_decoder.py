@@ -12,16 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from ptycassette.scrub.decode import _digits as digits
 from ptycassette.scrub.decode._base64 import READABLE_BASE64, base64_runs
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans
-from ptycassette.scrub.decode._digits import (
-    CELLS,
-    NUMBERS_LIST,
-    READABLE_HEX,
-    cells,
-    hex_runs,
-    numbers,
-)
 from ptycassette.scrub.decode._escapes import escapes, quoted_printable
 from ptycassette.scrub.match import Pattern
 
@@ -49,9 +42,10 @@ class DecoderRow(NamedTuple):
 
 DECODERS: Final[tuple[DecoderRow, ...]] = (
     DecoderRow("base64", base64_runs, hint=READABLE_BASE64),
-    DecoderRow("hexadecimal", hex_runs, hint=READABLE_HEX),
-    DecoderRow("numbers", numbers, hint=NUMBERS_LIST),
-    DecoderRow("characters", cells, hint=CELLS),
+    DecoderRow("hexadecimal", digits.hex_runs, hint=digits.READABLE_HEX),
+    DecoderRow("numbers", digits.numbers, hint=digits.NUMBERS_LIST),
+    DecoderRow("cells", digits.cells, hint=digits.CELLS),
+    DecoderRow("characters", digits.characters, signs=",", hint=digits.CHARACTERS),
     DecoderRow("escapes", escapes, signs="%\\&"),
     DecoderRow("quoted-printable", quoted_printable, signs="="),
 )

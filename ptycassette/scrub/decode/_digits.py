@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
-from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS
+from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans, is_readable, of_digits
 
-__all__ = ["CELLS", "NUMBERS_LIST", "READABLE_HEX", "cells", "hex_runs", "numbers", "pairs_of"]
+__all__ = [
+    "CELLS",
+    "CHARACTERS",
+    "NUMBERS_LIST",
+    "READABLE_HEX",
+    "cells",
+    "characters",
+    "hex_runs",
+    "numbers",
+    "pairs_of",
+]
 
 _DIGIT = "[0-9A-Fa-f]"
 _OFFSET = rf"[ \t]*{_DIGIT}{{4,16}}:?[ \t]{{1,3}}"
@@ -44,6 +55,12 @@ _CELLS = re.compile(_CELL)
 _NAMED = dict(zip("0abefnrtv", "\0\a\b\x1b\f\n\r\t\v", strict=True))
 CELLS = rf"(?: {{3}}[!-~]){{4}}(?:{_CELL})*(?:[ \r]*\n(?:[0-9A-Fa-f]{{6,8}})?(?:{_CELL})+)*"
 """Lines of cells."""
+
+
+_CHARACTER = r"(?:[^\"\\\n]|\\[^\n]|[\x80-\xff]{2,4})"
+CHARACTERS = rf'"{_CHARACTER}"(?:,[ \n\r\t]*"{_CHARACTER}"){{5,}}'
+"""Strings of a character each, with commas between."""
+_CONTENT = re.compile(r'"\\?([^\n]|[\x80-\xff]{2,4})"')
 
 
 def hex_runs(text: str, spans: Spans) -> Iterator[Decoded]:
@@ -82,3 +99,13 @@ def cells(text: str, spans: Spans) -> Iterator[Decoded]:
         places = [one.span(one.lastindex or 0) for one in found]
         if is_readable(raw.encode("latin-1")):
             yield of_digits(raw.encode("latin-1"), places, form=ESCAPED)
+
+
+def characters(text: str, spans: Spans) -> Iterator[Decoded]:
+    """Join the characters of each list."""
+    for span in spans:
+        found = list(_CONTENT.finditer(text, *span))
+        texts = [one[1] for one in found]
+        starts = [*accumulate(map(len, texts), initial=0)][:-1]
+        sources = [(one.start(1), 0) for one in found]
+        yield Decoded("".join(texts), starts=starts, sources=sources, form=TEXT, apart=0)

@@ -2,8 +2,8 @@
 
 A position in such text is a position in bytes, so that a hit in plain output
 is a byte range without any table. Squeezed text is the same without blanks,
-box borders, invisible characters, quotes and commas: in it, a value that was wrapped,
-boxed, indented or listed character by character stands in one piece.
+box borders, invisible characters and quotes: in it, a value that was wrapped, boxed,
+indented or quoted stands in one piece.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _AWAY = (
     f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{_INVISIBLE}"
 )
 # These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
-# what stands between the strings of a list, and at the end of a line that continues.
-_ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"',\\"])
+# quotes, and the sign at the end of a line that continues.
+_ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
 SQUEEZED_AWAY = re.compile(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 
 
@@ -61,7 +61,7 @@ _OTHERS_AWAY = re.compile(_AWAY.encode("latin-1"))
 
 
 def squeeze(text: str) -> str:
-    """Canonical ``text`` without blanks, borders, quotes, commas and invisible characters."""
+    """Canonical ``text`` without blanks, borders, quotes and invisible characters."""
     raw = text.encode("latin-1")
     if not text.isascii():
         raw = _OTHERS_AWAY.sub(b"", raw)  # first, so that nothing new comes together

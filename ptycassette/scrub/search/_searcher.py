@@ -193,7 +193,7 @@ class Searcher:
                 continue
             whole = parts[0][0], parts[-1][1]
             if len(parts) > 1 and text[slice(*whole)] in canonical(hit.value.text):
-                parts = [whole]  # noqa: PLW2901 - it has quotes or commas of its own
+                parts = [whole]  # noqa: PLW2901 - it has quotes of its own
             if to_source is _same:
                 yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
                 continue

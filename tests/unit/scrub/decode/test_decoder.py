@@ -81,6 +81,7 @@ ENCODINGS: dict[str, Callable[[str], str]] = {
     "numbers": lambda text: str(list(text.encode())),
     "numbers in lines": lambda text: json.dumps(list(text.encode()), indent=2),
     "typed array": lambda text: f"Uint8Array(18) [\n  {', '.join(map(str, text.encode()))}\n]",
+    "characters": lambda text: json.dumps(list(text)),
     "quoted-printable": lambda text: f"key=3D{text}=21",
     "quoted-printable letters": each("={:02X}"),
     "quoted-printable lines": lambda text: encoded_message(f"{'so ' * 23}{text}"),
