@@ -82,12 +82,10 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
-        changes: how often something new was added.
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
         self.sought = Sought()
-        self.changes = 0
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -99,9 +97,6 @@ class KnownValues:
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def __contains__(self, text: str) -> bool:
-        return canonical(text) in self._values
 
     def __iter__(self) -> Iterator[KnownValue]:
         return iter(self._values.values())
@@ -118,7 +113,6 @@ class KnownValues:
         squeezed = squeeze(text)
         if len(squeezed) < SHORTEST_KNOWN or _is_mask(squeezed):
             return False
-        self.changes += 1
         self._values[text] = value
         self._waiting.append((value, text, squeezed))
         return True
