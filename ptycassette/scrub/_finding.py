@@ -232,12 +232,7 @@ class Finder:
         """Turn a match into patches."""
         if channel == "service-events" and _in_one_string(view, match):
             return  # it gets a placeholder when it is written
-        patches = self._masks[channel]
-        new = False
-        for start, end in match.stretches:
-            for offset, data in view.patches(start, end, match.form):
-                new = patches.add(offset, data) or new
-        if not new:
+        if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
         self._note(self.found, channel, match)
         start, end = match.stretches[0]

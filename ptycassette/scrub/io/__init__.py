@@ -22,7 +22,10 @@ else:
         {
             "auditors": ("audit",),
             "conceal": (
-                *("concealed", "concealed_head", "concealed_screen", "concealed_words"),
+                "concealed",
+                "concealed_head",
+                "concealed_screen",
+                "concealed_words",
                 "process_scrubber",
             ),
             "process_secrets": ("remember",),
