@@ -19,8 +19,8 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, ProbeResult
 from ptycassette.harness.io._drive import walk
-from ptycassette.harness.io._run import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.files import find_binary, load_probe, load_profile
+from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.probe import probe_live
 from ptycassette.harness.io.record import log_reader
 from ptycassette.harness.provider.fake import Script

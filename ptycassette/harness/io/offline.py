@@ -1,0 +1,319 @@
+"""Runs of real CLIs offline: a temporary home, a fake provider, a prepared program.
+
+Nothing of the user's own home or keys is used; the CLI talks to 127.0.0.1.
+
+The folder of a run is held by a lock as long as the run or a program that it started is alive.
+What a run leaves that was killed is removed by the next one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from ptycassette.errors import NotFoundError, StorageError, UsageError
+from ptycassette.harness import Place, PreparedRun, example_script, prepare
+from ptycassette.harness.io._logs import read_logs
+from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
+from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.provider.fake import Script
+from ptycassette.model import Clock, Size
+from ptycassette.profiles import LogFacts, Profile
+from ptycassette.profiles.io import own_folder
+from ptycassette.system import MonotonicClock
+from ptycassette.system.files import remove_unheld
+
+__all__ = ["OfflineRun", "RunFolder", "fake_key", "offline_run", "run_folder", "write_home"]
+
+_KEY_LENGTH = 40
+
+
+def fake_key(profile: Profile) -> str:
+    """A key that looks like one and opens nothing; the same each time."""
+    return profile.credentials.key_prefix + "0" * _KEY_LENGTH
+
+
+class OfflineRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is ready to be started.
+
+    ``argv``, ``options`` go to ``record`` or ``Session``: size, term, cwd, env.
+    """
+
+    profile: Profile
+    prepared: PreparedRun
+    provider: FakeProviderServer
+    home: Path
+    cwd: Path
+    folder: RunFolder
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """What to start."""
+        return self.prepared.argv
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments for ``record``, ``Session`` and ``AsyncSession``."""
+        terminal = self.profile.terminal
+        return {
+            "size": Size(terminal.rows, terminal.cols),
+            "term": terminal.term,
+            "cwd": self.cwd,
+            "env": self.prepared.environment,
+            "clean_env": True,
+        }
+
+    def facts(self) -> tuple[LogFacts, str | None]:
+        """What the CLI's own session log tells about the run; see ``read_logs``."""
+        return read_logs(self.profile, home=self.home, cwd=self.cwd)
+
+
+class OfflineOptions(TypedDict, total=False):
+    """What ``offline_run`` takes besides profile and script.
+
+    Attributes:
+        mode: one of the profile's modes; ``key``.
+        model: the model to ask for; the one of the profile by default.
+        prompt: for a one-shot run; None (default) starts the terminal interface.
+        command: a subcommand with its arguments, in place of the profile's own.
+        arguments: more arguments, at the end.
+        cwd: the work folder; an empty one in the temporary home when None.
+        files: files of the work folder, by name.
+        variables: more names for the script.
+        binary: the program; looked up on PATH when None.
+        port: of the provider; any free one by default.
+        keep: leave the temporary folder when the run is over.
+        root: where to make the temporary folder; in the user's cache folder when
+            None, because some CLIs refuse homes under the system's temporary folder.
+        log: where the provider logs requests.
+        clock: time, for tests.
+    """
+
+    mode: str
+    model: str
+    prompt: str | None
+    command: tuple[str, ...] | None
+    arguments: tuple[str, ...]
+    cwd: Path | None
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    binary: str | None
+    port: int
+    keep: bool
+    root: Path | None
+    log: Path | None
+    clock: Clock
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """``OfflineOptions`` with everything decided."""
+
+    mode: str = "key"
+    model: str = ""
+    prompt: str | None = None
+    command: tuple[str, ...] | None = None
+    arguments: tuple[str, ...] = ()
+    cwd: Path | None = None
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
+    binary: str | None = None
+    port: int = 0
+    keep: bool = False
+    root: Path | None = None
+    log: Path | None = None
+    clock: Clock = msgspec.field(default_factory=MonotonicClock)
+
+
+@contextmanager
+def offline_run(
+    profile: Profile, script: Script | Path | str | None = None, **options: Unpack[OfflineOptions]
+) -> Iterator[OfflineRun]:
+    """A CLI with a temporary home and a fake provider, ready to be started.
+
+    Args:
+        profile: of the CLI.
+        script: what the provider answers, or the path of the script; ``${cwd}``, ``${home}``
+            and the option ``variables`` are filled in. ``example_script`` when None.
+        **options: see ``OfflineOptions``.
+
+    Raises:
+        NotFoundError: the CLI is not installed, or the profile has no such mode.
+        UsageError: the script is wrong.
+        StorageError: the folder cannot be made.
+    """
+    plan = _Plan(**options)
+    binary = plan.binary or _program(profile)
+    with run_folder(plan.root, keep=plan.keep) as folder:
+        # A name that no screen shows otherwise: the scrubber knows it as a user's name.
+        home = folder.path / "run-home"
+        # Inside the home, as a user would have it: CLIs then show it as ~/work.
+        cwd = plan.cwd or home / "work"
+        home.mkdir()
+        cwd.mkdir(exist_ok=True)
+        for name, text in plan.files.items():
+            (cwd / name).write_text(text)
+        ca_file = folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
+        with FakeProviderServer(
+            _script(profile, script, plan, {"cwd": str(cwd), "home": str(home)}),
+            port=plan.port,
+            log=plan.log,
+            clock=plan.clock,
+            ca_file=ca_file,
+        ) as provider:
+            place = Place(
+                home=str(home),
+                cwd=str(cwd),
+                url=provider.url,
+                key=fake_key(profile),
+                ca="" if ca_file is None else str(ca_file),
+                model=plan.model or profile.offline.model,
+            )
+            prepared = _prepared(profile, place, binary, plan)
+            write_home(prepared, home=home, cwd=None if plan.cwd else cwd)
+            _bring_profiles(home)
+            yield OfflineRun(
+                profile=profile,
+                prepared=prepared,
+                provider=provider,
+                home=home,
+                cwd=cwd,
+                folder=folder,
+            )
+
+
+def _program(profile: Profile) -> str:
+    """The path of the CLI's program."""
+    binary = find_binary(profile)
+    if binary is None:
+        called = f"its program is called {' or '.join(profile.binaries)}"
+        package = f": {profile.install.command}" if profile.install else ""
+        raise NotFoundError(f"{profile.title} is not installed", hint=f"{called}{package}")
+    return binary
+
+
+def _script(
+    profile: Profile, script: Script | Path | str | None, plan: _Plan, places: dict[str, str]
+) -> Script:
+    """The script, with the names that only this run knows."""
+    if isinstance(script, Script):
+        return script
+    names = {**places, **plan.variables}
+    if script is None:
+        text = example_script(profile)
+        return Script.parse(text, where=f"the example for {profile.name}", variables=names)
+    return read_script(Path(script), names)
+
+
+def _prepared(profile: Profile, place: Place, binary: str, plan: _Plan) -> PreparedRun:
+    return prepare(
+        profile,
+        plan.mode,
+        place,
+        binary=binary,
+        now=plan.clock.wall(),
+        prompt=plan.prompt,
+        command=plan.command,
+        arguments=plan.arguments,
+    )
+
+
+def _wants_tls(profile: Profile, mode: str) -> bool:
+    return mode in profile.modes and profile.modes[mode].tls
+
+
+def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
+    """Write the files of a prepared run, readable by the user alone.
+
+    Args:
+        prepared: the run.
+        home: its temporary home.
+        cwd: its temporary work folder; None if that is a folder of the user's, which is left as
+            it is.
+
+    Raises:
+        UsageError: a file belongs into the work folder, and that is the user's.
+        StorageError: the disk refuses.
+    """
+    for file in prepared.files:
+        base = home if file.base == "home" else cwd
+        if base is None:
+            raise UsageError(
+                f"the profile writes {file.path} into the work folder, and this one is yours",
+                hint="--empty runs it in an empty folder",
+            )
+        path = base / file.path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text)
+            path.chmod(0o600)
+        except OSError as failed:
+            raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
+
+
+def _bring_profiles(home: Path) -> None:
+    """Copy the user's own profiles: a recorder that runs in this home has to know them."""
+    own = own_folder("harnesses", os.environ)
+    if own.is_dir():
+        with suppress(OSError, shutil.Error):
+            shutil.copytree(own, own_folder("harnesses", {"HOME": str(home)}))
+
+
+class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
+    """A private folder.
+
+    ``lock`` is a file descriptor that holds it: a program that inherits it holds the folder, too.
+    """
+
+    path: Path
+    lock: int
+
+
+@contextmanager
+def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
+    """A private folder for a run, removed at its end.
+
+    Args:
+        root: where to make it; in the user's cache folder when None, because some CLIs refuse
+            homes under the system's temporary folder.
+        keep: leave it there.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    parent = root or Path(cache) / "ptycassette" / "offline"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        remove_unheld(parent.glob("run-*"))
+        path, lock = _held(parent, "kept-" if keep else "run-")
+    except OSError as failed:
+        raise StorageError(f"cannot be made: {failed.strerror}", where=str(parent)) from failed
+    try:
+        yield RunFolder(path=path, lock=lock)
+    finally:
+        if not keep:
+            # What the CLI started may still write while it dies.
+            shutil.rmtree(path, ignore_errors=True)
+        os.close(lock)
+
+
+def _held(parent: Path, prefix: str) -> tuple[Path, int]:
+    """A new folder, and the lock on it."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:  # another run took it for one that is left
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.is_dir():
+            return path, lock
+        os.close(lock)
