@@ -35,7 +35,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.recording._journal import MAGIC, MARK, JournalEncoder
+from ptycassette.recording._journal_codec import MAGIC, MARK, JournalEncoder
 
 __all__ = ["JSON_WORDS", "TERMINAL_WORDS", "Maker", "journal", "manifest", "mutated", "records",
            "secrets", "terminal"]  # fmt: skip

@@ -43,10 +43,10 @@ from ptycassette.cli import main as command_line
 from ptycassette.errors import NotFoundError
 from ptycassette.model import Output
 from ptycassette.recording.io import rec_session
-from ptycassette.recording.io.recovery import left_behind, recover
+from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.scrub import default_scrubber
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import write_cassette
 
 __all__ = ["KILLS", "Outcome", "killed", "recorded"]
@@ -240,7 +240,7 @@ def _judge(outcome: Outcome, target: Path, secret: str, shown: bytes, at: str) -
         outcome.half += 1
         outcome.failures.append(f"{at}: {exc}")
         return
-    journals = [Path(left.path) for left in left_behind(journal_dir())]
+    journals = [Path(left.path) for left in left_journals(journal_dir())]
     try:
         for journal in journals:
             recover(journal)
@@ -309,7 +309,7 @@ def kill_recoveries(place: Path, points: int, *, until: float, seed: int = 1) ->
     shown = killed(
         _rec(_folder(place, -1) / "c", 40, secret, tail="; exec sleep 60"), 0.0, after=b"last"
     )
-    (journal,) = (Path(left.path) for left in left_behind(journal_dir()))
+    (journal,) = (Path(left.path) for left in left_journals(journal_dir()))
     data = journal.read_bytes()
     target = place / "-1" / "c"
 

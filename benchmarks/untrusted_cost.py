@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks import untrusted_attacks as attacks
 from ptycassette import open_cassette
-from ptycassette.cassette.io.verification import verify_cassette
+from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli._rec_emulator import _profile as answers_profile
 from ptycassette.cli._rec_plan import MAX_SCRIPT_BYTES, steps_of
 from ptycassette.errors import CassetteError

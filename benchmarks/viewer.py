@@ -40,7 +40,7 @@ from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.cache import Cache
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 
 __all__ = ["main"]
 
@@ -50,16 +50,16 @@ LATE = 0.9
 LARGE_LIMIT_S = 1_800
 
 
-def opened(path: Path) -> ViewSession:
+def opened(path: Path) -> ViewerSession:
     """A session, not started."""
     cassette = open_cassette(path, check="manifest", allow_unscrubbed=True)
-    return ViewSession(CassetteSource(cassette))
+    return ViewerSession(CassetteSource(cassette))
 
 
 class Seeks:
     """Seeks through the viewer's own seeker; how long each takes until something is shown."""
 
-    def __init__(self, session: ViewSession) -> None:
+    def __init__(self, session: ViewerSession) -> None:
         self.session = session
         self.shown: list[Shown] = []
         self.cpu: list[float] = []
@@ -143,7 +143,7 @@ def again_rows(path: Path, label: str, folder: Path) -> list[Row]:
     for which in ("first", "second"):
         start = time.perf_counter()
         cassette = open_cassette(path, check="manifest", allow_unscrubbed=True)
-        session = ViewSession(_Kept(cassette), cache=Cache(folder))
+        session = ViewerSession(_Kept(cassette), cache=Cache(folder))
         session.start()
         seeks = Seeks(session)
         seeks.one(round(session.duration_us * LATE), exact=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent
-from ptycassette.recording._journal import MAGIC, MARK, JournalDecoder
+from ptycassette.recording._journal_codec import MAGIC, MARK, JournalDecoder
 from ptycassette.recording.journal_events import event_of
 
 _HEAD = struct.Struct("<4sIIQB")

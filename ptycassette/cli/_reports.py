@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.cassette.io import Listed
+from ptycassette.cassette.io import ListedCassette
 from ptycassette.model import (
     Command,
     Cursor,
@@ -27,14 +27,14 @@ from ptycassette.model import (
     StreamKinds,
     Timing,
 )
-from ptycassette.replaying import Change
+from ptycassette.replaying import DriftChange
 
 __all__ = [
-    "Change",
     "Check",
     "DemoReport",
     "DiffReport",
     "DoctorReport",
+    "DriftChange",
     "ErrorReport",
     "EventLine",
     "FrameDiff",
@@ -42,7 +42,7 @@ __all__ = [
     "FramesReport",
     "InfoReport",
     "ListReport",
-    "Listed",
+    "ListedCassette",
     "Mismatch",
     "RowChange",
     "StreamCounts",
@@ -139,7 +139,7 @@ class ListReport(msgspec.Struct, frozen=True, kw_only=True):
     """``ls --json``."""
 
     path: str
-    cassettes: tuple[Listed, ...]
+    cassettes: tuple[ListedCassette, ...]
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,8 +148,8 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     old: str
     new: str
     same: bool
-    exchanges: tuple[Change, ...]
-    screens: tuple[Change, ...]
+    exchanges: tuple[DriftChange, ...]
+    screens: tuple[DriftChange, ...]
     divergences: tuple[dict[str, Any], ...]
 
 

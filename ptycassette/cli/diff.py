@@ -14,7 +14,7 @@ from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.model import printable, visible
 
 if TYPE_CHECKING:
-    from ptycassette.replaying import Change, Drift
+    from ptycassette.replaying import Drift, DriftChange
 
 __all__ = ["command", "diff_lines"]
 
@@ -139,7 +139,7 @@ def _summary(found: Drift) -> str:
     return f"changed: {', '.join(counts)}"
 
 
-def _what(change: Change) -> str:
+def _what(change: DriftChange) -> str:
     number = change.old or change.new
     score = "" if change.score is None else f" ({change.score:.0%} alike)"
     match change.kind, change.what:

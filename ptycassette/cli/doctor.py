@@ -32,11 +32,11 @@ def command(versions: bool, as_json: bool) -> int:
     Example: ptycassette doctor --json
     """
     from ptycassette.cli._reports import Check, DoctorReport
-    from ptycassette.harness.io import examine
+    from ptycassette.harness.io import doctor_findings
 
     checks = tuple(
         Check(name=one.name, status=one.status, detail=one.detail, hint=one.hint)
-        for one in examine(versions=versions)
+        for one in doctor_findings(versions=versions)
     )
     ok = all(check.status != "fail" for check in checks)
     if as_json:

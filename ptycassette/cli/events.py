@@ -71,7 +71,7 @@ def command(
 
     Example: ptycassette events hello.cassette --kind input --to 30
     """
-    from ptycassette.replaying.io import micros
+    from ptycassette.replaying.io import seconds_to_us
 
     if start is not None and end is not None and end < start:
         raise click.UsageError("--to lies before --from")
@@ -80,7 +80,7 @@ def command(
         events = (
             _with_signals(opened_cassette.events()) if with_signals else opened_cassette.events()
         )
-        inside = _between(events, micros(start), micros(end))
+        inside = _between(events, seconds_to_us(start), seconds_to_us(end))
         chosen = (event for event in inside if _wanted(event, kinds, source, signals=signals))
         write_lines(_lines(islice(chosen, limit), as_json=as_json, full=full))
 

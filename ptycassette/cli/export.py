@@ -19,7 +19,7 @@ from ptycassette.cli._options import (
 )
 from ptycassette.errors import UsageError
 from ptycassette.export import (
-    OPTIONS,
+    EXPORT_OPTIONS,
     ExportFormat,
     ExportOption,
     export_named,
@@ -59,7 +59,7 @@ def _click_option(option: ExportOption) -> Callable[[Any], Any]:
 
 
 def _format_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(OPTIONS):
+    for option in reversed(EXPORT_OPTIONS):
         function = _click_option(option)(function)
     return function
 
@@ -115,7 +115,7 @@ def _format_of(out: str) -> ExportFormat:
 def _refuse_others(chosen: ExportFormat) -> None:
     """An option that the format has no use for is a mistake, not a wish to be ignored."""
     ctx = click.get_current_context()
-    for option in OPTIONS:
+    for option in EXPORT_OPTIONS:
         given = ctx.get_parameter_source(option.name) is not click.core.ParameterSource.DEFAULT
         if given and option.name not in chosen.options:
             takers = [one.name for one in FORMATS if option.name in one.options]

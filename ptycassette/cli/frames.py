@@ -76,7 +76,7 @@ def command(
 
     Example: ptycassette frames hello.cassette --at 2.5 --format ansi
     """
-    from ptycassette.replaying.io import micros
+    from ptycassette.replaying.io import seconds_to_us
 
     one = sum((at is not None, seq is not None, last))
     if one > 1:
@@ -92,9 +92,9 @@ def command(
         if not one:
             _write_all(source, diff=diff, as_json=as_json)
             return
-        before, frame, count = _chosen(source, micros(at), seq)
+        before, frame, count = _chosen(source, seconds_to_us(at), seq)
         if render:
-            before, frame = None, _rendered(source, micros(at), seq)
+            before, frame = None, _rendered(source, seconds_to_us(at), seq)
         if frame is None:
             raise NotFoundError(
                 f"no frame at or before that moment; there are {count} frames",

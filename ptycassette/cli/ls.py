@@ -17,7 +17,7 @@ from ptycassette.cli._present import bytes_text, json_text, table_lines, time_te
 from ptycassette.model import visible
 
 if TYPE_CHECKING:
-    from ptycassette.cassette.io import Listed
+    from ptycassette.cassette.io import ListedCassette
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ TEXT_LIMIT = 40
 PATH_LIMIT = 200
 STATES = ("ok", "stale", "unscrubbed", "failed", "invalid")
 
-SORTS: dict[str, Callable[[Listed], Any]] = {
+SORTS: dict[str, Callable[[ListedCassette], Any]] = {
     "name": lambda one: one.path,
     "harness": lambda one: (one.harness or "", one.harness_version or ""),
     "length": lambda one: -1 if one.duration_us is None else one.duration_us,
@@ -118,7 +118,7 @@ def _default_directory() -> str:
 
 
 def _wanted(
-    one: Listed,
+    one: ListedCassette,
     *,
     harness: str | None,
     states: Sequence[str],
@@ -137,7 +137,7 @@ def _wanted(
     return (newer is None or age < newer) and (older is None or age >= older)
 
 
-def _lines(found: Sequence[Listed], place: Path) -> Iterator[str]:
+def _lines(found: Sequence[ListedCassette], place: Path) -> Iterator[str]:
     width = os.get_terminal_size(1).columns if sys.stdout.isatty() else None
     yield from table_lines(COLUMNS, [_row(one, place) for one in found], width=width, spare=SPARE)
     for one in found:
@@ -145,7 +145,7 @@ def _lines(found: Sequence[Listed], place: Path) -> Iterator[str]:
             yield f"{_name(one, place)}: {visible(one.problem or '', limit=PATH_LIMIT)}"
 
 
-def _row(one: Listed, place: Path) -> tuple[str, ...]:
+def _row(one: ListedCassette, place: Path) -> tuple[str, ...]:
     from ptycassette.cassette import age_text
 
     return (
@@ -159,7 +159,7 @@ def _row(one: Listed, place: Path) -> tuple[str, ...]:
     )
 
 
-def _name(one: Listed, place: Path) -> str:
+def _name(one: ListedCassette, place: Path) -> str:
     path = Path(one.path)
     shown = path.name if path == place else str(path.relative_to(place))
     return visible(shown or ".", limit=PATH_LIMIT)

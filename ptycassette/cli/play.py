@@ -19,7 +19,7 @@ from ptycassette.cli._options import (
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
     from ptycassette.model import Screen, Size
-    from ptycassette.replaying import Mode
+    from ptycassette.replaying import ReplayMode
     from ptycassette.replaying.io import PlayOptions
 
 __all__ = ["command"]
@@ -57,7 +57,7 @@ def command(
     speed: float | None,
     idle_limit: float | None,
     loop: bool,
-    mode: Mode | None,
+    mode: ReplayMode | None,
     start: float | None,
     end: float | None,
     raw: bool,
@@ -89,7 +89,7 @@ def command(
         raise click.UsageError("--loop needs a terminal on stdout")
     from ptycassette.replaying.io import PlayOptions
 
-    fallback: Mode = "realtime" if on_terminal else "collapsed"
+    fallback: ReplayMode = "realtime" if on_terminal else "collapsed"
     with opened(cassette, allow_unscrubbed=allow_unscrubbed) as source:
         options = PlayOptions(
             mode=mode or ("scaled" if speed is not None else fallback),

@@ -70,11 +70,11 @@ def command(
     """
     from ptycassette.harness.io import (
         ProbeFailedError,
-        how_fresh,
         load_probe,
         load_profile,
         probe_cassette,
         probe_live,
+        with_freshness,
     )
 
     if source is not None and (target is not None or snapshot is not None):
@@ -102,7 +102,7 @@ def command(
             )
         except ProbeFailedError as failed:
             result = failed.result
-        return how_fresh(result, clock.wall(), max_age_s=max_age_s)
+        return with_freshness(result, clock.wall(), max_age_s=max_age_s)
 
     if snapshot is not None:
         _watch(snapshot, ask, account=account, harness=harness, every_s=_seconds(every, "--every"))
@@ -139,7 +139,7 @@ def _watch(
     snapshot: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, every_s: int
 ) -> None:
     """Refresh the snapshot until SIGINT or SIGTERM; the second of them does not wait."""
-    from ptycassette.harness.io import refresh, watch
+    from ptycassette.harness.io import call_every, refresh_snapshot
     from ptycassette.system import MonotonicClock
 
     stop = threading.Event()
@@ -153,7 +153,7 @@ def _watch(
         signal.signal(number, leave)
 
     def once() -> None:
-        result = refresh(
+        result = refresh_snapshot(
             snapshot,
             ask,
             account=account,
@@ -163,7 +163,7 @@ def _watch(
         outcome = "another process is asking for this account" if result is None else result.status
         click.echo(f"{harness}: {outcome}")
 
-    watch(once, interval_s=every_s, stop=stop)
+    call_every(once, interval_s=every_s, stop=stop)
 
 
 def _tell(result: ProbeResult, *, as_json: bool) -> None:

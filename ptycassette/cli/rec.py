@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import socket
 
     from ptycassette.recording import ScriptStep
-    from ptycassette.recording.io import Ended, Lifeline, Recorder, RecordPlan, Saver
+    from ptycassette.recording.io import Lifeline, Recorder, RecordingEnded, RecordPlan, Saver
 
 __all__ = ["command"]
 
@@ -337,10 +337,10 @@ def _saver(plan: RecordPlan) -> Saver | None:
         return StartedSaver() if plan.before_record is None else None
 
     def serve(control: socket.socket) -> None:
-        from ptycassette.recording.io import Finaliser, let_go_of_streams, serve
+        from ptycassette.recording.io import Finaliser, release_streams, serve_saver
 
         if plan.streams is not None:
-            let_go_of_streams()
+            release_streams()
 
         def finaliser(known: tuple[str, ...]) -> Finaliser:
             return Finaliser(
@@ -350,7 +350,7 @@ def _saver(plan: RecordPlan) -> Saver | None:
                 before_record=plan.before_record,
             )
 
-        serve(control, finaliser)
+        serve_saver(control, finaliser)
 
     return ForkedSaver(serve)
 
@@ -379,7 +379,7 @@ def _journal(recorder: Recorder) -> str:
     return visible(str(recorder.journal.path))
 
 
-def _summary(recorder: Recorder, ended: Ended) -> str:
+def _summary(recorder: Recorder, ended: RecordingEnded) -> str:
     from ptycassette.cli._present import time_text
 
     scrubbed = "" if recorder.plan.scrub else ", NOT scrubbed"

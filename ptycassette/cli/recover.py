@@ -15,7 +15,7 @@ from ptycassette.cli._present import bytes_text, error_lines, json_text, write_l
 
 if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
-    from ptycassette.recording.io import Left, Recovered
+    from ptycassette.recording.io import LeftJournal, Recovered
 
 __all__ = ["command"]
 
@@ -60,7 +60,7 @@ def command(
 
     Example: ptycassette recover --all
     """
-    from ptycassette.recording.io import left_behind
+    from ptycassette.recording.io import left_journals
     from ptycassette.system.files import journal_dir
 
     if listing and (journals or everything):
@@ -70,11 +70,11 @@ def command(
     if output is not None and len(journals) != 1:
         raise click.UsageError("--output goes with one JOURNAL")
     if not journals and not everything:
-        _list(list(left_behind(journal_dir())), as_json=as_json)
+        _list(list(left_journals(journal_dir())), as_json=as_json)
         return 0
     if everything:
         journals = tuple(
-            Path(left.path) for left in left_behind(journal_dir()) if left.state != "live"
+            Path(left.path) for left in left_journals(journal_dir()) if left.state != "live"
         )
     done, failed, status = _recover(journals, output, overwrite=overwrite, salvage=salvage)
     if as_json:
@@ -133,7 +133,7 @@ def _lines(one: Recovered) -> Iterator[str]:
         yield f"  {bytes_text(one.torn_bytes)} at the end were cut off by the crash"
 
 
-def _list(found: list[Left], *, as_json: bool) -> None:
+def _list(found: list[LeftJournal], *, as_json: bool) -> None:
     if as_json:
         write_lines([json_text({"journals": found})])
         return
@@ -145,7 +145,7 @@ def _list(found: list[Left], *, as_json: bool) -> None:
         click.echo("recover them with: ptycassette recover --all")
 
 
-def _described(left: Left) -> Iterator[str]:
+def _described(left: LeftJournal) -> Iterator[str]:
     import shlex
 
     from ptycassette.model import printable, visible

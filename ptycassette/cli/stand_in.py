@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from ptycassette.replaying.standin.io import OPTIONS, run
+from ptycassette.replaying.standin.io import STANDIN_OPTIONS, run
 
 __all__ = ["command"]
 
@@ -18,7 +18,7 @@ class StandInCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One line per option of the table."""
         with formatter.section("Options"):
-            formatter.write_dl([(f"{o.name} {o.value}".strip(), o.help) for o in OPTIONS])
+            formatter.write_dl([(f"{o.name} {o.value}".strip(), o.help) for o in STANDIN_OPTIONS])
 
 
 @click.command(

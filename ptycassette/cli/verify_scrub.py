@@ -40,12 +40,12 @@ def command(
 
     Example: ptycassette verify-scrub tests/cassettes/*
     """
-    from ptycassette.recording.io import find_left
+    from ptycassette.recording.io import find_secrets_left
     from ptycassette.scrub.io import audit
 
     reports = []
     for path in cassettes:
-        findings = list(find_left(Path(path), scrubber_of(**options)))
+        findings = list(find_secrets_left(Path(path), scrubber_of(**options)))
         for name in auditor:
             findings += audit(name, Path(path))
         reports.append({"path": path, "ok": not findings, "findings": findings})

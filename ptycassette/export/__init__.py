@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.export.html import screen_css, screen_fragment, screen_html
     from ptycassette.export.registry import (
-        OPTIONS,
+        EXPORT_OPTIONS,
         ExportFormat,
         ExportOption,
         export_named,
@@ -23,7 +23,7 @@ else:
         {
             "html": ("screen_css", "screen_fragment", "screen_html"),
             "registry": (
-                "OPTIONS",
+                "EXPORT_OPTIONS",
                 "ExportFormat",
                 "ExportOption",
                 "export_named",
@@ -36,7 +36,7 @@ else:
     )
 
 __all__ = [
-    "OPTIONS",
+    "EXPORT_OPTIONS",
     "ExportFormat",
     "ExportOption",
     "TextStream",

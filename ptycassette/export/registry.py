@@ -2,7 +2,7 @@
 
 A new export is a module of this package and a row of ``EXPORTS``. ``ptycassette export`` (its
 choices, its help, the endings of OUT), the viewer's export dialog and the tables of the docs read
-this table; an option that no other export has is a row of ``OPTIONS``. Makers are named, not
+this table; an option that no other export has is a row of ``EXPORT_OPTIONS``. Makers are named, not
 imported: listing what there is loads none of them.
 """
 
@@ -19,7 +19,7 @@ from ptycassette.model import Event, FrameRecord, Manifest, Screen
 
 __all__ = [
     "EXPORTS",
-    "OPTIONS",
+    "EXPORT_OPTIONS",
     "ExportFormat",
     "ExportOption",
     "ExportSource",
@@ -94,7 +94,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
     def row(self) -> str:
         """Its row in the table of the docs, as Markdown."""
         endings = ", ".join(f"`{ending}`" for ending in self.endings)
-        flags = {one.name: one.flag for one in OPTIONS}
+        flags = {one.name: one.flag for one in EXPORT_OPTIONS}
         options = ", ".join(f"`{flags[name]}`" for name in self.options)
         cells = (f"`{self.name}`", endings, self.writes, options)
         return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
@@ -114,7 +114,7 @@ class ExportFormat(msgspec.Struct, frozen=True, kw_only=True):
         return data
 
 
-OPTIONS = (
+EXPORT_OPTIONS = (
     ExportOption(name="title", short="t", kind="text", help="A title for the picture or the file."),
     ExportOption(
         name="idle_limit",

@@ -11,12 +11,12 @@ from typing import Literal
 import msgspec
 
 from ptycassette.harness.step import DriveStep
-from ptycassette.profiles import Checked, Predicate, Stroke, read_checked
+from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, read_checked
 
 __all__ = ["Drive"]
 
 
-class Drive(Checked, frozen=True, kw_only=True):
+class Drive(StrictTable, frozen=True, kw_only=True):
     """A whole drive. ``script`` is a file beside it.
 
     ``prompt`` makes a one-shot run, ``command`` a run of a subcommand; the terminal
@@ -52,4 +52,4 @@ class Drive(Checked, frozen=True, kw_only=True):
         Raises:
             UsageError: what is wrong, where, and the nearest known name.
         """
-        return read_checked(text, cls, where=where, known=(DriveStep, Stroke, Predicate))
+        return read_checked(text, cls, where=where, known=(DriveStep, Stroke, ScreenPredicate))

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import NotFoundError
-from ptycassette.model import fill
-from ptycassette.profiles import HomeFile, Mode, Profile
+from ptycassette.model import fill_variables
+from ptycassette.profiles import HomeFile, OfflineMode, Profile
 
 __all__ = ["Place", "PreparedRun", "fake_token", "prepare", "shown"]
 
@@ -117,23 +117,27 @@ def _filled(
             hint=f"it has: {', '.join(sorted(profile.modes)) or 'none'}",
         )
     where = f"profile {profile.name}"
-    arguments = tuple(fill(list(chosen.arguments), where, names))
+    arguments = tuple(fill_variables(list(chosen.arguments), where, names))
     return PreparedRun(
-        argv=(program, *arguments, *fill(list(tail), where, names)),
+        argv=(program, *arguments, *fill_variables(list(tail), where, names)),
         environment=_environment(profile, chosen, where, names),
         files=tuple(
-            HomeFile(path=file.path, base=file.base, text=str(fill(file.text, where, names)))
+            HomeFile(
+                path=file.path, base=file.base, text=str(fill_variables(file.text, where, names))
+            )
             for file in chosen.files
         ),
         mode_arguments=arguments,
     )
 
 
-def _environment(profile: Profile, mode: Mode, where: str, names: dict[str, str]) -> dict[str, str]:
+def _environment(
+    profile: Profile, mode: OfflineMode, where: str, names: dict[str, str]
+) -> dict[str, str]:
     """The profile's variables, those of offline runs and of the mode, and the home."""
     asked = {**profile.environment, **profile.offline.environment, **mode.environment}
     # A value that names nothing, as a certificate that is not needed, is no variable.
-    filled = {name: value for name, value in fill(asked, where, names).items() if value}
+    filled = {name: value for name, value in fill_variables(asked, where, names).items() if value}
     home = names["home"]
     places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
     return {"HOME": home, **places, **filled}

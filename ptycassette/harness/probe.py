@@ -15,7 +15,7 @@ import msgspec
 
 from ptycassette.harness.step import DriveStep
 from ptycassette.model import file_pattern
-from ptycassette.profiles import Checked, Predicate, Stroke, check_regex, read_checked
+from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, check_regex, read_checked
 
 __all__ = [
     "Discovery",
@@ -47,15 +47,15 @@ def parse_window(text: str) -> int:
     return int(found[1]) * _SECONDS[found[2]]
 
 
-class Marker(Checked, frozen=True, kw_only=True):
+class Marker(StrictTable, frozen=True, kw_only=True):
     """A screen that ends the probe with a status other than ``ok``."""
 
     status: Literal["unauthenticated", "unavailable", "error"]
-    when: Predicate
+    when: ScreenPredicate
     message: str
 
 
-class Fact(Checked, frozen=True, kw_only=True):
+class Fact(StrictTable, frozen=True, kw_only=True):
     """Something to take from captured screens: the group ``value`` of ``regex``.
 
     ``screen`` is one name, or several where a list is longer than a screen.
@@ -82,7 +82,7 @@ class Fact(Checked, frozen=True, kw_only=True):
         return (self.screen,) if isinstance(self.screen, str) else self.screen
 
 
-class Window(Checked, frozen=True, kw_only=True):
+class Window(StrictTable, frozen=True, kw_only=True):
     """A usage window. The groups of ``regex`` become its fields.
 
     Groups: one of ``used_percent`` and ``left_percent`` (the other is computed), and
@@ -108,7 +108,7 @@ class Window(Checked, frozen=True, kw_only=True):
             raise ValueError("a window needs a name, given or as a group")
 
 
-class Accounted(Checked, frozen=True, kw_only=True):
+class Accounted(StrictTable, frozen=True, kw_only=True):
     """Rows that look like a window must have been read as one: else the layout is unknown."""
 
     screen: str
@@ -119,7 +119,7 @@ class Accounted(Checked, frozen=True, kw_only=True):
         check_regex(self.regex)
 
 
-class Quota(Checked, frozen=True, kw_only=True):
+class Quota(StrictTable, frozen=True, kw_only=True):
     """What ``quota.json`` gets."""
 
     windows: tuple[Window, ...] = ()
@@ -128,14 +128,14 @@ class Quota(Checked, frozen=True, kw_only=True):
     metadata: dict[str, Fact] = msgspec.field(default_factory=dict)
 
 
-class Discovery(Checked, frozen=True, kw_only=True):
+class Discovery(StrictTable, frozen=True, kw_only=True):
     """What ``discovery.json`` gets. Every match of a regex is one entry."""
 
     models: Fact | None = None
     reasoning_levels: Fact | None = None
 
 
-class Probe(Checked, frozen=True, kw_only=True):
+class Probe(StrictTable, frozen=True, kw_only=True):
     """A whole probe.
 
     ``environment`` names the variables that the CLI gets from the user (keys, mostly);
@@ -176,7 +176,17 @@ class Probe(Checked, frozen=True, kw_only=True):
         Raises:
             UsageError: what is wrong, where, and the nearest known name.
         """
-        tables = (DriveStep, Marker, Fact, Window, Accounted, Quota, Discovery, Predicate, Stroke)
+        tables = (
+            DriveStep,
+            Marker,
+            Fact,
+            Window,
+            Accounted,
+            Quota,
+            Discovery,
+            ScreenPredicate,
+            Stroke,
+        )
         return read_checked(text, cls, where=where, known=tables)
 
 

@@ -17,10 +17,10 @@ from ptycassette.harness.probe import Probe, ProbeStatus
 from ptycassette.harness.step import DriveStep
 from ptycassette.model import DiscoveryRecord, QuotaRecord, Screen
 
-__all__ = ["Diagnostic", "ProbeResult", "ProbeRun"]
+__all__ = ["ProbeDiagnostic", "ProbeResult", "ProbeRun"]
 
 
-class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProbeDiagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a probe has no result: what, at which step, which predicates failed, which screen."""
 
     message: str
@@ -40,7 +40,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     freshness_window: str
     quota: QuotaRecord | None = None
     discovery: DiscoveryRecord | None = None
-    diagnostic: Diagnostic | None = None
+    diagnostic: ProbeDiagnostic | None = None
     age_s: int | None = None
     fresh: bool | None = None
 
@@ -53,7 +53,7 @@ class ProbeRun:
         self._index = 0
         self._captures: dict[str, Screen] = {}
         self._status: ProbeStatus | None = None
-        self._diagnostic: Diagnostic | None = None
+        self._diagnostic: ProbeDiagnostic | None = None
 
     @property
     def step(self) -> DriveStep | None:
@@ -106,7 +106,7 @@ class ProbeRun:
     def _end(self, status: ProbeStatus, message: str, screen: Screen) -> None:
         step = self.step
         failed = step.wait.misses(screen) if step is not None and step.wait is not None else ()
-        self._diagnostic = Diagnostic(
+        self._diagnostic = ProbeDiagnostic(
             message=message, step=self._index, failed=failed, screen=_shown(screen)
         )
         self._status = status
@@ -119,7 +119,7 @@ class ProbeRun:
         """
         if self._status is None and self.step is not None:
             self._status = "error"
-            self._diagnostic = Diagnostic(message="the probe was not walked to its end")
+            self._diagnostic = ProbeDiagnostic(message="the probe was not walked to its end")
         quota: QuotaRecord | None = None
         discovery: DiscoveryRecord | None = None
         if self._status is None:
@@ -128,7 +128,7 @@ class ProbeRun:
                 self._status = "ok"
             except LayoutError as unknown:
                 self._status = "error"
-                self._diagnostic = Diagnostic(
+                self._diagnostic = ProbeDiagnostic(
                     message=f"unknown layout of the screen {unknown.capture!r}",
                     failed=(unknown.message,),
                     screen=_shown(self._captures[unknown.capture]),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ptycassette.profiles import Checked, Predicate, Stroke
+from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke
 
 __all__ = ["DriveStep"]
 
 
-class DriveStep(Checked, frozen=True, kw_only=True):
+class DriveStep(StrictTable, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it under ``capture``), or do something.
 
     ``late`` is the status of a probe whose wait runs out of time here.
@@ -17,7 +17,7 @@ class DriveStep(Checked, frozen=True, kw_only=True):
     ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
     """
 
-    wait: Predicate | None = None
+    wait: ScreenPredicate | None = None
     capture: str | None = None
     timeout_s: float | None = None
     late: Literal["unauthenticated", "unavailable", "error"] = "error"

@@ -67,12 +67,12 @@ if TYPE_CHECKING:
         IdSource,
         Scrubber,
         ScrubberFactory,
+        ScrubStep,
         Secret,
+        SecretWatch,
         SessionTap,
         Sleeper,
-        Step,
         StepScrubber,
-        Watch,
     )
     from ptycassette.model.re2_engine import PatternError, compile_re2
     from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
@@ -84,7 +84,13 @@ if TYPE_CHECKING:
         painted_bytes,
         streams_of,
     )
-    from ptycassette.model.toml_text import MAX_TOML_BYTES, fill, parse_toml, read_toml, suggest
+    from ptycassette.model.toml_text import (
+        MAX_TOML_BYTES,
+        fill_variables,
+        parse_toml,
+        read_toml,
+        suggest,
+    )
     from ptycassette.model.visible_text import printable, visible, visible_bytes
 else:
     __getattr__ = loads_on_first_use(
@@ -154,15 +160,15 @@ else:
                 "Secret",
                 "SessionTap",
                 "Sleeper",
-                "Step",
+                "ScrubStep",
                 "StepScrubber",
-                "Watch",
+                "SecretWatch",
             ),
             "re2_engine": ("PatternError", "compile_re2"),
             "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
             "screen": ("DEFAULT_STYLE", "Screen", "Style", "StyleRun"),
             "streams": ("STREAMS_KEY", "StreamKind", "StreamKinds", "painted_bytes", "streams_of"),
-            "toml_text": ("MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"),
+            "toml_text": ("MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"),
             "visible_text": ("printable", "visible", "visible_bytes"),
         },
     )
@@ -213,16 +219,17 @@ __all__ = [
     "Resized",
     "Screen",
     "ScrubReport",
+    "ScrubStep",
     "Scrubber",
     "ScrubberFactory",
     "Secret",
+    "SecretWatch",
     "ServiceEventRecord",
     "SessionMeta",
     "SessionTap",
     "Signalled",
     "Size",
     "Sleeper",
-    "Step",
     "StepScrubber",
     "StreamKind",
     "StreamKinds",
@@ -233,7 +240,6 @@ __all__ = [
     "Timing",
     "TooManyPatternsError",
     "Typed",
-    "Watch",
     "canonical_key",
     "check_density",
     "check_line_density",
@@ -241,7 +247,7 @@ __all__ = [
     "encode_key",
     "encode_paste",
     "file_pattern",
-    "fill",
+    "fill_variables",
     "moment_us",
     "painted_bytes",
     "parse_toml",

@@ -27,14 +27,14 @@ __all__ = [
     "EmulatorFactory",
     "EventSource",
     "IdSource",
+    "ScrubStep",
     "Scrubber",
     "ScrubberFactory",
     "Secret",
+    "SecretWatch",
     "SessionTap",
     "Sleeper",
-    "Step",
     "StepScrubber",
-    "Watch",
 ]
 
 
@@ -142,7 +142,7 @@ class Scrubber(Protocol):
         ...
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class ScrubStep(msgspec.Struct, frozen=True, gc=False):
     """An event on its way into a cassette.
 
     Attributes:
@@ -174,7 +174,7 @@ class Secret(Protocol):
         ...
 
 
-class Watch(Protocol):
+class SecretWatch(Protocol):
     """Learns from a session, while it is read, what is secret in it."""
 
     def begin(self) -> None:
@@ -195,8 +195,8 @@ class StepScrubber(Scrubber, Protocol):
     """A scrubber that keeps up with a session while it is recorded."""
 
     def steps(
-        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
-    ) -> Iterator[Step | None]:
+        self, meta: SessionMeta, source: EventSource, watch: SecretWatch | None = None
+    ) -> Iterator[ScrubStep | None]:
         """The events, as soon as they are known to be clean or masked.
 
         ``watch`` sees every event, with the screen right after it, and says what is secret.

@@ -12,7 +12,7 @@ from typing import Any
 
 from ptycassette.errors import UsageError
 
-__all__ = ["MAX_TOML_BYTES", "fill", "parse_toml", "read_toml", "suggest"]
+__all__ = ["MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"]
 
 MAX_TOML_BYTES = 512 << 10
 """What takes Python's parser longest, a list of numbers, takes it 0.6 s at this length."""
@@ -64,10 +64,10 @@ def read_toml(text: str, *, where: str, variables: Mapping[str, str] | None) -> 
         raw = parse_toml(text)
     except ValueError as wrong:
         raise UsageError(f"not TOML: {wrong}", where=where) from wrong
-    return raw if variables is None else dict(fill(raw, where, variables))
+    return raw if variables is None else dict(fill_variables(raw, where, variables))
 
 
-def fill(value: Any, where: str, variables: Mapping[str, str]) -> Any:
+def fill_variables(value: Any, where: str, variables: Mapping[str, str]) -> Any:
     """``value`` with variables in all of its strings replaced; keys stay.
 
     Raises:
@@ -76,9 +76,9 @@ def fill(value: Any, where: str, variables: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _VARIABLE.sub(lambda match: _value(match, where, variables), value)
     if isinstance(value, list):
-        return [fill(item, where, variables) for item in value]
+        return [fill_variables(item, where, variables) for item in value]
     if isinstance(value, dict):
-        return {key: fill(item, where, variables) for key, item in value.items()}
+        return {key: fill_variables(item, where, variables) for key, item in value.items()}
     return value
 
 

@@ -7,30 +7,30 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.profiles.capability import capability_of
-    from ptycassette.profiles.checked import Checked, check_regex, read_checked
-    from ptycassette.profiles.predicate import Predicate
-    from ptycassette.profiles.profile import HomeFile, Mode, Profile, Stroke, ToolCall
+    from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
+    from ptycassette.profiles.predicate import ScreenPredicate
+    from ptycassette.profiles.profile import HomeFile, OfflineMode, Profile, Stroke, ToolCall
     from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows, to_number
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
             "capability": ("capability_of",),
-            "checked": ("Checked", "check_regex", "read_checked"),
-            "predicate": ("Predicate",),
-            "profile": ("HomeFile", "Mode", "Profile", "Stroke", "ToolCall"),
+            "checked": ("StrictTable", "check_regex", "read_checked"),
+            "predicate": ("ScreenPredicate",),
+            "profile": ("HomeFile", "OfflineMode", "Profile", "Stroke", "ToolCall"),
             "session_log": ("LogFacts", "LogSource", "read_rows", "to_number"),
         },
     )
 
 __all__ = [
-    "Checked",
     "HomeFile",
     "LogFacts",
     "LogSource",
-    "Mode",
-    "Predicate",
+    "OfflineMode",
     "Profile",
+    "ScreenPredicate",
+    "StrictTable",
     "Stroke",
     "ToolCall",
     "capability_of",

@@ -16,12 +16,12 @@ from ptycassette.model import (
     suggest,
 )
 
-__all__ = ["Checked", "check_regex", "read_checked"]
+__all__ = ["StrictTable", "check_regex", "read_checked"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StrictTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of a file: unknown names are errors."""
 
 

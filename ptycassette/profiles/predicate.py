@@ -9,12 +9,12 @@ who has a clock holds it, this module does not.
 from __future__ import annotations
 
 from ptycassette.model import Screen, file_pattern
-from ptycassette.profiles.checked import Checked, check_regex
+from ptycassette.profiles.checked import StrictTable, check_regex
 
-__all__ = ["Predicate"]
+__all__ = ["ScreenPredicate"]
 
 
-class Predicate(Checked, frozen=True, kw_only=True):
+class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
     """What must be on the screen."""
 
     contains: tuple[str, ...] = ()

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.profiles.checked import Checked, check_regex, read_checked
-from ptycassette.profiles.predicate import Predicate
+from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
+from ptycassette.profiles.predicate import ScreenPredicate
 from ptycassette.profiles.session_log import EventRule, LogSource
 
 __all__ = [
@@ -20,20 +20,20 @@ __all__ = [
     "HomeFile",
     "Install",
     "KnownCli",
-    "Mode",
     "Offline",
+    "OfflineMode",
     "Profile",
+    "ProfileTerminal",
     "Screens",
     "Stroke",
     "Submit",
-    "Terminal",
     "ToolCall",
     "VersionQuery",
     "clis_without_profile",
 ]
 
 
-class VersionQuery(Checked, frozen=True, kw_only=True):
+class VersionQuery(StrictTable, frozen=True, kw_only=True):
     """How to ask for the version, and with which ones the profile was seen to work.
 
     ``automatic``: whoever records the program has it asked without saying so. Not every program
@@ -52,7 +52,7 @@ class VersionQuery(Checked, frozen=True, kw_only=True):
             raise ValueError("version.regex has no group named version")
 
 
-class Capability(Checked, frozen=True, kw_only=True):
+class Capability(StrictTable, frozen=True, kw_only=True):
     """The capabilities of the CLI, in its own terms, for the manifest of a recording.
 
     ``permission_modes`` are what its option for that takes.
@@ -62,7 +62,7 @@ class Capability(Checked, frozen=True, kw_only=True):
     permission_modes: tuple[str, ...] = ()
 
 
-class Terminal(Checked, frozen=True, kw_only=True):
+class ProfileTerminal(StrictTable, frozen=True, kw_only=True):
     """The terminal that the CLI is at home in."""
 
     term: str = "xterm-256color"
@@ -70,7 +70,7 @@ class Terminal(Checked, frozen=True, kw_only=True):
     cols: int = 100
 
 
-class HomeFile(Checked, frozen=True, kw_only=True):
+class HomeFile(StrictTable, frozen=True, kw_only=True):
     """A file to write into the temporary home (or, with ``base = "cwd"``, the work folder)."""
 
     path: str
@@ -82,7 +82,7 @@ class HomeFile(Checked, frozen=True, kw_only=True):
         _check_inside(self.path)
 
 
-class Credentials(Checked, frozen=True, kw_only=True):
+class Credentials(StrictTable, frozen=True, kw_only=True):
     """Where its secrets lie: files of the home and of the work folder, state that holds some too.
 
     What looks like a secret in them is known to the scrubber. ``key_prefix`` begins the key of
@@ -105,7 +105,7 @@ def _check_inside(path: str) -> None:
         raise ValueError("a file's path is relative and stays inside")
 
 
-class Mode(Checked, frozen=True, kw_only=True):
+class OfflineMode(StrictTable, frozen=True, kw_only=True):
     """One way to run it offline: with an API key, with an account, logged out.
 
     ``tls`` tells that the provider must speak TLS. ``arguments`` stand right behind the program;
@@ -120,7 +120,7 @@ class Mode(Checked, frozen=True, kw_only=True):
     files: tuple[HomeFile, ...] = ()
 
 
-class Offline(Checked, frozen=True, kw_only=True):
+class Offline(StrictTable, frozen=True, kw_only=True):
     """What offline runs get in all modes, and a user's own run never gets.
 
     ``model`` is the model they ask for unless another is given.
@@ -130,7 +130,7 @@ class Offline(Checked, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class ToolCall(Checked, frozen=True, kw_only=True):
+class ToolCall(StrictTable, frozen=True, kw_only=True):
     """How a model makes the CLI act: by calling a tool, or by a ``text`` that it takes as one.
 
     ``arguments`` are JSON, ``input`` is free text. ``options`` of the CLI offer the tool where it
@@ -157,7 +157,7 @@ class ToolCall(Checked, frozen=True, kw_only=True):
             raise ValueError("a tool has arguments or input, not both")
 
 
-class Install(Checked, frozen=True, kw_only=True):
+class Install(StrictTable, frozen=True, kw_only=True):
     """The package that has the CLI, with its version: of npm or of PyPI.
 
     ``node`` and ``python`` are the oldest versions that run it.
@@ -179,15 +179,15 @@ class Install(Checked, frozen=True, kw_only=True):
         return f"npm install -g {self.npm}" if self.npm else f"pip install {self.pip}"
 
 
-class Screens(Checked, frozen=True, kw_only=True):
+class Screens(StrictTable, frozen=True, kw_only=True):
     """How its states look: ready for a prompt, busy, done with a turn."""
 
-    ready: Predicate
-    busy: Predicate | None = None
-    done: Predicate | None = None
+    ready: ScreenPredicate
+    busy: ScreenPredicate | None = None
+    done: ScreenPredicate | None = None
 
 
-class Stroke(Checked, frozen=True, kw_only=True):
+class Stroke(StrictTable, frozen=True, kw_only=True):
     """One thing to do at the keyboard, and how long to wait after it."""
 
     key: str | None = None
@@ -200,7 +200,7 @@ class Stroke(Checked, frozen=True, kw_only=True):
             raise ValueError("a stroke has either key or text")
 
 
-class Submit(Checked, frozen=True, kw_only=True):
+class Submit(StrictTable, frozen=True, kw_only=True):
     """How a prompt is handed in: pasted (bracketed where the CLI asks for that) or typed."""
 
     how: Literal["paste", "type"] = "paste"
@@ -208,7 +208,7 @@ class Submit(Checked, frozen=True, kw_only=True):
     key: str = "enter"
 
 
-class KnownCli(Checked, frozen=True, kw_only=True):
+class KnownCli(StrictTable, frozen=True, kw_only=True):
     """What is known also of CLIs that have no profile.
 
     ``binaries`` are the names of its program.
@@ -219,7 +219,7 @@ class KnownCli(Checked, frozen=True, kw_only=True):
     credentials: Credentials = Credentials()
 
 
-class _WithoutProfile(Checked, frozen=True, kw_only=True):
+class _WithoutProfile(StrictTable, frozen=True, kw_only=True):
     version: Literal[1]
     clis: tuple[KnownCli, ...] = ()
 
@@ -251,13 +251,13 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     licence: str = ""
     shareable: bool = False
     capability: Capability = Capability()
-    terminal: Terminal = Terminal()
+    terminal: ProfileTerminal = ProfileTerminal()
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     interactive: tuple[str, ...] = ()
     oneshot: tuple[str, ...] = ()
     install: Install | None = None
     offline: Offline = Offline()
-    modes: dict[str, Mode] = msgspec.field(default_factory=dict)
+    modes: dict[str, OfflineMode] = msgspec.field(default_factory=dict)
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
     submit: Submit = Submit()
@@ -277,16 +277,16 @@ class Profile(KnownCli, frozen=True, kw_only=True):
             VersionQuery,
             Capability,
             Credentials,
-            Terminal,
+            ProfileTerminal,
             HomeFile,
             Install,
             Offline,
-            Mode,
+            OfflineMode,
             ToolCall,
             Screens,
             Stroke,
             Submit,
-            Predicate,
+            ScreenPredicate,
             LogSource,
             EventRule,
         )

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ptycassette.profiles.checked import Checked, check_regex
+from ptycassette.profiles.checked import StrictTable, check_regex
 
 __all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
 
@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"\$?([0-9][0-9,]*(?:\.[0-9]+)?)\s*([kKmM]?)")
 _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
 
 
-class EventRule(Checked, frozen=True, kw_only=True):
+class EventRule(StrictTable, frozen=True, kw_only=True):
     """Which rows are an event, and where its fields are.
 
     ``where`` compares dotted paths with values, ``exists`` asks that paths are
@@ -78,7 +78,7 @@ class EventRule(Checked, frozen=True, kw_only=True):
             raise ValueError(f"{self.type} has no field {unknown[0]!r}, but: {known}")
 
 
-class LogSource(Checked, frozen=True, kw_only=True):
+class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
     ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``). Of the

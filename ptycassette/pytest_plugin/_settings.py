@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from ptycassette.errors import CassetteError, UsageError
-from ptycassette.replaying.io import MODE_HELP, MODE_VARIABLE, Mode, resolve_mode
+from ptycassette.replaying.io import MODE_HELP, MODE_VARIABLE, RunMode, resolve_mode
 from ptycassette.system.files import Project, find_project
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _CODE_KEYS = {"argv", "size", "before_record", "hooks"}
 class Settings(NamedTuple):
     """What counts for one test."""
 
-    mode: Mode = "replay"
+    mode: RunMode = "replay"
     match: str | Matching | Callable[[str, str], bool] = "prompt"
     order: str | None = None
     path: str | None = None

@@ -16,11 +16,11 @@ from ptycassette.errors import CassetteError
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import TestState
 from ptycassette.replaying.io import watch_uses
-from ptycassette.session import Step, StepLog, collect_steps
+from ptycassette.session import SessionStep, StepLog, collect_steps
 
 if TYPE_CHECKING:
     from ptycassette.replaying.io import UseResult
-    from ptycassette.session import SessionFace
+    from ptycassette.session import SessionBase
 
 __all__ = [
     "kept_runs",
@@ -66,7 +66,7 @@ def kept_runs(config: pytest.Config) -> int:
 def traced(item: pytest.Item, state: TestState) -> Iterator[None]:
     """Within it, the test's steps and uses are noted, with or without our fixtures."""
 
-    def note(result: UseResult, session: SessionFace) -> None:
+    def note(result: UseResult, session: SessionBase) -> None:
         from ptycassette.pytest_plugin._runs import UseRun
 
         path = Path(result.cassette)
@@ -83,7 +83,7 @@ def note_assertion(log: StepLog, path: Path, line: int, source: str, error: str 
     """A line of the test that is no call of a session, beside what was played so far."""
     last = log.steps[-1] if log.steps else None
     log.add(
-        Step(
+        SessionStep(
             name="line",
             detail=source,
             session=last.session if last else 0,

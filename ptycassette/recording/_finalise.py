@@ -26,8 +26,8 @@ from ptycassette.model import (
     Noted,
     Output,
     Scrubber,
+    ScrubStep,
     SessionMeta,
-    Step,
     StepScrubber,
 )
 from ptycassette.recording._manifest import manifest_texts
@@ -201,7 +201,7 @@ class _Run(Generic[_Sink]):
             raise RuntimeError("the scrubber verified without looking at all events")
         return findings
 
-    def _steps(self) -> Iterator[Step | None]:
+    def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):
             yield from self._scrubber.steps(self._meta, self._source, self.typed)
             return
@@ -209,10 +209,10 @@ class _Run(Generic[_Sink]):
         held: JournalEvent | None = None
         for event in events:
             if held is not None:
-                yield Step(held, event, None)
+                yield ScrubStep(held, event, None)
             held = event
         if held is not None:
-            yield Step(held, None, None)
+            yield ScrubStep(held, None, None)
 
     def _rest(self) -> Iterator[JournalEvent]:
         if isinstance(self._scrubber, StepScrubber):

@@ -26,9 +26,9 @@ from ptycassette.model import (
     Probed,
     Scrubber,
     ScrubReport,
+    ScrubStep,
     ServiceEventRecord,
     SessionMeta,
-    Step,
     StepScrubber,
     Typed,
 )
@@ -71,7 +71,7 @@ class SinkWriter:
         self.offset = 0
         self.learnt = Learnt()
 
-    def take(self, step: Step) -> None:
+    def take(self, step: ScrubStep) -> None:
         """Write one event, if it is output, and the frame after it; else keep its number."""
         event = step.event
         self._taken += 1

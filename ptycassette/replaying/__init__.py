@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         divergence_object,
     )
     from ptycassette.replaying.divergence_kinds import INPUT_MISSING
-    from ptycassette.replaying.drifts import Change, Drift, drift_lines
+    from ptycassette.replaying.drifts import Drift, DriftChange, drift_lines
     from ptycassette.replaying.paint import ansi_lines
     from ptycassette.replaying.scheduler import (
         DONE,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Decision,
         Done,
         Emit,
-        Mode,
+        ReplayMode,
         Scheduler,
         Wait,
         replay_mode,
@@ -36,7 +36,7 @@ else:
             "differences": ("changes_of", "folded_rows"),
             "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
             "divergence_kinds": ("INPUT_MISSING",),
-            "drifts": ("Change", "Drift", "drift_lines"),
+            "drifts": ("DriftChange", "Drift", "drift_lines"),
             "paint": ("ansi_lines",),
             "scheduler": (
                 "DONE",
@@ -44,7 +44,7 @@ else:
                 "Decision",
                 "Done",
                 "Emit",
-                "Mode",
+                "ReplayMode",
                 "Scheduler",
                 "Wait",
                 "replay_mode",
@@ -58,12 +58,12 @@ __all__ = [
     "INPUT_MISSING",
     "AwaitInput",
     "Cell",
-    "Change",
     "Decision",
     "Done",
     "Drift",
+    "DriftChange",
     "Emit",
-    "Mode",
+    "ReplayMode",
     "Scheduler",
     "Wait",
     "ansi_lines",

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-__all__ = ["Change", "changes_of", "folded_rows", "marks_of"]
+__all__ = ["TextChange", "changes_of", "folded_rows", "marks_of"]
 
 _COMPARED = 400
 """The time that a diff takes grows with the square; of longer texts the ends are compared."""
@@ -16,7 +16,7 @@ FOLD_AT = 3
 """So many blank rows, one below the other, are shown as one."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class TextChange(msgspec.Struct, frozen=True):
     """A stretch of both texts: equal, or ``expected`` was replaced by ``got``."""
 
     expected: str
@@ -28,18 +28,20 @@ class Change(msgspec.Struct, frozen=True):
         return self.expected == self.got
 
 
-def changes_of(expected: str, got: str) -> tuple[Change, ...]:
+def changes_of(expected: str, got: str) -> tuple[TextChange, ...]:
     """Both texts in stretches; joined, they are the texts."""
     start = _common(expected, got)
     end = _common(expected[start:][::-1], got[start:][::-1])
     middle = expected[start : len(expected) - end], got[start : len(got) - end]
-    found = [Change(expected[:start], got[:start])]
+    found = [TextChange(expected[:start], got[:start])]
     if max(map(len, middle)) <= _COMPARED:
         diff = SequenceMatcher(None, *middle, autojunk=False)
-        found += [Change(middle[0][a:b], middle[1][c:d]) for _, a, b, c, d in diff.get_opcodes()]
+        found += [
+            TextChange(middle[0][a:b], middle[1][c:d]) for _, a, b, c, d in diff.get_opcodes()
+        ]
     else:
-        found.append(Change(*middle))
-    found.append(Change(expected[len(expected) - end :], got[len(got) - end :]))
+        found.append(TextChange(*middle))
+    found.append(TextChange(expected[len(expected) - end :], got[len(got) - end :]))
     return tuple(change for change in found if change.expected or change.got)
 
 

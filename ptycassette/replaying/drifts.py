@@ -29,7 +29,14 @@ from ptycassette.replaying.divergence_kinds import (
 )
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
 
-__all__ = ["Change", "Drift", "Side", "drift", "drift_lines", "semantic_drift"]
+__all__ = [
+    "Drift",
+    "DriftChange",
+    "Side",
+    "drift_lines",
+    "drift_of_sides",
+    "semantic_drift_of_sides",
+]
 
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
@@ -41,7 +48,7 @@ class Side(msgspec.Struct, frozen=True):
     events: Sequence[Event]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class DriftChange(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange that changed. Numbers count from 1; 0 where the side has none."""
 
     kind: ChangeKind
@@ -60,8 +67,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     exchange; ``divergences`` hold the end, the emulator and the binary.
     """
 
-    exchanges: tuple[Change, ...] = ()
-    screens: tuple[Change, ...] = ()
+    exchanges: tuple[DriftChange, ...] = ()
+    screens: tuple[DriftChange, ...] = ()
     divergences: tuple[Divergence, ...] = ()
 
     def __bool__(self) -> bool:
@@ -75,12 +82,12 @@ class _Exchange(msgspec.Struct):
     screen: tuple[str, ...]
 
 
-def drift(old: Side, new: Side) -> Drift:
+def drift_of_sides(old: Side, new: Side) -> Drift:
     """The changes between two recordings, byte by byte."""
     return _drift(old, new, None, DEFAULT_THRESHOLD)
 
 
-def semantic_drift(
+def semantic_drift_of_sides(
     old: Side, new: Side, threshold: float = DEFAULT_THRESHOLD, scorer: Scorer | None = None
 ) -> Drift:
     """The changes in meaning: ``scorer`` compares screens; bytes are ignored.
@@ -100,8 +107,8 @@ def semantic_drift(
 
 def _drift(old: Side, new: Side, alike: Scorer | None, threshold: float) -> Drift:
     before, after = _exchanges(old.events), _exchanges(new.events)
-    exchanges: list[Change] = []
-    screens: list[Change] = []
+    exchanges: list[DriftChange] = []
+    screens: list[DriftChange] = []
     pairs = list(_aligned(before, after, exchanges))
     for left, right in pairs:
         if alike is None:
@@ -137,7 +144,7 @@ def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
 
 
 def _aligned(
-    before: list[_Exchange], after: list[_Exchange], changes: list[Change]
+    before: list[_Exchange], after: list[_Exchange], changes: list[DriftChange]
 ) -> Iterator[tuple[_Exchange, _Exchange]]:
     """Pairs of exchanges with the same input, in order; all others are added to ``changes``."""
     yield before[0], after[0]
@@ -176,8 +183,10 @@ def _elsewhere(item: _Exchange, others: list[_Exchange]) -> bool:
     return any(other.sent == item.sent for other in others)
 
 
-def _change(kind: ChangeKind, what: str, old: _Exchange | None, new: _Exchange | None) -> Change:
-    return Change(
+def _change(
+    kind: ChangeKind, what: str, old: _Exchange | None, new: _Exchange | None
+) -> DriftChange:
+    return DriftChange(
         kind=kind,
         what=what,
         old=old.number if old else 0,
@@ -187,7 +196,7 @@ def _change(kind: ChangeKind, what: str, old: _Exchange | None, new: _Exchange |
     )
 
 
-def _output_change(left: _Exchange, right: _Exchange) -> Iterator[Change]:
+def _output_change(left: _Exchange, right: _Exchange) -> Iterator[DriftChange]:
     if left.output != right.output:
         at = next(
             (
@@ -197,7 +206,7 @@ def _output_change(left: _Exchange, right: _Exchange) -> Iterator[Change]:
             ),
             min(len(left.output), len(right.output)),
         )
-        yield Change(
+        yield DriftChange(
             kind="changed",
             what=f"output from byte {at} on",
             old=left.number,
@@ -207,25 +216,25 @@ def _output_change(left: _Exchange, right: _Exchange) -> Iterator[Change]:
         )
 
 
-def _screen_change(left: _Exchange, right: _Exchange) -> Iterator[Change]:
+def _screen_change(left: _Exchange, right: _Exchange) -> Iterator[DriftChange]:
     if left.screen != right.screen:
         yield _screens(left, right, None)
 
 
 def _meaning_change(
     left: _Exchange, right: _Exchange, alike: Scorer, threshold: float
-) -> Iterator[Change]:
+) -> Iterator[DriftChange]:
     score = alike("\n".join(right.screen), "\n".join(left.screen))
     if score < threshold:
         yield _screens(left, right, round(score, 3))
 
 
-def _screens(left: _Exchange, right: _Exchange, score: float | None) -> Change:
+def _screens(left: _Exchange, right: _Exchange, score: float | None) -> DriftChange:
     rows = max(len(left.screen), len(right.screen))
     one = left.screen + ("",) * (rows - len(left.screen))
     other = right.screen + ("",) * (rows - len(right.screen))
     differing = [number for number in range(rows) if one[number] != other[number]]
-    return Change(
+    return DriftChange(
         kind="changed",
         what="screen, rows " + ", ".join(str(number) for number in differing[:20]),
         old=left.number,

@@ -42,13 +42,13 @@ __all__ = [
     "Decision",
     "Done",
     "Emit",
-    "Mode",
+    "ReplayMode",
     "Scheduler",
     "Wait",
     "replay_mode",
 ]
 
-Mode = Literal["realtime", "scaled", "collapsed"]
+ReplayMode = Literal["realtime", "scaled", "collapsed"]
 
 LONGEST_WAIT_US = 3_600_000_000
 """One sleep at most; a recording may name times that no system call takes."""
@@ -81,7 +81,9 @@ DONE = Done()
 Decision = Emit | Wait | AwaitInput | Done
 
 
-def replay_mode(manifest: Manifest, mode: Mode | None = None, *, scale: float = 1.0) -> Mode:
+def replay_mode(
+    manifest: Manifest, mode: ReplayMode | None = None, *, scale: float = 1.0
+) -> ReplayMode:
     """The mode to replay in: the one asked for, else ``scaled`` for a scale, else the manifest's.
 
     Raises:
@@ -93,21 +95,21 @@ def replay_mode(manifest: Manifest, mode: Mode | None = None, *, scale: float = 
     if scale != 1.0:
         return "scaled"
     default = manifest.timing.replay_default
-    if default not in get_args(Mode):
+    if default not in get_args(ReplayMode):
         raise ManifestError(
-            f"replay_default is {default!r}, none of {', '.join(get_args(Mode))}",
+            f"replay_default is {default!r}, none of {', '.join(get_args(ReplayMode))}",
             where="manifest.json",
             hint="say which mode to replay in",
         )
     return _mode(default)
 
 
-def _mode(mode: str) -> Mode:
-    for known in get_args(Mode):
+def _mode(mode: str) -> ReplayMode:
+    for known in get_args(ReplayMode):
         if mode == known:
-            found: Mode = known
+            found: ReplayMode = known
             return found
-    raise ValueError(f"replay mode is one of {', '.join(get_args(Mode))}, not {mode!r}")
+    raise ValueError(f"replay mode is one of {', '.join(get_args(ReplayMode))}, not {mode!r}")
 
 
 class Scheduler:
@@ -130,7 +132,7 @@ class Scheduler:
         self,
         events: Iterable[Event],
         *,
-        mode: Mode = "realtime",
+        mode: ReplayMode = "realtime",
         scale: float = 1.0,
         start_us: int = 0,
         await_input: bool = False,

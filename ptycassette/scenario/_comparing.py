@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.model import file_pattern
-from ptycassette.scenario._predicate import Base, Known, bad_pattern
+from ptycassette.scenario._predicate import Base, PredicateContext, bad_pattern
 
 __all__ = ["Compare", "compares"]
 
@@ -29,7 +29,7 @@ class Compare(Base, frozen=True, kw_only=True):
     one_of: tuple[JsonValue, ...] | None = None
     exists: bool | None = None
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         if self.matches is None or (bad := bad_pattern(self.matches, known.patterns)) is None:
             return None

@@ -19,8 +19,8 @@ from ptycassette.scenario.evidence import Evidence
 __all__ = [
     "Base",
     "Failed",
-    "Known",
     "Look",
+    "PredicateContext",
     "Worded",
     "bad_kind",
     "bad_pattern",
@@ -38,7 +38,7 @@ class Failed(msgspec.Struct, frozen=True):
     t_ms: int
 
 
-class Known(msgspec.Struct, frozen=True):
+class PredicateContext(msgspec.Struct, frozen=True):
     """What a file has besides the predicate: names of normalisers, and its patterns so far."""
 
     normalisers: Collection[str]
@@ -143,7 +143,7 @@ class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     at_ms: int | None = None
     exchange: int | None = None
 
-    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """What is wrong with its fields beyond their types; None when all is well."""
         return None
 
@@ -153,7 +153,7 @@ def wanted(query: Worded) -> str:
     return f"/{query.regex}/" if query.regex is not None else repr(query.text)
 
 
-def bad_text(query: Worded, known: Known, *, optional: bool = False) -> str | None:
+def bad_text(query: Worded, known: PredicateContext, *, optional: bool = False) -> str | None:
     """What is wrong with ``text`` and ``regex``, of which one is given."""
     given = (query.text is not None) + (query.regex is not None)
     if given > 1 or (not given and not optional):

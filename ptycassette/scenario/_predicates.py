@@ -18,7 +18,7 @@ from ptycassette.scenario._predicate import Failed, Look
 from ptycassette.scenario._screen_predicates import (
     AltScreen,
     Clipboard,
-    Cursor,
+    CursorAt,
     FrameContains,
     FrameEventuallyContains,
     FrameNeverContains,
@@ -50,7 +50,7 @@ Predicate = (
     | FrameNeverContains
     | FrameEventuallyContains
     | FrameStableFor
-    | Cursor
+    | CursorAt
     | SizeIs
     | SizeEventually
     | StyleIs

@@ -8,12 +8,12 @@ import msgspec
 
 from ptycassette.model import FrameRecord, file_pattern
 from ptycassette.scenario._normalise import normaliser_of
-from ptycassette.scenario._predicate import Base, Failed, Known, Look, bad_text, wanted
+from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 
 __all__ = [
     "AltScreen",
     "Clipboard",
-    "Cursor",
+    "CursorAt",
     "FrameContains",
     "FrameEventuallyContains",
     "FrameNeverContains",
@@ -49,7 +49,7 @@ class TextQuery(Base, frozen=True, kw_only=True):
     region: Region | None = None
     normalise: tuple[str, ...] = ()
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         bad = bad_text(self, known, optional=isinstance(self, FrameStableFor))
         if bad is not None:
@@ -127,7 +127,7 @@ class FrameStableFor(TextQuery, frozen=True, kw_only=True, tag="frame_stable_for
         return None
 
 
-class Cursor(Base, frozen=True, kw_only=True, tag="cursor"):
+class CursorAt(Base, frozen=True, kw_only=True, tag="cursor"):
     """The cursor at ``at_ms``; only what is given is compared."""
 
     cursor_row: int | None = None
@@ -205,7 +205,7 @@ class Title(Base, frozen=True, kw_only=True, tag="title"):
     text: str | None = None
     regex: str | None = None
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         return bad_text(self, known)
 
@@ -220,7 +220,7 @@ class Clipboard(Base, frozen=True, kw_only=True, tag="clipboard"):
     text: str | None = None
     regex: str | None = None
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         return bad_text(self, known)
 
@@ -235,7 +235,7 @@ class Link(Base, frozen=True, kw_only=True, tag="link"):
     text: str | None = None
     regex: str | None = None
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         return bad_text(self, known)
 

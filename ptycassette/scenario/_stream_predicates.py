@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ptycassette.scenario._comparing import Compare, compares
-from ptycassette.scenario._predicate import Base, Failed, Known, Look, bad_kind, bad_text
+from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_kind, bad_text
 
 __all__ = [
     "ExitStatusIs",
@@ -48,7 +48,7 @@ class InputBytes(Base, frozen=True, kw_only=True, tag="input_bytes"):
     bytes_hex: str = ""
     key: str = ""
 
-    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """As its class says."""
         return _bad_bytes(self)
 
@@ -63,7 +63,7 @@ class PasteBoundary(Base, frozen=True, kw_only=True, tag="paste_boundary"):
     bytes_hex: str = ""
     key: str = ""
 
-    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """As its class says."""
         return _bad_bytes(self)
 
@@ -78,7 +78,7 @@ class InputText(Base, frozen=True, kw_only=True, tag="input_text"):
     text: str | None = None
     regex: str | None = None
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         return bad_text(self, known)
 
@@ -94,7 +94,7 @@ class ResizeOrder(Base, frozen=True, kw_only=True, tag="resize_order"):
     before_kind: Kind = ""
     after_kind: Kind = ""
 
-    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """As its class says."""
         return bad_kind(before_kind=self.before_kind, after_kind=self.after_kind)
 
@@ -118,7 +118,7 @@ class ServiceJson(Compare, frozen=True, kw_only=True, tag="service_json"):
 
     json_path: str
 
-    def problem(self, known: Known) -> str | None:
+    def problem(self, known: PredicateContext) -> str | None:
         """As its class says."""
         return super().problem(known) or _bad_json_path(self.json_path)
 
@@ -194,7 +194,7 @@ class TimingGap(Base, frozen=True, kw_only=True, tag="timing_gap"):
     min_ms: int | None = None
     max_ms: int | None = None
 
-    def problem(self, known: Known) -> str | None:  # noqa: ARG002
+    def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """As its class says."""
         return bad_kind(kind=self.kind)
 

@@ -11,7 +11,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import FilePatterns, visible
 from ptycassette.scenario._normalise import BUILT_IN, normaliser_problem
-from ptycassette.scenario._predicate import Known, bad_pattern
+from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 
@@ -81,7 +81,7 @@ def _problem(scenario: Scenario, *, bound: bool) -> str | None:  # noqa: PLR0911
     patterns = FilePatterns()
     if bad := _bad_normaliser(scenario.normalisers, patterns):
         return bad
-    known = Known({*BUILT_IN, *scenario.normalisers}, patterns)
+    known = PredicateContext({*BUILT_IN, *scenario.normalisers}, patterns)
     for group, predicates in scenario.groups.items():
         if not predicates:
             return f"group {group!r} is empty: it cannot fail"

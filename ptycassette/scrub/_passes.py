@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from ptycassette.model import EventSource, JournalEvent, Output, Resized, Step, Watch
+from ptycassette.model import EventSource, JournalEvent, Output, Resized, ScrubStep, SecretWatch
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._patches import Patches
 
@@ -40,7 +40,7 @@ class Passes:
         first: NewReader,
         second: NewReader,
         patches: Patches,
-        watch: Watch | None = None,
+        watch: SecretWatch | None = None,
     ) -> None:
         self._source = source
         self._new_first = first
@@ -49,7 +49,7 @@ class Passes:
         self._watch = watch
         self.left: Finder | None = None
 
-    def run(self) -> Iterator[Step | None]:
+    def run(self) -> Iterator[ScrubStep | None]:
         """See ``StepScrubber.steps``."""
         second: _Second | None = None
         first, events = self._begin(traced=False)
@@ -82,7 +82,7 @@ class Passes:
             if second is not None:
                 yield from second.follow(first.settled, last=item is None)
             elif item is not None:
-                yield Step(*item, first.screen)
+                yield ScrubStep(*item, first.screen)
             if item is None:
                 self.left = second.left if second is not None else None
                 return
@@ -112,7 +112,7 @@ class _Second:
         self._held: tuple[JournalEvent, JournalEvent | None] | None = None
         self._fed = 0
 
-    def follow(self, settled: int, *, last: bool) -> Iterator[Step | None]:
+    def follow(self, settled: int, *, last: bool) -> Iterator[ScrubStep | None]:
         """Read as far as the first reader has finished."""
         while True:
             if self._void() and self._may_try_again():
@@ -137,7 +137,7 @@ class _Second:
             self._held = None
             if isinstance(event, Output | Resized):
                 self._reader.take(event)
-            yield Step(event, following, self._reader.screen)
+            yield ScrubStep(event, following, self._reader.screen)
 
     def _void(self) -> bool:
         """Whether an event that was already handed out must be masked after all."""

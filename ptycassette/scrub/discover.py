@@ -28,7 +28,7 @@ from ptycassette.scrub.rules import (
     is_random,
     looks_torn_off,
 )
-from ptycassette.scrub.search import SHORTEST, KnownValue
+from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 __all__ = [
     "begun_values",
@@ -79,7 +79,7 @@ def declared_values(values: Iterable[str], *, rules: RuleSet) -> Iterator[KnownV
         ValueError: a value too short to be told apart from ordinary text.
     """
     for value in values:
-        if len(value.strip()) < SHORTEST:
+        if len(value.strip()) < SHORTEST_KNOWN:
             raise ValueError(
                 f"a value of {len(value.strip())} characters cannot be scrubbed safely"
             )
@@ -179,7 +179,7 @@ def _shape(value: str, rules: RuleSet) -> Rule | None:
 
 def _lines(value: str) -> list[str]:
     """A value, or the lines of a value of several lines."""
-    lines = [line.strip() for line in value.splitlines() if len(line.strip()) >= SHORTEST]
+    lines = [line.strip() for line in value.splitlines() if len(line.strip()) >= SHORTEST_KNOWN]
     lines = lines if len(lines) > 1 else [value.strip()]
     return [line for line in lines if not line.startswith("-----")]
 
@@ -205,7 +205,7 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
     if parent.lower() in _HOMES:
         users.add(last)
     for user in sorted(users):
-        if len(user) >= SHORTEST and user.lower() not in PUBLIC_USERS:
+        if len(user) >= SHORTEST_KNOWN and user.lower() not in PUBLIC_USERS:
             yield KnownValue(
                 user, "user-name", "<user>", pieces=False, word=True, named=is_ordinary(user)
             )
@@ -214,7 +214,7 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
             yield KnownValue(environment[name], "email", "<email>", pieces=False)
     for name in _HOSTS:
         host = environment.get(name, "")
-        if len(host) > SHORTEST and host.lower() not in PUBLIC_HOSTS:
+        if len(host) > SHORTEST_KNOWN and host.lower() not in PUBLIC_HOSTS:
             named = is_ordinary(host) or host.lower() in PUBLIC_USERS
             yield KnownValue(host, "host-name", "<host>", pieces=False, word=True, named=named)
     if home.count("/") >= _LEAST_DEPTH and last.lower() not in PUBLIC_USERS:

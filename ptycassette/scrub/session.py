@@ -25,10 +25,10 @@ from ptycassette.model import (
     Output,
     Probed,
     ScrubReport,
+    ScrubStep,
+    SecretWatch,
     SessionMeta,
-    Step,
     Typed,
-    Watch,
 )
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._frames import scrubbed_rows
@@ -108,8 +108,8 @@ class SessionScrubber:
     # -- the events -----------------------------------------------------------------------
 
     def steps(
-        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
-    ) -> Iterator[Step | None]:
+        self, meta: SessionMeta, source: EventSource, watch: SecretWatch | None = None
+    ) -> Iterator[ScrubStep | None]:
         """See ``model.StepScrubber.steps``."""
         self._know_session(meta)
         seen = Seen()

@@ -7,24 +7,24 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.session.async_session import AsyncSession
-    from ptycassette.session.core import View
-    from ptycassette.session.face import SessionFace
+    from ptycassette.session.base import SessionBase
+    from ptycassette.session.core import SessionView
     from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
     from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
-    from ptycassette.session.steps import Step, StepLog, collect_steps
+    from ptycassette.session.steps import SessionStep, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
             "async_session": ("AsyncSession",),
-            "core": ("View",),
-            "face": ("SessionFace",),
+            "core": ("SessionView",),
+            "base": ("SessionBase",),
             "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
             "pump": ("Scripted",),
             "session": ("Session",),
-            "steps": ("Step", "StepLog", "collect_steps"),
+            "steps": ("SessionStep", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
         },
     )
@@ -35,10 +35,10 @@ __all__ = [
     "AsyncSession",
     "Scripted",
     "Session",
-    "SessionFace",
-    "Step",
+    "SessionBase",
+    "SessionStep",
+    "SessionView",
     "StepLog",
-    "View",
     "child_environment",
     "collect_steps",
     "matches_in_file",

@@ -18,7 +18,7 @@ from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.terminal import Signal, Turn, turn_after
 
-__all__ = ["SessionScreen", "View"]
+__all__ = ["SessionScreen", "SessionView"]
 
 _WORTH_SHORTENING = 1 << 15
 
@@ -32,7 +32,7 @@ class Telling(Protocol):
         ...
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """What a waiter looks at. Times are microseconds since the start of the session.
 
     ``turn`` is whose turn it is by the program's last signal, ``turn_us`` its time;
@@ -79,9 +79,9 @@ class SessionScreen:
         """Whether there is output that the emulator has not seen."""
         return len(self._backlog) > 0
 
-    def view(self, *, input_us: int, ended: ExitStatus | None, finished: bool) -> View:
+    def view(self, *, input_us: int, ended: ExitStatus | None, finished: bool) -> SessionView:
         """The session as last published."""
-        return View(
+        return SessionView(
             screen=self._screen,
             changed_us=self._changed_us,
             turn=self._turn,

@@ -15,14 +15,14 @@ from contextlib import suppress
 from typing import Any, Self
 
 from ptycassette.model import ExitStatus, Screen, Size
-from ptycassette.session.core import Input
-from ptycassette.session.face import (
+from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
     SUBMIT_PAUSE_S,
-    SessionFace,
+    SessionBase,
     Source,
 )
+from ptycassette.session.core import Input
 from ptycassette.session.pump import ScriptPump
 from ptycassette.session.steps import step
 from ptycassette.session.waits import (
@@ -31,7 +31,7 @@ from ptycassette.session.waits import (
     Idle,
     Satisfies,
     Stable,
-    Wait,
+    WaitCondition,
     broken_off,
     contains,
     matches,
@@ -41,7 +41,7 @@ from ptycassette.session.waits import (
 __all__ = ["AsyncSession"]
 
 
-class AsyncSession(SessionFace):
+class AsyncSession(SessionBase):
     """A program under a PTY, driven by coroutines. Made and named as ``Session`` is.
 
     Making one starts the program (a few milliseconds, in the loop's thread);
@@ -188,7 +188,9 @@ class AsyncSession(SessionFace):
         return self._status()
 
     @step
-    async def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+    async def wait_for(
+        self, wait: WaitCondition, *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, _LoopEvent()
         stop = core.watch(changed.set, screen=not isinstance(wait, Exited))

@@ -34,13 +34,13 @@ from ptycassette.scrub.io import remember
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
-from ptycassette.session._screen import SessionScreen, View
+from ptycassette.session._screen import SessionScreen, SessionView
 from ptycassette.system.pty import Pty, signal_name
 
 if TYPE_CHECKING:
     from ptycassette.typed import TypedSecrets
 
-__all__ = ["Input", "SessionCore", "View", "describe_exit"]
+__all__ = ["Input", "SessionCore", "SessionView", "describe_exit"]
 
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 64
@@ -138,7 +138,7 @@ class SessionCore:
 
         return stop
 
-    def view(self) -> View:
+    def view(self) -> SessionView:
         """The session as last rendered; as it ended when it is over."""
         if self.finished and (self.unpublished or self.behind):
             self.render()

@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from ptycassette.model import ExitStatus, Screen, Size
-from ptycassette.session.core import Input
-from ptycassette.session.face import (
+from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
     SUBMIT_PAUSE_S,
-    SessionFace,
+    SessionBase,
     Source,
 )
+from ptycassette.session.core import Input
 from ptycassette.session.steps import step
 from ptycassette.session.waits import (
     CursorAt,
@@ -24,7 +24,7 @@ from ptycassette.session.waits import (
     Idle,
     Satisfies,
     Stable,
-    Wait,
+    WaitCondition,
     broken_off,
     contains,
     matches,
@@ -34,10 +34,10 @@ from ptycassette.session.waits import (
 __all__ = ["Session"]
 
 
-class Session(SessionFace):
+class Session(SessionBase):
     """A program under a PTY, driven by calls that block; a context manager that closes it.
 
-    See ``SessionFace`` for what it is made from. Calls may come from several threads.
+    See ``SessionBase`` for what it is made from. Calls may come from several threads.
     """
 
     def __enter__(self) -> Self:
@@ -204,7 +204,7 @@ class Session(SessionFace):
         return self._status()
 
     @step
-    def wait_for(self, wait: Wait, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
+    def wait_for(self, wait: WaitCondition, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, threading.Event()
         stop = core.watch(changed.set, screen=not isinstance(wait, Exited))

@@ -19,7 +19,7 @@ import msgspec
 
 from ptycassette.model import Screen, Size, visible, visible_bytes
 
-__all__ = ["Step", "StepLog", "collect_steps", "step"]
+__all__ = ["SessionStep", "StepLog", "collect_steps", "step"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,7 +32,7 @@ _DETAIL = 300
 _UNSEEN = frozenset({"send_secret", "submit_secret"})
 
 
-class Step(msgspec.Struct, kw_only=True):
+class SessionStep(msgspec.Struct, kw_only=True):
     """One call.
 
     ``places`` are file and line: of the call, then of whoever called that function, up to the
@@ -63,7 +63,7 @@ class StepLog:
     """
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[SessionStep] = []
         self.dropped = 0
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
@@ -71,7 +71,7 @@ class StepLog:
         """The number of a session, from 1, in the order in which they are seen."""
         return self._numbers.setdefault(session, len(self._numbers) + 1)
 
-    def add(self, step: Step) -> None:
+    def add(self, step: SessionStep) -> None:
         """Append a step."""
         if len(self.steps) < MOST_STEPS:
             self.steps.append(step)
@@ -118,7 +118,7 @@ def step(method: Callable[P, R]) -> Callable[P, R]:
     return noted
 
 
-def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | None:
+def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionStep | None:
     """The step that begins; None when nobody collects, or when it is part of another one."""
     log = _log
     caller = sys._getframe(2)  # noqa: SLF001 - the frame of whoever called the session
@@ -127,7 +127,7 @@ def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | N
     session = args[0]
     unseen = name in _UNSEEN or (_hides_input(session) and name in {"send", "submit", "type"})
     given = [*args[1:], *(value for key, value in kwargs.items() if not key.endswith("_s"))]
-    begun = Step(
+    begun = SessionStep(
         name=name,
         detail="typed unseen" if unseen else ", ".join(map(_shown, given))[:_DETAIL],
         session=log.number_of(session),
@@ -140,7 +140,7 @@ def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | N
 
 
 @contextmanager
-def _ended(begun: Step, session: Any) -> Iterator[None]:
+def _ended(begun: SessionStep, session: Any) -> Iterator[None]:
     """Note how a step ends."""
     try:
         yield

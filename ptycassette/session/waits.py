@@ -1,4 +1,4 @@
-"""What a driver waits for, as questions about a ``View``: no waiting in here, and no clock.
+"""What a driver waits for, as questions about a ``SessionView``: no waiting in here, and no clock.
 
 Each wait is asked with every new view and with the moment; it answers whether it
 is satisfied, and when time alone could satisfy it. The faces do the waiting.
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
 from ptycassette.model import Cursor, Screen, visible
-from ptycassette.session.core import View, describe_exit
+from ptycassette.session.core import SessionView, describe_exit
 
 __all__ = [
     "CursorAt",
@@ -20,7 +20,7 @@ __all__ = [
     "Idle",
     "Satisfies",
     "Stable",
-    "Wait",
+    "WaitCondition",
     "broken_off",
     "contains",
     "matches",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class Wait(Protocol):
+class WaitCondition(Protocol):
     """A question about views."""
 
     @property
@@ -37,11 +37,11 @@ class Wait(Protocol):
         """What is waited for, in words."""
         ...
 
-    def met(self, view: View, now_us: int) -> bool:
+    def met(self, view: SessionView, now_us: int) -> bool:
         """Whether it is so, ``now_us`` after the start of the session."""
         ...
 
-    def due_us(self, view: View) -> int | None:
+    def due_us(self, view: SessionView) -> int | None:
         """When it will be so if nothing happens; None when never."""
         ...
 
@@ -53,11 +53,11 @@ class Satisfies:
         self.what = what
         self._predicate = predicate
 
-    def met(self, view: View, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
+    def met(self, view: SessionView, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
         """Whether the predicate is true."""
         return self._predicate(view.screen)
 
-    def due_us(self, view: View) -> int | None:  # noqa: ARG002 - the protocol's
+    def due_us(self, view: SessionView) -> int | None:  # noqa: ARG002 - the protocol's
         """Never by itself."""
         return None
 
@@ -118,11 +118,11 @@ class Stable:
         self.what = f"a screen that is stable for {quiet_ms:g} ms"
         self._quiet_us = round(quiet_ms * 1000)
 
-    def met(self, view: View, now_us: int) -> bool:
+    def met(self, view: SessionView, now_us: int) -> bool:
         """Whether the last change is long enough ago; at once when the program ended."""
         return view.finished or now_us >= view.changed_us + self._quiet_us
 
-    def due_us(self, view: View) -> int | None:
+    def due_us(self, view: SessionView) -> int | None:
         """When it is long enough ago."""
         return view.changed_us + self._quiet_us
 
@@ -140,7 +140,7 @@ class Idle:
         self.what = f"an idle program (or a screen that is stable for {quiet_ms:g} ms)"
         self._quiet_us = round(quiet_ms * 1000)
 
-    def met(self, view: View, now_us: int) -> bool:
+    def met(self, view: SessionView, now_us: int) -> bool:
         """Whether it is idle; at once when it ended."""
         if view.finished:
             return True
@@ -149,11 +149,11 @@ class Idle:
         reported_idle = view.turn == "idle" and view.turn_us > view.input_us
         return reported_idle or now_us >= self._quiet_at(view)
 
-    def due_us(self, view: View) -> int | None:
+    def due_us(self, view: SessionView) -> int | None:
         """When it has been quiet for long enough; None while it works."""
         return None if view.turn == "working" else self._quiet_at(view)
 
-    def _quiet_at(self, view: View) -> int:
+    def _quiet_at(self, view: SessionView) -> int:
         return max(view.changed_us, view.input_us) + self._quiet_us
 
 
@@ -162,16 +162,16 @@ class Exited:
 
     what = "the end of the program"
 
-    def met(self, view: View, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
+    def met(self, view: SessionView, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
         """Whether it is over."""
         return view.finished
 
-    def due_us(self, view: View) -> int | None:  # noqa: ARG002 - the protocol's
+    def due_us(self, view: SessionView) -> int | None:  # noqa: ARG002 - the protocol's
         """Never by itself."""
         return None
 
 
-def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
+def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> CassetteError:
     """Why a wait came to nothing, with the scrubbed screen: out of time, or out of program."""
     # Not before: recorders load nothing of the scrubber while a program waits for them.
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
@@ -190,7 +190,7 @@ def broken_off(wait: Wait, view: View, timeout_s: float) -> CassetteError:
     )
 
 
-def unread(view: View, timeout_s: float) -> WaitTimeoutError:
+def unread(view: SessionView, timeout_s: float) -> WaitTimeoutError:
     """The program did not read what was sent in time; with the scrubbed screen."""
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415 - as above
 

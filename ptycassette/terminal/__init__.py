@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ptycassette.terminal.grid import BLANK, Row
     from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
     from ptycassette.terminal.lazy import LazyEmulator
-    from ptycassette.terminal.line_editor import Typed, edited_text, typed_text
+    from ptycassette.terminal.line_editor import TypedText, edited_text, typed_text
     from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
     from ptycassette.terminal.query_profiles import (
         DUMB,
@@ -64,7 +64,7 @@ else:
             "grid": ("BLANK", "Row"),
             "keys": ("KILL_LINE", "KILL_WORD", "RUBOUT", "typed_keys"),
             "lazy": ("LazyEmulator",),
-            "line_editor": ("Typed", "edited_text", "typed_text"),
+            "line_editor": ("TypedText", "edited_text", "typed_text"),
             "policies": ("POLICY_NAMES", "FramePolicy", "frame_policy"),
             "query_profiles": ("DUMB", "PROFILES", "XTERM", "QueryProfile", "query_profile_of"),
             "render": ("render_ansi", "render_text"),
@@ -96,7 +96,7 @@ __all__ = [
     "SignalReader",
     "Turn",
     "TurnReader",
-    "Typed",
+    "TypedText",
     "answering",
     "attribute_parameters",
     "available_backends",

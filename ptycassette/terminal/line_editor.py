@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
 
-__all__ = ["Typed", "edited_text", "typed_text"]
+__all__ = ["TypedText", "edited_text", "typed_text"]
 
 _Cell = tuple[str, list[Place]]
 
@@ -56,14 +56,14 @@ _LONGEST_WORD = 256
 _MOST_COPIED = 1 << 18
 
 
-class Typed(NamedTuple):
+class TypedText(NamedTuple):
     """Typed text as bytes (characters 0 to 255), and the input positions that encode each."""
 
     text: str
     sources: list[list[Place]]
 
 
-def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> Typed:
+def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> TypedText:
     """The text typed by ``raw``; ``editing`` applies rubout and kill keys."""
     editor = _Editor(moves=False)
     for text, places in typed_keys(raw, base=base):
@@ -72,7 +72,7 @@ def typed_text(raw: str, *, base: int = 0, editing: bool = True) -> Typed:
     return editor.typed()
 
 
-def edited_text(raw: str, *, base: int = 0) -> Typed | None:
+def edited_text(raw: str, *, base: int = 0) -> TypedText | None:
     """The text of ``raw`` with cursor keys applied; None if they change nothing."""
     if not _MOVES_BACK.search(raw):
         return None
@@ -122,11 +122,11 @@ class _Editor:
         elif places:
             self._insert([(char, places) for char in text])
 
-    def typed(self) -> Typed:
+    def typed(self) -> TypedText:
         """All lines."""
         self._enter([])
         chars = "".join([char for char, _ in self._done])
-        return Typed(chars, [places for _, places in self._done])
+        return TypedText(chars, [places for _, places in self._done])
 
     def _enter(self, end: list[_Cell]) -> None:
         self._done += [*self._line, *end]

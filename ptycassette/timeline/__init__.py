@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ptycassette.timeline.match import (
         EntryMatcher,
         Matching,
-        Secrets,
+        SecretsPolicy,
         nearest_entry,
         order_named,
         secrets_named,
@@ -50,7 +50,7 @@ else:
             "match": (
                 "EntryMatcher",
                 "Matching",
-                "Secrets",
+                "SecretsPolicy",
                 "nearest_entry",
                 "order_named",
                 "secrets_named",
@@ -89,7 +89,7 @@ __all__ = [
     "Matching",
     "RecordedSecrets",
     "Scorer",
-    "Secrets",
+    "SecretsPolicy",
     "SignalFinder",
     "TerminalSignal",
     "TimeIndex",

@@ -42,7 +42,7 @@ __all__ = [
     "EntryMatcher",
     "Matching",
     "Order",
-    "Secrets",
+    "SecretsPolicy",
     "State",
     "Strategy",
     "nearest_entry",
@@ -53,7 +53,7 @@ __all__ = [
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 Order = Literal["strict", "loose"]
-Secrets = Literal["same", "any"]
+SecretsPolicy = Literal["same", "any"]
 State = Literal["open", "matched", "mismatch"]
 
 _NAMED: tuple[Strategy, ...] = ("exact", "normalised", "prompt", "semantic", "any")
@@ -96,17 +96,19 @@ def order_named(name: str) -> Order:
     raise ValueError(f"an order is one of {', '.join(get_args(Order))}, not {name!r}")
 
 
-def secrets_named(name: str) -> Secrets:
+def secrets_named(name: str) -> SecretsPolicy:
     """How secrets are compared, by that name.
 
     Raises:
         ValueError: there is no such way; the message lists them.
     """
-    for known in get_args(Secrets):
+    for known in get_args(SecretsPolicy):
         if name == known:
-            found: Secrets = known
+            found: SecretsPolicy = known
             return found
-    raise ValueError(f"secrets are compared as {' or '.join(get_args(Secrets))}, not {name!r}")
+    raise ValueError(
+        f"secrets are compared as {' or '.join(get_args(SecretsPolicy))}, not {name!r}"
+    )
 
 
 class Matching:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.typed._fields import AtCursor
     from ptycassette.typed._prompts import asks_for_secret
-    from ptycassette.typed._readings import SHORTEST, readings, typed_text
+    from ptycassette.typed._readings import SHORTEST_TYPED, readings, text_of_line
     from ptycassette.typed._secrets import LookAtScreen, TypedSecret, TypedSecrets
     from ptycassette.typed._watch import TypedWatch, at_cursor
 else:
@@ -17,14 +17,14 @@ else:
         {
             "_fields": ("AtCursor",),
             "_prompts": ("asks_for_secret",),
-            "_readings": ("SHORTEST", "readings", "typed_text"),
+            "_readings": ("SHORTEST_TYPED", "readings", "text_of_line"),
             "_secrets": ("LookAtScreen", "TypedSecret", "TypedSecrets"),
             "_watch": ("TypedWatch", "at_cursor"),
         },
     )
 
 __all__ = [
-    "SHORTEST",
+    "SHORTEST_TYPED",
     "AtCursor",
     "LookAtScreen",
     "TypedSecret",
@@ -33,5 +33,5 @@ __all__ = [
     "asks_for_secret",
     "at_cursor",
     "readings",
-    "typed_text",
+    "text_of_line",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ptycassette.typed._prompts import asks_for_secret
-from ptycassette.typed._readings import typed_text
+from ptycassette.typed._readings import text_of_line
 
 __all__ = ["AtCursor", "Field", "How", "row_asks"]
 
@@ -142,7 +142,7 @@ class Field:
         first = self._at
         if first is None or not self.keys:
             return False
-        typed = typed_text(bytes(self.keys), editing=True).strip()
+        typed = text_of_line(bytes(self.keys), editing=True).strip()
         if not set(typed) - _MASKS:
             return False
         for shown, exactly in self._in_place(first, at):
@@ -156,7 +156,7 @@ class Field:
         """Whether nothing at all appeared although there was time for it, at a prompt."""
         if self.shown or t_us - self._t_us < _SILENT_US or at != self._at:
             return False
-        typed = typed_text(bytes(self.keys), editing=True)
+        typed = text_of_line(bytes(self.keys), editing=True)
         prompts = at.before.rstrip().endswith(_PROMPT_ENDS)
         return prompts and len(typed) >= _SHORTEST_SILENT and not re.search(r"\s", typed)
 

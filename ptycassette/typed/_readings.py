@@ -1,7 +1,7 @@
 """The texts that the keys of one line may have typed.
 
 Nobody knows which keys the program obeyed, so a line is read in several ways: as typed, with
-rubout and kill keys applied (``typed_text``), with cursor keys applied (``edited_text``), and
+rubout and kill keys applied (``text_of_line``), with cursor keys applied (``edited_text``), and
 as it stood each time before something of it was removed: what was rubbed out and typed again.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from ptycassette.terminal import KILL_LINE, KILL_WORD, RUBOUT, edited_text, typed_keys
 from ptycassette.terminal import typed_text as typed_in_line
 
-__all__ = ["SHORTEST", "readings", "typed_text"]
+__all__ = ["SHORTEST_TYPED", "readings", "text_of_line"]
 
-SHORTEST = 3
+SHORTEST_TYPED = 3
 """Characters; fewer cannot be told apart from ordinary text at all."""
 
 _SHORTEST_REMOVED = 4
@@ -29,17 +29,17 @@ def readings(line: bytes) -> Iterator[str]:
     if _EDITING.search(line):
         edited = edited_text(raw)
         texts = [
-            typed_text(line, editing=True),
+            text_of_line(line, editing=True),
             *(() if edited is None else _plain(edited.text).split("\n")),
             *_removed(raw),
-            typed_text(line, editing=False),
+            text_of_line(line, editing=False),
         ]
     else:
         texts = [_plain(raw)]
     found: dict[str, None] = {}
     for text in texts:
         for value in (text, text.strip()):
-            if len(value.strip()) >= SHORTEST and set(value) != {"*"}:
+            if len(value.strip()) >= SHORTEST_TYPED and set(value) != {"*"}:
                 found[value] = None
     return iter(found)
 
@@ -60,7 +60,7 @@ def _removed(raw: str) -> Iterator[str]:
         chars = typed_in_line(chars + char).text
 
 
-def typed_text(line: bytes, *, editing: bool) -> str:
+def text_of_line(line: bytes, *, editing: bool) -> str:
     """The text that the keys typed; with ``editing`` rubout and kill keys are applied."""
     if not _EDITING.search(line):
         return _plain(line.decode("latin-1"))

@@ -36,7 +36,7 @@ import msgspec
 from ptycassette.model import JournalEvent, Output, Typed
 from ptycassette.typed._ahead import TypedAhead
 from ptycassette.typed._fields import AtCursor, Field, How
-from ptycassette.typed._readings import readings, typed_text
+from ptycassette.typed._readings import readings, text_of_line
 
 __all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
@@ -177,7 +177,7 @@ class TypedSecrets:
         if field is not None and (field.ended or field.left(at)):
             yield from self._leave(None if at is None else lambda: at)
         if self._field is None:
-            if not typed_text(data, editing=False):
+            if not text_of_line(data, editing=False):
                 return  # no text: an answer of the terminal, a movement
             self._field = Field(at, t_us, self._number, answered=self._answered)
             self._answered = self._field.prompt

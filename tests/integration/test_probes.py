@@ -18,12 +18,17 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import DiagnosticError, NotFoundError
 from ptycassette.harness import PreparedRun, Probe
 from ptycassette.harness.io.files import load_probe
-from ptycassette.harness.io.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
-from ptycassette.harness.io.probe_watch import Snapshot, refresh, watch
+from ptycassette.harness.io.probe import (
+    ProbeFailedError,
+    probe_cassette,
+    probe_live,
+    with_freshness,
+)
+from ptycassette.harness.io.probe_watch import Snapshot, call_every, refresh_snapshot
 from ptycassette.profiles import Profile
 from ptycassette.system.clock import MonotonicClock
-from ptycassette.system.files.locks import Holder, account_lock
-from ptycassette.system.files.staging import lock_dir
+from ptycassette.system.files.locks import LockHolder, account_lock
+from ptycassette.system.files.state_dirs import lock_dir
 from ptycassette.testing import ManualClock
 
 pytestmark = pytest.mark.integration
@@ -296,7 +301,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
     result = msgspec.structs.replace(ask(), captured_at="2026-01-01T00:00:00")
     clock = ManualClock()
 
-    assert how_fresh(result, clock.wall(), max_age_s=None).age_s == 0
+    assert with_freshness(result, clock.wall(), max_age_s=None).age_s == 0
 
 
 def test_a_snapshot_keeps_the_last_good_answer(tmp_path: Path) -> None:
@@ -304,8 +309,8 @@ def test_a_snapshot_keeps_the_last_good_answer(tmp_path: Path) -> None:
     path = tmp_path / "snapshot.json"
     clock = ManualClock()
     options: dict[str, Any] = {"account": "a", "harness": "small", "clock": clock}
-    refresh(path, ask, **options)
-    refresh(path, lambda: ask("please sign in", ""), **options)
+    refresh_snapshot(path, ask, **options)
+    refresh_snapshot(path, lambda: ask("please sign in", ""), **options)
     snapshot = msgspec.json.decode(path.read_bytes(), type=Snapshot)
 
     assert snapshot.last.status == "unauthenticated"
@@ -325,10 +330,10 @@ def test_a_snapshot_is_scrubbed_and_nobody_elses(
     shown = msgspec.structs.replace(
         good, quota=msgspec.structs.replace(good.quota, metadata={"a": secret})
     )
-    refresh(path, lambda: shown, **options)
+    refresh_snapshot(path, lambda: shown, **options)
     first = path.read_text()
     path.write_text(first.replace("<", secret))
-    refresh(path, lambda: ask(f"please sign in: {secret}", ""), **options)
+    refresh_snapshot(path, lambda: ask(f"please sign in: {secret}", ""), **options)
     snapshot = msgspec.json.decode(path.read_bytes(), type=Snapshot)
 
     assert secret not in first + path.read_text()
@@ -340,9 +345,9 @@ def test_a_snapshot_is_scrubbed_and_nobody_elses(
 def test_one_run_per_account_at_a_time(tmp_path: Path) -> None:
     """Whoever comes second asks nothing and writes nothing."""
     path = tmp_path / "snapshot.json"
-    holder = Holder(pid=1, what="another")
+    holder = LockHolder(pid=1, what="another")
     with account_lock(lock_dir(os.environ), harness="small", account="a", holder=holder):
-        told = refresh(path, ask, account="a", harness="small", clock=ManualClock())
+        told = refresh_snapshot(path, ask, account="a", harness="small", clock=ManualClock())
 
     assert told is None
     assert not path.exists()
@@ -358,7 +363,7 @@ def test_watching_asks_until_it_is_stopped() -> None:
         if len(asked) == 3:
             stop.set()
 
-    watch(once, interval_s=0.01, stop=stop)
+    call_every(once, interval_s=0.01, stop=stop)
 
     assert len(asked) == 3
 

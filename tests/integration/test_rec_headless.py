@@ -16,7 +16,7 @@ import pytest
 from ptycassette import open_cassette
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id
 
 pytestmark = pytest.mark.integration

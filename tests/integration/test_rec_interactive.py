@@ -17,7 +17,7 @@ import pytest
 
 from ptycassette import JournalFollower, open_cassette
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration
 

@@ -15,8 +15,8 @@ from ptycassette.errors import PreflightError, RunFailedError
 from ptycassette.model import Size
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.recovery import left_behind
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.recording.io.recovery import left_journals
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration
 
@@ -40,7 +40,7 @@ def test_a_requirement_that_fails_stops_the_recording(
     ):
         pass
 
-    assert list(left_behind(journal_dir())) == []
+    assert list(left_journals(journal_dir())) == []
 
 
 def test_a_session_is_recorded_from_an_event_loop(tmp_path: Path) -> None:

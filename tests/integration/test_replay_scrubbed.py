@@ -10,8 +10,8 @@ import pytest
 
 from ptycassette import use
 from ptycassette.errors import DivergenceError, NotFoundError
-from ptycassette.recording.io.rescrub import find_left, scrub_cassette
-from ptycassette.replaying.io.library import Library, Start
+from ptycassette.recording.io.rescrub import find_secrets_left, scrub_cassette
+from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.scrub.io.setup import session_scrubber
 
 TOKEN = "gh" + "p_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0B"
@@ -92,7 +92,7 @@ def test_scrubbing_again_keeps_digests_that_still_hold(tmp_path: Path) -> None:
     more = tmp_path / "e.cassette"
     scrub_cassette(place, session_scrubber(known=["wombatwombat"]), target=more)
 
-    assert find_left(place, session_scrubber()) == ()
+    assert find_secrets_left(place, session_scrubber()) == ()
     assert _digests(again) == _digests(place) is not None
     assert _digests(more) is None
 
@@ -105,7 +105,7 @@ def test_a_start_with_another_secret_is_another_start(tmp_path: Path) -> None:
     """Until one says that any will do."""
     library = Library(tmp_path, state=tmp_path / "state")
     first, second = (
-        Start(program="sh", args=("-c", f"echo shown # {token}"), cwd="/", env={})
+        ProgramStart(program="sh", args=("-c", f"echo shown # {token}"), cwd="/", env={})
         for token in (TOKEN, OTHER)
     )
     place = library.choose(first, record=True).path
@@ -123,7 +123,7 @@ def test_a_start_with_another_secret_is_another_start(tmp_path: Path) -> None:
 def test_a_start_is_found_by_arguments_that_were_scrubbed(tmp_path: Path) -> None:
     """And what it is called holds none of them."""
     library = Library(tmp_path, state=tmp_path / "state")
-    start = Start(program="sh", args=("-c", f"echo shown # {TOKEN}"), cwd="/", env={})
+    start = ProgramStart(program="sh", args=("-c", f"echo shown # {TOKEN}"), cwd="/", env={})
     place = library.choose(start, record=True).path
     with use(place, argv=["sh", *start.args], mode="record") as session:
         session.wait_for_text("shown")

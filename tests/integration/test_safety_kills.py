@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks import safety_kills
 from ptycassette.cli import main
-from ptycassette.recording.io.recovery import left_behind, recover
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -44,7 +44,7 @@ def test_a_kilohertz_stream_loses_no_line_that_was_on_the_screen(tmp_path: Path)
     script.write_text(KILOHERTZ, encoding="ascii")
     words = ["rec", "-q", str(tmp_path / "c"), "--", sys.executable, str(script)]
     shown = safety_kills.killed(lambda: main(words), 1.0, after=b"line 9")
-    (left,) = left_behind(journal_dir())
+    (left,) = left_journals(journal_dir())
     recover(Path(left.path))
     kept = safety_kills.recorded(tmp_path / "c") or b""
 

@@ -19,7 +19,7 @@ import pytest
 
 from benchmarks import safety_processes
 from ptycassette import open_cassette
-from ptycassette.system.files.staging import lock_dir
+from ptycassette.system.files.state_dirs import lock_dir
 from ptycassette.system.pty import process as pty_process
 
 pytestmark = [pytest.mark.integration]

@@ -214,7 +214,7 @@ def test_listings_of_journals_are_escaped(
     """``recover`` and ``doctor`` show what a journal says, and its name."""
     from ptycassette.model import SessionMeta  # noqa: PLC0415
     from ptycassette.recording.io.journal_file import JournalFile  # noqa: PLC0415
-    from ptycassette.system.files.staging import journal_dir  # noqa: PLC0415
+    from ptycassette.system.files.state_dirs import journal_dir  # noqa: PLC0415
 
     for number, vector in enumerate([*VECTORS.values()][::step]):
         text = vector.decode("utf-8", "replace")

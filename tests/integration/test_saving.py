@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from ptycassette import JournalFollower, open_cassette, record
-from ptycassette.recording.io.recovery import left_behind, recover
+from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.recording.io.saver import NO_SAVER, StartedSaver
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = [
     pytest.mark.integration,
@@ -224,7 +224,7 @@ def test_a_saver_does_not_outlive_its_recorder(
     assert gone
     assert rec.staging() == []
     assert not rec.target.exists()
-    states = [left.state for left in left_behind(journal_dir())]
+    states = [left.state for left in left_journals(journal_dir())]
     assert states == ["crashed"] or (early and not states)
 
 
@@ -239,7 +239,7 @@ def test_a_killed_recorder_is_recovered_by_the_same_code(
     rec.process.kill()
     rec.process.wait()
     psutil.wait_procs([saver], timeout=60)
-    (left,) = left_behind(journal_dir())
+    (left,) = left_journals(journal_dir())
     recover(Path(left.path))
 
     with open_cassette(tmp_path / "c") as cassette:

@@ -15,7 +15,7 @@ import pytest
 from ptycassette.cassette.io.pending import PREFIX
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration
 LONG_S = 120

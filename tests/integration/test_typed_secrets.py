@@ -19,8 +19,8 @@ import pytest
 from ptycassette import Session, arecord, open_cassette, record, use
 from ptycassette.errors import DivergenceError, WaitTimeoutError
 from ptycassette.recording.io.compiled_relay import PURE_PYTHON
-from ptycassette.recording.io.recovery import left_behind, recover
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration
 
@@ -350,7 +350,7 @@ def test_recover_knows_what_was_typed(folder: Path, kill: str) -> None:
         assert user.pid is not None
         os.kill(user.pid, signal.SIGKILL)
         user.expect(pexpect.EOF)
-    (left,) = [one for one in left_behind(journal_dir()) if one.state == "crashed"]
+    (left,) = [one for one in left_journals(journal_dir()) if one.state == "crashed"]
     told = recover(Path(left.path))
 
     assert (told.outcome, leaks(folder, SECRET)) == ("published", [])

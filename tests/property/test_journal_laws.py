@@ -17,7 +17,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.recording._journal import JournalDecoder, JournalEncoder
+from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 
 META = SessionMeta(id="i", argv=("a",), size=Size(1, 1), recorded_at="r", harness=Harness(name="h"))
 times = st.integers(0, 1 << 50)

@@ -10,12 +10,12 @@ import pytest
 from ptycassette import Size, open_cassette
 from ptycassette.model import JournalEvent
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 
 AGENTS = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 
 MakeCassette = Callable[..., Path]
-OpenSession = Callable[[Path], ViewSession]
+OpenSession = Callable[[Path], ViewerSession]
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def make(tmp_path: Path) -> MakeCassette:
 @pytest.fixture
 def session_of() -> Iterator[OpenSession]:
     """Open a session whose background work is done."""
-    opened: list[ViewSession] = []
+    opened: list[ViewerSession] = []
 
-    def open_it(path: Path) -> ViewSession:
+    def open_it(path: Path) -> ViewerSession:
         cassette = open_cassette(path, check="manifest")
-        session = ViewSession(CassetteSource(cassette))
+        session = ViewerSession(CassetteSource(cassette))
         session.checkpoints.every_s = 0.0
         opened.append(session)
         session.run()

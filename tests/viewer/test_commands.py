@@ -12,7 +12,7 @@ from ptycassette.cli import main, view, watch
 from ptycassette.errors import UsageError
 from ptycassette.model import Harness, Output, SessionMeta, Size
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.testing import fixed_id
 from ptycassette_viewer.keys import moment
 

@@ -19,7 +19,7 @@ from ptycassette import (
 )
 from ptycassette.model import Output
 from ptycassette_viewer.seeker import Seeker, Shown, _Wanted
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 
 
 def test_a_wish_that_was_replaced_is_given_up(
@@ -40,7 +40,7 @@ def test_a_wish_that_was_replaced_is_given_up(
 
 def test_a_stored_frame_stands_in_until_the_index_is_there(agents: Path) -> None:
     """That of the moment asked for, before anything was read; it is said to be no exact screen."""
-    session = ViewSession(CassetteSource(open_cassette(agents / "codex-tui", check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(agents / "codex-tui", check="manifest")))
     shown: list[Shown] = []
     seeker = Seeker(session, shown.append)
     seeker.request(0)  # so that the wait ends at once
@@ -57,7 +57,7 @@ def test_a_stored_frame_stands_in_until_the_index_is_there(agents: Path) -> None
 def test_the_exact_screen_takes_its_place(agents: Path, name: str, share: float) -> None:
     """A seek ahead of the index ends with what playing to that moment shows."""
     path = agents / name
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     t_us = round(session.duration_us * share)
     shown: list[Shown] = []
     early, exact = threading.Event(), threading.Event()
@@ -101,7 +101,7 @@ def test_a_damaged_frame_is_left_to_those_who_read_all(
     path = make(Output(0, b"a"), Output(5, b"b"))
     session = session_of(path)
     (path / "frames.jsonl").write_bytes(b"nonsense")
-    broken = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    broken = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     shown: list[Shown] = []
     seeker = Seeker(broken, shown.append)
 

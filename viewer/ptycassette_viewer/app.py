@@ -20,7 +20,7 @@ from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.divergences import ReportedDivergence, divergences_of
 from ptycassette_viewer.recording_screen import RecordingScreen
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
 
@@ -115,7 +115,7 @@ class ViewerApp(App[int]):
             self.push_screen(ErrorDialog(problem, title="No divergences can be shown"))
 
     def _divergences(
-        self, session: ViewSession
+        self, session: ViewerSession
     ) -> tuple[CassetteError | None, tuple[ReportedDivergence, ...]]:
         """What the report tells of this recording, or why it tells nothing."""
         source = session.source
@@ -135,7 +135,7 @@ class ViewerApp(App[int]):
             self.push_screen(ErrorDialog(problem), lambda _: self.exit(status))
             return
         self.push_screen(
-            RecordingScreen(ViewSession(source, memory=self._memory), clock=self._clock)
+            RecordingScreen(ViewerSession(source, memory=self._memory), clock=self._clock)
         )
 
     def compare(self, path: Path, other: Path) -> None:
@@ -147,7 +147,7 @@ class ViewerApp(App[int]):
         elif first is not None:
             first.close()
 
-    def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> ViewSession | None:
+    def _session(self, path: Path, *, quit_after: bool, share: int = 1) -> ViewerSession | None:
         """A session on a cassette; None, and a dialog, when it cannot be opened.
 
         ``share`` is how many sessions share the memory.
@@ -162,4 +162,4 @@ class ViewerApp(App[int]):
             self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
             return None
         source = CassetteSource(cassette)
-        return ViewSession(source, memory=self._memory, sessions=share, cache=self._cache)
+        return ViewerSession(source, memory=self._memory, sessions=share, cache=self._cache)

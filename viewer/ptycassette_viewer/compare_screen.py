@@ -25,7 +25,7 @@ from ptycassette_viewer.dialogs import ErrorDialog, HelpScreen, LeaveDialog
 from ptycassette_viewer.differences import differences
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
@@ -116,8 +116,8 @@ class CompareScreen(TextualScreen[None]):
 
     def __init__(
         self,
-        first: ViewSession,
-        second: ViewSession,
+        first: ViewerSession,
+        second: ViewerSession,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

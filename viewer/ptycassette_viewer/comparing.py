@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptycassette import Screen, cells_of_row
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 
 __all__ = ["differing_cells", "matching_time"]
 
@@ -24,7 +24,9 @@ def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
     return found
 
 
-def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_exchange: bool) -> int:
+def matching_time(
+    t_us: int, ours: ViewerSession, theirs: ViewerSession, *, by_exchange: bool
+) -> int:
     """The moment of ``theirs`` that belongs to ``t_us`` of ``ours``.
 
     By exchange, both are at the same fraction of the exchange of the same number, measured
@@ -46,11 +48,11 @@ def matching_time(t_us: int, ours: ViewSession, theirs: ViewSession, *, by_excha
     return other_us - (-since_us * other_length_us // length_us)  # rounded up: not before it
 
 
-def _place_of_number(session: ViewSession, number: int) -> int:
+def _place_of_number(session: ViewerSession, number: int) -> int:
     return number - session.exchanges.number(0)
 
 
-def _span(session: ViewSession, place: int) -> tuple[int, int]:
+def _span(session: ViewerSession, place: int) -> tuple[int, int]:
     """When an exchange begins, and how long it is from there to its last event."""
     cuts, index = session.exchanges, session.index
     last = cuts.starts[place + 1] - 1 if place + 1 < len(cuts) else index.count

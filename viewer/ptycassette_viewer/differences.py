@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from ptycassette import Screen
 from ptycassette_viewer.comparing import matching_time
-from ptycassette_viewer.session import Head, ViewSession
+from ptycassette_viewer.session import Head, ViewerSession
 
 __all__ = ["MAX_DIFFERENCES", "differences"]
 
@@ -21,8 +21,8 @@ BLINK_US = 50_000
 
 
 def differences(
-    first: ViewSession,
-    second: ViewSession,
+    first: ViewerSession,
+    second: ViewerSession,
     *,
     by_exchange: bool,
     stop: Callable[[], bool] = lambda: False,
@@ -74,11 +74,11 @@ class _Lasting:
         return dict(sorted(begun.items()))
 
 
-def _move(head: Head, session: ViewSession, t_us: int, stop: Callable[[], bool]) -> bool:
+def _move(head: Head, session: ViewerSession, t_us: int, stop: Callable[[], bool]) -> bool:
     return not stop() and head.move(session.index.at(t_us), stop)
 
 
-def _moments(first: ViewSession, second: ViewSession, *, by_exchange: bool) -> Iterator[int]:
+def _moments(first: ViewerSession, second: ViewerSession, *, by_exchange: bool) -> Iterator[int]:
     """When either screen may change, on the clock of the first, each once."""
     theirs = (
         matching_time(t_us, second, first, by_exchange=by_exchange) if by_exchange else t_us
@@ -91,7 +91,7 @@ def _moments(first: ViewSession, second: ViewSession, *, by_exchange: bool) -> I
             last = t_us
 
 
-def _changes(session: ViewSession) -> Iterator[int]:
+def _changes(session: ViewerSession) -> Iterator[int]:
     index = session.index
     for seq in heapq.merge(index.of_kind("output"), index.of_kind("resize")):
         yield index.time_of(seq)

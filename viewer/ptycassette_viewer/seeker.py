@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from ptycassette import CassetteError, Screen, screen_of
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 
 __all__ = ["Seeker", "Shown"]
 
@@ -43,7 +43,7 @@ class Seeker:
         deliver: called from the thread with each screen to show.
     """
 
-    def __init__(self, session: ViewSession, deliver: Callable[[Shown], None]) -> None:
+    def __init__(self, session: ViewerSession, deliver: Callable[[Shown], None]) -> None:
         self._session = session
         self._deliver = deliver
         self._head = session.head()

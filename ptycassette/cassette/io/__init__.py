@@ -6,12 +6,12 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.listing import Listed, listed_in
+    from ptycassette.cassette.io.listing import ListedCassette, listed_in
     from ptycassette.cassette.io.pending import (
         PendingRecordings,
+        published_path,
         refuse_unwanted,
-        remove_abandoned,
-        settled,
+        remove_abandoned_recordings,
     )
     from ptycassette.cassette.io.published import published_manifest
     from ptycassette.cassette.io.raw_output import write_all, write_raw
@@ -19,22 +19,27 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io.replacing import reason_to_keep
     from ptycassette.cassette.io.staging import disk_errors, fsync_directory
     from ptycassette.cassette.io.target import check_target
-    from ptycassette.cassette.io.verification import Verdict, verify_cassette
+    from ptycassette.cassette.io.verdict import Verdict, verify_cassette
     from ptycassette.cassette.io.verify import Verified
     from ptycassette.cassette.io.writer import CassetteWriter
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "listing": ("Listed", "listed_in"),
-            "pending": ("PendingRecordings", "refuse_unwanted", "remove_abandoned", "settled"),
+            "listing": ("ListedCassette", "listed_in"),
+            "pending": (
+                "PendingRecordings",
+                "refuse_unwanted",
+                "remove_abandoned_recordings",
+                "published_path",
+            ),
             "published": ("published_manifest",),
             "raw_output": ("write_all", "write_raw"),
             "reader": ("Cassette", "open_cassette"),
             "replacing": ("reason_to_keep",),
             "staging": ("disk_errors", "fsync_directory"),
             "target": ("check_target",),
-            "verification": ("Verdict", "verify_cassette"),
+            "verdict": ("Verdict", "verify_cassette"),
             "verify": ("Verified",),
             "writer": ("CassetteWriter",),
         },
@@ -43,7 +48,7 @@ else:
 __all__ = [
     "Cassette",
     "CassetteWriter",
-    "Listed",
+    "ListedCassette",
     "PendingRecordings",
     "Verdict",
     "Verified",
@@ -53,10 +58,10 @@ __all__ = [
     "listed_in",
     "open_cassette",
     "published_manifest",
+    "published_path",
     "reason_to_keep",
     "refuse_unwanted",
-    "remove_abandoned",
-    "settled",
+    "remove_abandoned_recordings",
     "verify_cassette",
     "write_all",
     "write_raw",

@@ -26,7 +26,7 @@ from ptycassette.errors import (
     UnreadableError,
 )
 
-__all__ = ["STATES", "Listed", "ListedState", "listed_in"]
+__all__ = ["STATES", "ListedCassette", "ListedState", "listed_in"]
 
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {
@@ -41,7 +41,7 @@ STATES: dict[ListedState, str] = {
 MAX_DEPTH = 16
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedCassette(msgspec.Struct, frozen=True, kw_only=True):
     """A cassette in a list. What is not known of it is null.
 
     ``bytes`` is the size of its files, ``problem`` why its state is not ``ok``.
@@ -58,7 +58,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     age_s: int | None = None
 
 
-def listed_in(place: Path, *, now: datetime, recursive: bool = False) -> Iterator[Listed]:
+def listed_in(place: Path, *, now: datetime, recursive: bool = False) -> Iterator[ListedCassette]:
     """The cassettes directly in a directory, or the cassette that the directory itself is.
 
     Args:
@@ -76,7 +76,7 @@ def listed_in(place: Path, *, now: datetime, recursive: bool = False) -> Iterato
     yield from _below(place, now, depth=MAX_DEPTH if recursive else 0)
 
 
-def _below(place: Path, now: datetime, *, depth: int, top: bool = True) -> Iterator[Listed]:
+def _below(place: Path, now: datetime, *, depth: int, top: bool = True) -> Iterator[ListedCassette]:
     try:
         names = sorted(entry.name for entry in os.scandir(place) if _may_be_listed(entry))
     except (FileNotFoundError, NotADirectoryError) as exc:
@@ -102,7 +102,7 @@ def _is_cassette(path: Path) -> bool:
     return os.path.lexists(path / MANIFEST) or os.path.lexists(path / DIAGNOSTIC)
 
 
-def _described(path: Path, now: datetime) -> Listed:
+def _described(path: Path, now: datetime) -> ListedCassette:
     size = _size_of(path)
     try:
         with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
@@ -110,10 +110,10 @@ def _described(path: Path, now: datetime) -> Listed:
             unscrubbed = cassette.scrub_report.status == "unscrubbed"
     except CassetteError as exc:
         state: ListedState = "failed" if isinstance(exc, DiagnosticError) else "invalid"
-        return Listed(path=str(path), state=state, bytes=size, problem=exc.message)
+        return ListedCassette(path=str(path), state=state, bytes=size, problem=exc.message)
     when = recorded_when(manifest)
     problem = age_problem(manifest, now)
-    return Listed(
+    return ListedCassette(
         path=str(path),
         state="unscrubbed" if unscrubbed else "stale" if problem else "ok",
         bytes=size,

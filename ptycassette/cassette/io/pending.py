@@ -26,7 +26,13 @@ from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
 from ptycassette.system.files import remove_unheld
 
-__all__ = ["PREFIX", "PendingRecordings", "refuse_unwanted", "remove_abandoned", "settled"]
+__all__ = [
+    "PREFIX",
+    "PendingRecordings",
+    "published_path",
+    "refuse_unwanted",
+    "remove_abandoned_recordings",
+]
 
 PREFIX = ".ptycassette-pending-"
 
@@ -53,7 +59,7 @@ class PendingRecordings:
         """
         with disk_errors("making a place for recordings", library):
             library.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(library)
+            remove_abandoned_recordings(library)
             while True:
                 place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=library))
                 lock = os.open(place, _DIRECTORY)
@@ -107,7 +113,7 @@ class PendingRecordings:
                 made.rename(target)
 
 
-def settled(path: Path) -> Path:
+def published_path(path: Path) -> Path:
     """``path`` by the name that it has once it is in its library; any other path as it is."""
     for number, part in enumerate(path.parts):
         if part.startswith(PREFIX):
@@ -115,7 +121,7 @@ def settled(path: Path) -> Path:
     return path
 
 
-def remove_abandoned(library: Path) -> None:
+def remove_abandoned_recordings(library: Path) -> None:
     """Remove the directories of pending recordings whose maker is gone, as far as possible."""
     found: list[Path] = []
     with contextlib.suppress(OSError):

@@ -24,7 +24,7 @@ from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
 from ptycassette.system.files import remove_unheld
 
-__all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned"]
+__all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned_staging"]
 
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
@@ -88,7 +88,7 @@ class Staging:
         self._made_parents: list[Path] = []
         with disk_errors("creating the staging directory", target):
             self._make_parents()
-            remove_abandoned(target)
+            remove_abandoned_staging(target)
             self.path, self.fd = self._create()
         self._content_fd = -1
         try:
@@ -243,7 +243,7 @@ def _is_same(path: Path, fd: int) -> bool:
         return False
 
 
-def remove_abandoned(target: Path) -> None:
+def remove_abandoned_staging(target: Path) -> None:
     """Remove the staging directories of writers that died, as far as one can tell."""
     start = _glob_safe(target.name[:_NAME_CHARS])
     remove_unheld(target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"))

@@ -6,27 +6,32 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.harness.io.doctor import examine
+    from ptycassette.harness.io.doctor import doctor_findings
     from ptycassette.harness.io.environment_of_scenario import scenario_environment
     from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
     from ptycassette.harness.io.files import known_probes, known_profiles, load_probe, load_profile
     from ptycassette.harness.io.foreground import run_in_foreground
     from ptycassette.harness.io.offline import OfflineRun, offline_run
-    from ptycassette.harness.io.probe import ProbeFailedError, how_fresh, probe_cassette, probe_live
-    from ptycassette.harness.io.probe_watch import refresh, watch
+    from ptycassette.harness.io.probe import (
+        ProbeFailedError,
+        probe_cassette,
+        probe_live,
+        with_freshness,
+    )
+    from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
     from ptycassette.harness.io.record import log_reader, plain_environment, reader_for
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
             "foreground": ("run_in_foreground",),
-            "doctor": ("examine",),
+            "doctor": ("doctor_findings",),
             "environment_of_scenario": ("scenario_environment",),
             "fake_provider": ("FakeProviderServer", "read_script"),
             "files": ("known_probes", "known_profiles", "load_probe", "load_profile"),
             "offline": ("OfflineRun", "offline_run"),
-            "probe": ("ProbeFailedError", "how_fresh", "probe_cassette", "probe_live"),
-            "probe_watch": ("refresh", "watch"),
+            "probe": ("ProbeFailedError", "with_freshness", "probe_cassette", "probe_live"),
+            "probe_watch": ("refresh_snapshot", "call_every"),
             "record": ("log_reader", "plain_environment", "reader_for"),
         },
     )
@@ -35,8 +40,8 @@ __all__ = [
     "FakeProviderServer",
     "OfflineRun",
     "ProbeFailedError",
-    "examine",
-    "how_fresh",
+    "call_every",
+    "doctor_findings",
     "known_probes",
     "known_profiles",
     "load_probe",
@@ -48,8 +53,8 @@ __all__ = [
     "probe_live",
     "read_script",
     "reader_for",
-    "refresh",
+    "refresh_snapshot",
     "run_in_foreground",
     "scenario_environment",
-    "watch",
+    "with_freshness",
 ]

@@ -8,8 +8,8 @@ from contextlib import suppress
 from ptycassette.errors import WaitTimeoutError
 from ptycassette.harness import DriveStep
 from ptycassette.model import Screen, Size, Sleeper
-from ptycassette.profiles import Predicate, Profile
-from ptycassette.session import Session, View
+from ptycassette.profiles import Profile, ScreenPredicate
+from ptycassette.session import Session, SessionView
 from ptycassette.system import SystemSleeper
 
 __all__ = ["Settled", "perform", "walk"]
@@ -22,22 +22,22 @@ _ECHO_TIMEOUT_S = 2.0
 class Settled:
     """A wait: one of several predicates holds, and the screen has been still for long enough."""
 
-    def __init__(self, predicates: Sequence[Predicate]) -> None:
+    def __init__(self, predicates: Sequence[ScreenPredicate]) -> None:
         self._predicates = tuple(predicates)
         self.what = " or ".join(_description(one) for one in self._predicates)
 
-    def met(self, view: View, now_us: int) -> bool:
+    def met(self, view: SessionView, now_us: int) -> bool:
         """Whether it is so, ``now_us`` after the start."""
         due_us = self.due_us(view)
         return due_us is not None and (view.finished or now_us >= due_us)
 
-    def due_us(self, view: View) -> int | None:
+    def due_us(self, view: SessionView) -> int | None:
         """When it will be so if nothing happens; None when no predicate holds."""
         still = [one.stable_ms for one in self._predicates if one.holds(view.screen)]
         return view.changed_us + 1000 * min(still) if still else None
 
 
-def _description(predicate: Predicate) -> str:
+def _description(predicate: ScreenPredicate) -> str:
     """A predicate in words."""
     parts = [f"the text {text!r}" for text in predicate.contains]
     parts += [f"no text {text!r}" for text in predicate.absent]

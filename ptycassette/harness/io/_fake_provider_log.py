@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.errors import StorageError
-from ptycassette.harness.provider.fake import Exchange
+from ptycassette.harness.provider.fake import PlannedAnswer
 from ptycassette.model import Clock
 from ptycassette.scrub.io import process_scrubber
 
@@ -78,7 +78,7 @@ class RequestLog:
             self._file.learn(secrets)
 
     def add(
-        self, exchange: Exchange, *, began_us: int, sent: int, outcome: str
+        self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
     ) -> Future[None] | None:
         """Note a request that is over.
 

@@ -20,11 +20,11 @@ import msgspec
 from ptycassette.errors import CassetteError
 from ptycassette.harness.io.files import Installed, installed
 from ptycassette.model import Size
-from ptycassette.recording.io import SUFFIX, CompiledRelay
+from ptycassette.recording.io import JOURNAL_SUFFIX, CompiledRelay
 from ptycassette.system.files import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "doctor_findings"]
 
 Status = Literal["ok", "warn", "fail"]
 PROGRAMS = ("bash", "vim", "less", "tmux", "git")
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     hint: str | None = None
 
 
-def examine(*, versions: bool = False) -> Iterator[Finding]:
+def doctor_findings(*, versions: bool = False) -> Iterator[Finding]:
     """All findings, in the order in which one would look.
 
     Args:
@@ -182,7 +182,7 @@ def _state() -> Finding:
 
 def _journals() -> Finding:
     """Journals whose recorder is gone. Never creates a directory."""
-    left = sorted((state_dir() / "journals").glob(f"*{SUFFIX}"))
+    left = sorted((state_dir() / "journals").glob(f"*{JOURNAL_SUFFIX}"))
     if left:
         return Finding(
             name="journals",

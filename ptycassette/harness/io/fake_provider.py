@@ -28,9 +28,9 @@ from ptycassette.harness.io._fake_provider_log import RequestLog
 from ptycassette.harness.io._fake_provider_tls import server_context
 from ptycassette.harness.provider.fake import (
     MAX_BODY_BYTES,
-    Exchange,
     FakeProvider,
     HttpRequest,
+    PlannedAnswer,
     Script,
     too_large,
     unpacked,
@@ -93,7 +93,7 @@ class ProviderApp:
         asked = msgspec.structs.replace(asked, body=body)
         return await self._carry_out(request, self._provider.http(asked))
 
-    async def _carry_out(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+    async def _carry_out(self, request: web.Request, exchange: PlannedAnswer) -> web.StreamResponse:
         """Do over HTTP what was planned."""
         response = web.StreamResponse(status=exchange.status or 200, headers=exchange.headers)
         began_us = self._log.now_us()
@@ -106,7 +106,7 @@ class ProviderApp:
         return response
 
     async def _send(
-        self, request: web.Request, response: web.StreamResponse, exchange: Exchange
+        self, request: web.Request, response: web.StreamResponse, exchange: PlannedAnswer
     ) -> tuple[int, str]:
         """Send the steps; how many bytes went out, and what became of it."""
         sent = 0
@@ -126,7 +126,9 @@ class ProviderApp:
             return sent, "client-gone"
         return sent, exchange.ending
 
-    async def _note(self, exchange: Exchange, *, began_us: int, sent: int, outcome: str) -> None:
+    async def _note(
+        self, exchange: PlannedAnswer, *, began_us: int, sent: int, outcome: str
+    ) -> None:
         """Put a request that is over into the log; it is there when this returns."""
         line = self._log.add(exchange, began_us=began_us, sent=sent, outcome=outcome)
         if line is not None:
@@ -149,7 +151,7 @@ class ProviderApp:
         return socket
 
     async def _speak(
-        self, request: web.Request, socket: web.WebSocketResponse, exchange: Exchange
+        self, request: web.Request, socket: web.WebSocketResponse, exchange: PlannedAnswer
     ) -> bool:
         """Send the messages that were planned; False when the connection is over."""
         sent = 0

@@ -28,7 +28,7 @@ from ptycassette.replaying import screen_of
 from ptycassette.session import Session
 from ptycassette.system import MonotonicClock
 
-__all__ = ["ProbeFailedError", "how_fresh", "probe_cassette", "probe_live", "walk_probe"]
+__all__ = ["ProbeFailedError", "probe_cassette", "probe_live", "walk_probe", "with_freshness"]
 
 
 class ProbeFailedError(CassetteError):
@@ -207,10 +207,10 @@ def probe_cassette(
         if run.step is not None:
             run.fail("the recording ends before that", screen)
     result = run.result(captured_at)
-    return how_fresh(result, (clock or MonotonicClock()).wall(), max_age_s=max_age_s)
+    return with_freshness(result, (clock or MonotonicClock()).wall(), max_age_s=max_age_s)
 
 
-def how_fresh(result: ProbeResult, now: datetime, *, max_age_s: int | None) -> ProbeResult:
+def with_freshness(result: ProbeResult, now: datetime, *, max_age_s: int | None) -> ProbeResult:
     """``result`` with its age; ``stale`` when that is over ``max_age_s``.
 
     Without ``max_age_s`` the probe's own freshness window is reported, and enforced

@@ -16,9 +16,9 @@ from ptycassette.model import Clock
 from ptycassette.recording.io import timestamp
 from ptycassette.scrub import SessionScrubber
 from ptycassette.scrub.io import process_scrubber
-from ptycassette.system.files import Holder, account_lock, lock_dir, read_plain, write_whole
+from ptycassette.system.files import LockHolder, account_lock, lock_dir, read_plain, write_whole
 
-__all__ = ["Snapshot", "refresh", "watch"]
+__all__ = ["Snapshot", "call_every", "refresh_snapshot"]
 
 _MAX_BYTES = 16 << 20
 _MODE = 0o600
@@ -34,7 +34,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_ok: ProbeResult | None = None
 
 
-def refresh(
+def refresh_snapshot(
     path: Path, ask: Callable[[], ProbeResult], *, account: str, harness: str, clock: Clock
 ) -> ProbeResult | None:
     """Ask once and write the snapshot, whole or not at all, scrubbed, for this user's eyes only.
@@ -53,7 +53,7 @@ def refresh(
         StorageError: the file cannot be written.
         UsageError: the configuration of scrubbing, or a plug-in, is wrong.
     """
-    holder = Holder(pid=os.getpid(), what=f"probe of {harness}", since=timestamp(clock.wall()))
+    holder = LockHolder(pid=os.getpid(), what=f"probe of {harness}", since=timestamp(clock.wall()))
     lock = account_lock(lock_dir(os.environ), harness=harness, account=account, holder=holder)
     with ExitStack() as stack:
         try:
@@ -87,7 +87,7 @@ def _scrubbed(result: ProbeResult, scrubber: SessionScrubber) -> ProbeResult:
     return msgspec.convert({**msgspec.to_builtins(result), **said}, ProbeResult)
 
 
-def watch(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
+def call_every(once: Callable[[], object], *, interval_s: float, stop: threading.Event) -> None:
     """Call ``once`` every ``interval_s`` seconds until ``stop`` is set; at once the first time."""
     while not stop.is_set():
         once()

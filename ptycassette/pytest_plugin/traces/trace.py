@@ -14,7 +14,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import Screen
 from ptycassette.pytest_plugin.traces._recorded import recording_object, screen_object
 from ptycassette.scrub.io import concealed_screen, process_scrubber
-from ptycassette.session import Step
+from ptycassette.session import SessionStep
 
 __all__ = ["TRACE_VERSION", "steps_object", "trace_object"]
 
@@ -84,7 +84,7 @@ def _recordings(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def steps_object(
-    steps: Sequence[Step], *, clean: bool
+    steps: Sequence[SessionStep], *, clean: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Steps as JSON, and the screens that they name by number.
 

@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.compiled_relay import CompiledRelay
     from ptycassette.recording.io.diagnostic_writer import diagnostic_path
     from ptycassette.recording.io.finalising import Finaliser
-    from ptycassette.recording.io.given_streams import given_kinds, let_go_of_streams
+    from ptycassette.recording.io.given_streams import given_kinds, release_streams
     from ptycassette.recording.io.hooks_file import load_hooks
-    from ptycassette.recording.io.journal_file import SUFFIX, JournalFile, delete_journal
-    from ptycassette.recording.io.journal_follow import JournalFollower, live_journals
-    from ptycassette.recording.io.lifeline import END, Lifeline
+    from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX, JournalFile, delete_journal
+    from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
+    from ptycassette.recording.io.lifeline import LIFELINE_END, Lifeline
     from ptycassette.recording.io.options import RecordPlan
     from ptycassette.recording.io.rec_session import (
-        Ended,
+        RecordingEnded,
         record_headless,
         record_interactive,
         shell_status,
     )
     from ptycassette.recording.io.recorder import Recorder
     from ptycassette.recording.io.recording import Recording, record
-    from ptycassette.recording.io.recovery import Left, Recovered, left_behind, recover
-    from ptycassette.recording.io.rescrub import find_left, scrub_cassette
+    from ptycassette.recording.io.recovery import LeftJournal, Recovered, left_journals, recover
+    from ptycassette.recording.io.rescrub import find_secrets_left, scrub_cassette
     from ptycassette.recording.io.saver import ForkedSaver, Saver, StartedSaver, savers_wanted
-    from ptycassette.recording.io.saver_process import serve
+    from ptycassette.recording.io.saver_process import serve_saver
     from ptycassette.recording.io.stream_session import record_streams
 else:
     __getattr__ = loads_on_first_use(
@@ -39,38 +39,43 @@ else:
             "compiled_relay": ("CompiledRelay",),
             "diagnostic_writer": ("diagnostic_path",),
             "finalising": ("Finaliser",),
-            "given_streams": ("given_kinds", "let_go_of_streams"),
+            "given_streams": ("given_kinds", "release_streams"),
             "hooks_file": ("load_hooks",),
-            "journal_file": ("SUFFIX", "JournalFile", "delete_journal"),
-            "journal_follow": ("JournalFollower", "live_journals"),
-            "lifeline": ("END", "Lifeline"),
+            "journal_file": ("JOURNAL_SUFFIX", "JournalFile", "delete_journal"),
+            "journal_follower": ("JournalFollower", "live_journals"),
+            "lifeline": ("LIFELINE_END", "Lifeline"),
             "options": ("RecordPlan",),
-            "rec_session": ("Ended", "record_headless", "record_interactive", "shell_status"),
+            "rec_session": (
+                "RecordingEnded",
+                "record_headless",
+                "record_interactive",
+                "shell_status",
+            ),
             "recorder": ("Recorder",),
             "recording": ("Recording", "record"),
-            "recovery": ("Left", "Recovered", "left_behind", "recover"),
-            "rescrub": ("find_left", "scrub_cassette"),
+            "recovery": ("LeftJournal", "Recovered", "left_journals", "recover"),
+            "rescrub": ("find_secrets_left", "scrub_cassette"),
             "saver": ("ForkedSaver", "Saver", "StartedSaver", "savers_wanted"),
-            "saver_process": ("serve",),
+            "saver_process": ("serve_saver",),
             "stream_session": ("record_streams",),
         },
     )
 
 __all__ = [
-    "END",
-    "SUFFIX",
+    "JOURNAL_SUFFIX",
+    "LIFELINE_END",
     "AsyncRecording",
     "CompiledRelay",
-    "Ended",
     "Finaliser",
     "ForkedSaver",
     "JournalFile",
     "JournalFollower",
-    "Left",
+    "LeftJournal",
     "Lifeline",
     "RecordPlan",
     "Recorder",
     "Recording",
+    "RecordingEnded",
     "Recovered",
     "Saver",
     "StartedSaver",
@@ -78,10 +83,9 @@ __all__ = [
     "ask_version",
     "delete_journal",
     "diagnostic_path",
-    "find_left",
+    "find_secrets_left",
     "given_kinds",
-    "left_behind",
-    "let_go_of_streams",
+    "left_journals",
     "live_journals",
     "load_hooks",
     "record",
@@ -89,9 +93,10 @@ __all__ = [
     "record_interactive",
     "record_streams",
     "recover",
+    "release_streams",
     "savers_wanted",
     "scrub_cassette",
-    "serve",
+    "serve_saver",
     "shell_status",
     "timestamp",
 ]

@@ -15,7 +15,7 @@ from ptycassette.errors import (
     NotFoundError,
 )
 from ptycassette.model import JournalEvent, SessionMeta
-from ptycassette.recording._journal import JournalDecoder
+from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.system.files import open_plain
 
 __all__ = ["JournalSource", "lock_left_behind"]

@@ -26,7 +26,7 @@ from ptycassette.errors import CassetteError, RecordError, StorageError
 from ptycassette.model import Limits
 from ptycassette.system.files import private_dir
 
-__all__ = ["EVENTS_VARIABLE", "LineReader", "SideChannel"]
+__all__ = ["EVENTS_VARIABLE", "ServiceEventReader", "SideChannel"]
 
 EVENTS_VARIABLE = "PTYCASSETTE_EVENTS"
 
@@ -36,7 +36,7 @@ MAX_EVENTS = 100_000
 _LIMITS = Limits(max_depth=32)  # a record puts it one level deeper, and readers have limits too
 
 
-class LineReader:
+class ServiceEventReader:
     """Bytes in, payloads of service events out. No I/O."""
 
     def __init__(
@@ -97,7 +97,7 @@ class SideChannel:
     def __init__(self, top: Path) -> None:
         self._folder = top / "channels" / secrets.token_hex(8)
         self._top = top
-        self._reader = LineReader()
+        self._reader = ServiceEventReader()
         self._thread: threading.Thread | None = None
         self._stop = -1
         self.path = self._folder / "events"

@@ -11,7 +11,7 @@ import termios
 from collections import deque
 from collections.abc import Callable
 
-from ptycassette.recording.io.compiled_relay import Key
+from ptycassette.recording.io.compiled_relay import UnfinishedInput
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.pty import local_modes
 
@@ -87,7 +87,7 @@ class TypedInput:
             self._write(data)
         self._log(t_us, data, secret=secret if ends_line else self._is_secret())
 
-    def complete(self, key: Key) -> None:
+    def complete(self, key: UnfinishedInput) -> None:
         """Complete a key that the compiled loop has begun."""
         if key.sent < len(key.data):
             self.waiting.append(key.data[key.sent :])

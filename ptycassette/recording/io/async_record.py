@@ -12,7 +12,7 @@ from ptycassette.errors import CassetteError
 from ptycassette.recording.io.options import RecordOptions, RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import (
-    RecordingFace,
+    RecordingBase,
     give_up,
     saver_for,
     started,
@@ -22,7 +22,7 @@ from ptycassette.session import AsyncSession
 __all__ = ["AsyncRecording", "arecord"]
 
 
-class AsyncRecording(RecordingFace, AsyncSession):
+class AsyncRecording(RecordingBase, AsyncSession):
     """A session that is being recorded, driven from an event loop."""
 
 

@@ -21,7 +21,7 @@ from ptycassette.recording.io._relay_limits import (
     UNSHOWN_BYTES,
 )
 
-__all__ = ["PURE_PYTHON", "CompiledRelay", "Key", "Run"]
+__all__ = ["PURE_PYTHON", "CompiledRelay", "RelayRun", "UnfinishedInput"]
 
 PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
 """Environment variable: anything but nothing, and the loop in Python is used."""
@@ -58,7 +58,7 @@ class _State(ctypes.Structure):
     )
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class UnfinishedInput(msgspec.Struct, frozen=True, kw_only=True):
     """Typed input that the caller must complete. It is not in the journal yet.
 
     Attributes:
@@ -74,7 +74,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     secret: bool
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class RelayRun(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one ``CompiledRelay.run``.
 
     Attributes:
@@ -89,7 +89,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     written: int
     error: int
     unshown: bytes
-    key: Key | None
+    key: UnfinishedInput | None
 
 
 class CompiledRelay:
@@ -142,7 +142,7 @@ class CompiledRelay:
 
     def run(
         self, *, journal_fd: int, salt: int, index: int, out_fd: int, deadline_us: int | None
-    ) -> Run:
+    ) -> RelayRun:
         """Relay until something happens that only the caller can handle; check everything then.
 
         Args:
@@ -159,13 +159,13 @@ class CompiledRelay:
         at = state.unshown_at
         key = None
         if status == _KEY:
-            key = Key(
+            key = UnfinishedInput(
                 t_us=state.key_us,
                 data=bytes(memoryview(state.key)[: state.key_count]),
                 sent=state.key_sent,
                 secret=bool(state.key_secret),
             )
-        return Run(
+        return RelayRun(
             records=(state.index - index) & 0xFFFFFFFF,
             written=state.written,
             error=state.error if status == _JOURNAL_FAILED else 0,

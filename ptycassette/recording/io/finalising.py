@@ -23,7 +23,7 @@ from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
 from ptycassette.scrub.io import remember, session_scrubber
-from ptycassette.scrub.search import SHORTEST
+from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
 
@@ -150,7 +150,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         if self.scrubber is not None:
             return self.scrubber()
         return session_scrubber(
-            known=[text for text in self.known if len(text.strip()) >= SHORTEST],
+            known=[text for text in self.known if len(text.strip()) >= SHORTEST_KNOWN],
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )

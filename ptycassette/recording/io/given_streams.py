@@ -19,7 +19,7 @@ import msgspec
 from ptycassette.model import StreamKind, StreamKinds
 from ptycassette.system import reopened, same_stream, stream_kind
 
-__all__ = ["GivenStreams", "given_kinds", "let_go_of_streams"]
+__all__ = ["GivenStreams", "given_kinds", "release_streams"]
 
 _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet
 
@@ -39,7 +39,7 @@ def given_kinds(*, pipes: bool = False) -> StreamKinds:
     return StreamKinds(stdin=stdin, stdout=stdout, stderr=stderr, merged=merged)
 
 
-def let_go_of_streams() -> None:
+def release_streams() -> None:
     """Put ``/dev/null`` in place of our stdin, stdout and stderr: their ends are not ours."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
@@ -88,7 +88,7 @@ class GivenStreams(msgspec.Struct, kw_only=True):
                 made._merge()
             else:
                 made._open(number, kind)
-        let_go_of_streams()
+        release_streams()
         return made
 
     def _merge(self) -> None:

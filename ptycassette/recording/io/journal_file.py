@@ -31,17 +31,17 @@ from ptycassette.errors import (
     StorageError,
 )
 from ptycassette.model import JournalEvent, SessionMeta, Typed
-from ptycassette.recording._journal import MAX_BATCH_BYTES, JournalEncoder
+from ptycassette.recording._journal_codec import MAX_BATCH_BYTES, JournalEncoder
 
 __all__ = [
     "HIDDEN_SUFFIX",
-    "SUFFIX",
+    "JOURNAL_SUFFIX",
     "Durability",
     "JournalFile",
     "delete_journal",
 ]
 
-SUFFIX = ".journal"
+JOURNAL_SUFFIX = ".journal"
 HIDDEN_SUFFIX = ".new"
 """Of a file that will become a journal when its head is in it."""
 
@@ -98,7 +98,7 @@ class JournalFile:
         self._failure: StorageError | None = None
         self._held = b""
         self._closed = False
-        self.path = directory / f"{meta.id}{SUFFIX}"
+        self.path = directory / f"{meta.id}{JOURNAL_SUFFIX}"
         self._open(directory)
         self._syncer = _Syncer(self._fd, self._sync) if durability == "disk" else None
         try:
@@ -235,7 +235,9 @@ class JournalFile:
     def _appear(self, directory: Path, name: str) -> None:
         """Link the file under its visible name, or another if a crash left a journal of that id."""
         for number in range(1000):
-            self.path = directory / (f"{name}-{number}{SUFFIX}" if number else f"{name}{SUFFIX}")
+            self.path = directory / (
+                f"{name}-{number}{JOURNAL_SUFFIX}" if number else f"{name}{JOURNAL_SUFFIX}"
+            )
             try:
                 # link, unlike rename, never replaces a journal that is there.
                 self._link()

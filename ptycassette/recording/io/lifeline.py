@@ -20,9 +20,9 @@ from collections.abc import Callable
 
 from ptycassette.system.pty import new_poll
 
-__all__ = ["END", "Lifeline"]
+__all__ = ["LIFELINE_END", "Lifeline"]
 
-END = b"E"
+LIFELINE_END = b"E"
 """What the owner writes to have the program ended."""
 
 

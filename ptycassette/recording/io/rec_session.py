@@ -32,7 +32,7 @@ from ptycassette.system.pty import UserTerminal, exit_status
 if TYPE_CHECKING:
     from ptycassette.recording.io._interactive import PassThrough
 
-__all__ = ["Ended", "perform", "record_headless", "record_interactive", "shell_status"]
+__all__ = ["RecordingEnded", "perform", "record_headless", "record_interactive", "shell_status"]
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -41,7 +41,7 @@ _SILENCE_S = 0.3
 _SILENCE_WITHOUT_INPUT_S = 1.0
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class RecordingEnded(msgspec.Struct, frozen=True, kw_only=True):
     """How a recording ended. ``signal`` is the one that ended the recorder, if one did."""
 
     status: ExitStatus
@@ -62,7 +62,7 @@ def shell_status(status: ExitStatus) -> int:
 
 def record_interactive(
     recorder: Recorder, *, fixed_size: bool, passes_signals: bool = False, secret_key: bytes = b""
-) -> Ended:
+) -> RecordingEnded:
     """Record in the user's terminal, which is on stdin and stdout.
 
     Args:
@@ -84,7 +84,7 @@ def record_interactive(
         )
         t_us = relay.ended_us
         manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
-    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+    return RecordingEnded(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
 
 
 def _relayed(
@@ -142,7 +142,7 @@ def record_headless(
     *,
     in_fd: int | None = None,
     passes_signals: bool = False,
-) -> Ended:
+) -> RecordingEnded:
     """Record without a user's terminal: the recorder answers the program's questions itself.
 
     Args:
@@ -172,7 +172,7 @@ def record_headless(
     status = session.exit_status
     assert status is not None  # noqa: S101 - the session is closed
     assert session.manifest is not None  # noqa: S101 - and published
-    return Ended(
+    return RecordingEnded(
         status=status,
         manifest=session.manifest,
         duration_us=session.elapsed_us,

@@ -31,7 +31,7 @@ from ptycassette.cassette.io import (
     fsync_directory,
     published_manifest,
     reason_to_keep,
-    remove_abandoned,
+    remove_abandoned_recordings,
 )
 from ptycassette.errors import (
     CassetteError,
@@ -67,7 +67,7 @@ from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
 from ptycassette.recording.io.saver import Saver
 from ptycassette.system.files import (
-    Holder,
+    LockHolder,
     account_lock,
     journal_dir,
     lock_dir,
@@ -191,7 +191,7 @@ class Recorder:
         plan = self.plan
         what = plan.harness.name if isinstance(plan.harness, msgspec.Struct) else plan.harness
         name = what or Path(self.argv[0]).name
-        holder = Holder(pid=os.getpid(), what=name, since=timestamp(plan.clock.wall()))
+        holder = LockHolder(pid=os.getpid(), what=name, since=timestamp(plan.clock.wall()))
         self._stack.enter_context(target_lock(directory, target=self.target, holder=holder))
         if plan.account is not None:
             self._stack.enter_context(
@@ -330,7 +330,7 @@ class Recorder:
             if published is not None:
                 with disk_errors("publishing the cassette", self.target):
                     fsync_directory(self.target.parent)
-                remove_abandoned(self.target)
+                remove_abandoned_recordings(self.target)
                 return published
         return self._finaliser(progress).publish(
             self.meta, self._source(), self.target, overwrite=self.plan.overwrite

@@ -18,14 +18,14 @@ from ptycassette.model import (
 from ptycassette.recording.io.options import RecordOptions, RecordPlan
 from ptycassette.recording.io.recorder import Recorder, checked_payload
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
-from ptycassette.session import Scripted, Session, SessionFace
+from ptycassette.session import Scripted, Session, SessionBase
 from ptycassette.system import MonotonicClock
 from ptycassette.system.pty import PtyChild
 from ptycassette.terminal import default_emulator
 
 __all__ = [
     "Recording",
-    "RecordingFace",
+    "RecordingBase",
     "give_up",
     "record",
     "recording_with",
@@ -54,7 +54,7 @@ class _Tap:
             self._saver.journal_grew(self._journal.size)
 
 
-class RecordingFace(SessionFace):
+class RecordingBase(SessionBase):
     """The methods of a recorded session that other sessions lack."""
 
     _recorder: Recorder
@@ -117,7 +117,7 @@ class RecordingFace(SessionFace):
         return recorder.finish(t_us=self.elapsed_us, status=self.exit_status, failure=failure)
 
 
-class Recording(RecordingFace, Session):
+class Recording(RecordingBase, Session):
     """A session that is being recorded."""
 
 

@@ -17,7 +17,12 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette.io import disk_errors, published_manifest, remove_abandoned, settled
+from ptycassette.cassette.io import (
+    disk_errors,
+    published_manifest,
+    published_path,
+    remove_abandoned_recordings,
+)
 from ptycassette.errors import (
     CassetteError,
     ExistsError,
@@ -27,21 +32,21 @@ from ptycassette.errors import (
     RunFailedError,
 )
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
-from ptycassette.recording._journal import EmptyJournalError
+from ptycassette.recording._journal_codec import EmptyJournalError
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.journal_file import HIDDEN_SUFFIX, SUFFIX, delete_journal
+from ptycassette.recording.io.journal_file import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal
 from ptycassette.scrub.io import concealed_head
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES
 
-__all__ = ["Left", "Recovered", "left_behind", "recover"]
+__all__ = ["LeftJournal", "Recovered", "left_journals", "recover"]
 
 _BEING_MADE_S = 60.0
 
 
-class Left(msgspec.Struct, frozen=True, kw_only=True):
+class LeftJournal(msgspec.Struct, frozen=True, kw_only=True):
     """A journal in the state directory.
 
     ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
@@ -76,14 +81,14 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     damage: str | None = None
 
 
-def left_behind(directory: Path) -> Iterator[Left]:
+def left_journals(directory: Path) -> Iterator[LeftJournal]:
     """All journals of a directory, those of live recorders included, by name.
 
     Raises:
         UsageError: the configuration of scrubbing is wrong, so nothing can be shown.
     """
     _sweep(directory)
-    for path in sorted(directory.glob(f"*{SUFFIX}")):
+    for path in sorted(directory.glob(f"*{JOURNAL_SUFFIX}")):
         state: Literal["crashed", "live"] = "crashed"
         try:
             size = path.lstat().st_size
@@ -95,11 +100,13 @@ def left_behind(directory: Path) -> Iterator[Left]:
                 meta = _head_of(path)
         except (CassetteError, FileNotFoundError) as exc:
             if state == "live":
-                yield Left(path=str(path), state="live", bytes=size)
+                yield LeftJournal(path=str(path), state="live", bytes=size)
             elif isinstance(exc, EmptyJournalError):
-                yield Left(path=str(path), state="empty", bytes=size, problem=exc.message)
+                yield LeftJournal(path=str(path), state="empty", bytes=size, problem=exc.message)
             elif isinstance(exc, JournalError):
-                yield Left(path=str(path), state="unreadable", bytes=size, problem=exc.message)
+                yield LeftJournal(
+                    path=str(path), state="unreadable", bytes=size, problem=exc.message
+                )
             # else it has gone while we looked
         else:
             yield _left(path, state, size, meta)
@@ -120,13 +127,15 @@ def _sweep(directory: Path) -> None:
                 path.unlink()
 
 
-def _left(path: Path, state: Literal["crashed", "live"], size: int, meta: SessionMeta) -> Left:
-    return Left(
+def _left(
+    path: Path, state: Literal["crashed", "live"], size: int, meta: SessionMeta
+) -> LeftJournal:
+    return LeftJournal(
         path=str(path),
         state=state,
         bytes=size,
         argv=concealed_head(meta),
-        target=str(settled(Path(meta.target))) if meta.target else "",
+        target=str(published_path(Path(meta.target))) if meta.target else "",
         recorded_at=meta.recorded_at,
     )
 
@@ -166,7 +175,7 @@ def recover(
             delete_journal(path)
             return Recovered(path=str(path), outcome="empty")
         _check_head(source)
-        recovered = _recovered(source, output or settled(Path(source.meta.target)))
+        recovered = _recovered(source, output or published_path(Path(source.meta.target)))
         if recovered.target and published_manifest(Path(recovered.target), source.meta.id):
             delete_journal(path)
             return msgspec.structs.replace(recovered, outcome="already")
@@ -181,7 +190,7 @@ def recover(
             recovered = msgspec.structs.replace(recovered, outcome="already")
         delete_journal(path)
         if output is None:
-            remove_abandoned(Path(recovered.target).parent)
+            remove_abandoned_recordings(Path(recovered.target).parent)
         return recovered
 
 

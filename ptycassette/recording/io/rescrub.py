@@ -49,7 +49,7 @@ from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
 from ptycassette.timeline import SECRET_DIGESTS_KEY
 
-__all__ = ["cassette_session", "find_left", "scrub_cassette"]
+__all__ = ["cassette_session", "find_secrets_left", "scrub_cassette"]
 
 _FINDINGS_SHOWN = 5
 
@@ -322,7 +322,7 @@ class _Rewrite:
         )
 
 
-def find_left(
+def find_secrets_left(
     path: Path,
     scrubber: SessionScrubber,
     *,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptycassette.errors import RunFailedError, SecretLeftError
-from ptycassette.recording.io._following import Following
+from ptycassette.recording.io._live_journal_source import Following
 from ptycassette.recording.io._saver_messages import (
     Begin,
     Failed,
@@ -43,7 +43,7 @@ from ptycassette.system.pty import new_poll
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
 
-__all__ = ["MakeFinaliser", "main", "serve"]
+__all__ = ["MakeFinaliser", "main", "serve_saver"]
 
 MakeFinaliser = Callable[[tuple[str, ...]], "Finaliser"]
 """Makes a finaliser that knows these secrets."""
@@ -131,7 +131,7 @@ def _stop(*_: object) -> None:
     raise _RecorderGoneError
 
 
-def serve(control: socket.socket, make: MakeFinaliser) -> None:
+def serve_saver(control: socket.socket, make: MakeFinaliser) -> None:
     """Save one session; returns when there is nothing left to do.
 
     Args:
@@ -210,7 +210,7 @@ def main() -> None:
 
     control = socket.socket(fileno=os.dup(0))
     seclude(control.fileno())
-    serve(control, lambda known: Finaliser(known=known))
+    serve_saver(control, lambda known: Finaliser(known=known))
 
 
 if __name__ == "__main__":

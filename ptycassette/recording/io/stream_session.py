@@ -9,7 +9,7 @@ from ptycassette.recording.io._saving_signals import SavingSignals
 from ptycassette.recording.io._stream_relay import StreamRelay
 from ptycassette.recording.io._user_signals import Streams
 from ptycassette.recording.io.given_streams import GivenStreams
-from ptycassette.recording.io.rec_session import Ended
+from ptycassette.recording.io.rec_session import RecordingEnded
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.system import raised_priority
 from ptycassette.system.pty import UserTerminal
@@ -24,7 +24,7 @@ def record_streams(
     passes_signals: bool = False,
     secret_key: bytes = b"",
     keeps_stderr: bool = False,
-) -> Ended:
+) -> RecordingEnded:
     """Record a program whose stdin, stdout and stderr are what ours are.
 
     From the start of the program our own are ``/dev/null``: nothing of ours gets among what it
@@ -57,7 +57,7 @@ def record_streams(
             recorder.set_final(stdin_offset=relay.stdin_offset)
         t_us = relay.ended_us
         manifest = recorder.finish(t_us=t_us, status=status, failure=relay.failure)
-    return Ended(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
+    return RecordingEnded(status=status, manifest=manifest, duration_us=t_us, signal=relay.ended_by)
 
 
 def _relayed(

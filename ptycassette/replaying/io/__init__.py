@@ -7,11 +7,16 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.replaying.io.embeddings import embeddings_scorer
-    from ptycassette.replaying.io.library import Chosen, Library, Start, forget_starts
+    from ptycassette.replaying.io.library import (
+        ChosenCassette,
+        Library,
+        ProgramStart,
+        forget_starts,
+    )
     from ptycassette.replaying.io.modes import (
         MODE_HELP,
         MODE_VARIABLE,
-        Mode,
+        RunMode,
         action_of,
         mode_named,
         resolve_mode,
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
     from ptycassette.replaying.io.player_views import PaintedView, RawView, feed_event
     from ptycassette.replaying.io.rendered import screen_at
-    from ptycassette.replaying.io.replayer import areplay, micros, replay
+    from ptycassette.replaying.io.replayer import areplay, replay, seconds_to_us
     from ptycassette.replaying.io.shims import ShimConfig, find_real, make_shims, read_shim_config
     from ptycassette.replaying.io.sides import drift, semantic_drift, side_of
     from ptycassette.replaying.io.using import Use, UseResult, use
@@ -33,11 +38,11 @@ else:
         __name__,
         {
             "embeddings": ("embeddings_scorer",),
-            "library": ("Chosen", "Library", "Start", "forget_starts"),
+            "library": ("ChosenCassette", "Library", "ProgramStart", "forget_starts"),
             "modes": (
                 "MODE_HELP",
                 "MODE_VARIABLE",
-                "Mode",
+                "RunMode",
                 "action_of",
                 "mode_named",
                 "resolve_mode",
@@ -49,7 +54,7 @@ else:
             "player_terminal": ("Interrupted", "PlayerTerminal"),
             "player_views": ("PaintedView", "RawView", "feed_event"),
             "rendered": ("screen_at",),
-            "replayer": ("areplay", "micros", "replay"),
+            "replayer": ("areplay", "seconds_to_us", "replay"),
             "shims": ("ShimConfig", "find_real", "make_shims", "read_shim_config"),
             "sides": ("drift", "semantic_drift", "side_of"),
             "using": ("Use", "UseResult", "use"),
@@ -61,17 +66,17 @@ __all__ = [
     "MODE_HELP",
     "MODE_VARIABLE",
     "Checkpoints",
-    "Chosen",
+    "ChosenCassette",
     "Interrupted",
     "Library",
-    "Mode",
     "PaintedView",
     "PlayOptions",
     "Player",
     "PlayerTerminal",
+    "ProgramStart",
     "RawView",
+    "RunMode",
     "ShimConfig",
-    "Start",
     "Use",
     "UseResult",
     "action_of",
@@ -82,7 +87,6 @@ __all__ = [
     "find_real",
     "forget_starts",
     "make_shims",
-    "micros",
     "mode_named",
     "read_shim_config",
     "replay",
@@ -90,6 +94,7 @@ __all__ = [
     "resolve_secrets",
     "run_modes",
     "screen_at",
+    "seconds_to_us",
     "semantic_drift",
     "side_of",
     "use",

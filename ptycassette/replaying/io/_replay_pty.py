@@ -14,7 +14,7 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.model import ExitStatus, Size
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.rendered import screen_after
-from ptycassette.replaying.standin import Finished, Listen, Play, StandinEngine, StandinOptions
+from ptycassette.replaying.standin import Listen, Play, RunEnded, StandinEngine, StandinOptions
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
 
@@ -97,7 +97,7 @@ class ReplayPty:
         self._allow_unplayed = allow_unplayed
         self._clock = clock
         self._output: deque[bytes] = deque()
-        self._finished: Finished | None = None
+        self._finished: RunEnded | None = None
         self._reported = 0
 
     @property
@@ -236,7 +236,7 @@ class ReplayPty:
                     self._output.append(event.data)
                 case Listen(us=us):
                     return us
-                case Finished():
+                case RunEnded():
                     self._finished = todo
         return None
 

@@ -27,7 +27,7 @@ from ptycassette.errors import (
 from ptycassette.model import Size, visible
 from ptycassette.recording.io import arecord, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
-from ptycassette.replaying.drifts import Drift, Side, drift, semantic_drift
+from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, ReplayPty
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
@@ -65,7 +65,7 @@ class UseResult(msgspec.Struct, kw_only=True):
         """
         if self.sides is None:
             raise RuntimeError("only modes rerecord and rewrite have two recordings to compare")
-        return semantic_drift(*self.sides, threshold, scorer)
+        return semantic_drift_of_sides(*self.sides, threshold, scorer)
 
     def side(self) -> Side:
         """The recording: after ``rerecord`` the new one, else the cassette; see ``drift``.
@@ -190,12 +190,12 @@ def _old_side(plan: Plan, result: UseResult) -> Side | None:
 def _note_drift(result: UseResult, old: Side | None, new: Path) -> None:
     if old is not None:
         result.sides = old, side_of(new, allow_unscrubbed=True)
-        result.drift = drift(*result.sides)
+        result.drift = drift_of_sides(*result.sides)
 
 
 def _compare(result: UseResult, old: Path, new: Path) -> None:
     result.sides = side_of(old), side_of(new)
-    result.drift = drift(*result.sides)
+    result.drift = drift_of_sides(*result.sides)
 
 
 # -- replay --------------------------------------------------------------------------

@@ -43,9 +43,9 @@ from ptycassette.model import FilePatterns, file_pattern, visible
 from ptycassette.scenario import MAX_YAML_BYTES, parse_yaml
 from ptycassette.scrub.io import concealed_words
 from ptycassette.system.files import read_plain
-from ptycassette.timeline import Secrets, order_named, read_secrets, strategy_named
+from ptycassette.timeline import SecretsPolicy, order_named, read_secrets, strategy_named
 
-__all__ = ["Chosen", "Library", "Start", "forget_starts"]
+__all__ = ["ChosenCassette", "Library", "ProgramStart", "forget_starts"]
 
 RULES_FILE = "library.yaml"
 STARTS_FILE = "starts.json"
@@ -72,7 +72,7 @@ class _Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rules: tuple[LibraryRule, ...]
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramStart(msgspec.Struct, frozen=True, kw_only=True):
     """How a program was started. ``args`` is without the program's name."""
 
     program: str
@@ -86,7 +86,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
         return concealed_words((self.program, *self.args))[1:]
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenCassette(msgspec.Struct, frozen=True, kw_only=True):
     """The cassette chosen for a start. ``exists`` is false if it is yet to be recorded."""
 
     path: Path
@@ -110,7 +110,12 @@ class Library:
     """
 
     def __init__(
-        self, place: Path, *, state: Path, pending: Path | None = None, secrets: Secrets = "same"
+        self,
+        place: Path,
+        *,
+        state: Path,
+        pending: Path | None = None,
+        secrets: SecretsPolicy = "same",
     ) -> None:
         self.place = place
         self._secrets = secrets
@@ -118,7 +123,7 @@ class Library:
         self._state = state
         self.rules = self._read_rules()
 
-    def choose(self, start: Start, *, record: bool = False) -> Chosen:
+    def choose(self, start: ProgramStart, *, record: bool = False) -> ChosenCassette:
         """Choose the cassette for ``start``.
 
         Args:
@@ -135,7 +140,7 @@ class Library:
 
     # -- by rules --------------------------------------------------------------------
 
-    def _by_rule(self, start: Start, *, record: bool) -> Chosen:
+    def _by_rule(self, start: ProgramStart, *, record: bool) -> ChosenCassette:
         reasons = []
         for number, rule in enumerate(self.rules, 1):
             reason = _why_not(rule, start) or self._refused(rule, start)
@@ -148,7 +153,9 @@ class Library:
             hint="add a rule, or change what is started",
         )
 
-    def _next_of(self, number: int, rule: LibraryRule, start: Start, *, record: bool) -> Chosen:
+    def _next_of(
+        self, number: int, rule: LibraryRule, start: ProgramStart, *, record: bool
+    ) -> ChosenCassette:
         used = self._count(f"rule-{number}")
         if used >= len(rule.cassettes) and not rule.repeat:
             raise NotFoundError(
@@ -165,9 +172,9 @@ class Library:
                 where=str(self.place),
                 hint="record it, in mode auto or record",
             )
-        return Chosen(path=path, match=rule.match, order=rule.order, exists=path.exists())
+        return ChosenCassette(path=path, match=rule.match, order=rule.order, exists=path.exists())
 
-    def _refused(self, rule: LibraryRule, start: Start) -> str | None:
+    def _refused(self, rule: LibraryRule, start: ProgramStart) -> str | None:
         """Why the rule's predicate file says no; None when it says yes, or there is none."""
         if rule.predicate is None:
             return None
@@ -222,7 +229,7 @@ class Library:
 
     # -- by the recorded arguments ---------------------------------------------------
 
-    def _by_argv(self, start: Start, *, record: bool) -> Chosen:
+    def _by_argv(self, start: ProgramStart, *, record: bool) -> ChosenCassette:
         meant, others = [], []
         for path in self._cassettes():
             reason = self._other_argv(path, start)
@@ -231,7 +238,7 @@ class Library:
             else:
                 others.append(f"{path.name}: {reason}")
         if len(meant) == 1:
-            return Chosen(path=meant[0])
+            return ChosenCassette(path=meant[0])
         if meant:
             raise UsageError(
                 f"{_shown(start)} was recorded {len(meant)} times: "
@@ -240,7 +247,7 @@ class Library:
                 hint=f"say which, or in what order, in {RULES_FILE}",
             )
         if record:
-            return Chosen(path=self._new_path(start), exists=False)
+            return ChosenCassette(path=self._new_path(start), exists=False)
         listed = "\n".join(others[:MAX_CANDIDATES]) or "the library is empty"
         raise NotFoundError(
             f"no cassette was recorded as {_shown(start)}\n{listed}",
@@ -248,7 +255,7 @@ class Library:
             hint=f"record it (mode auto), or write rules ({RULES_FILE})",
         )
 
-    def _other_argv(self, path: Path, start: Start) -> str | None:
+    def _other_argv(self, path: Path, start: ProgramStart) -> str | None:
         """Why a cassette was not recorded with the arguments of ``start``; None when it was."""
         try:
             with open_cassette(path, check="manifest", allow_unscrubbed=True) as cassette:
@@ -271,7 +278,7 @@ class Library:
             found.update((p.parent.name, p.parent) for p in self.pending.glob("*/manifest.json"))
         return [found[name] for name in sorted(found)]
 
-    def _new_path(self, start: Start) -> Path:
+    def _new_path(self, start: ProgramStart) -> Path:
         """A name for a new recording, made from the program and its arguments."""
         words = re.sub(r"[^\w.-]+", "-", "-".join([start.program, *start.shown])).strip("-.")
         stem = words[:60].strip("-.") or "session"
@@ -339,7 +346,7 @@ def forget_starts(state: Path) -> None:
     (state / STARTS_FILE).unlink(missing_ok=True)
 
 
-def _why_not(rule: LibraryRule, start: Start) -> str | None:  # noqa: PLR0911 - one per condition
+def _why_not(rule: LibraryRule, start: ProgramStart) -> str | None:  # noqa: PLR0911 - one per condition
     """Why a rule does not hold; None when it does."""
     if rule.program is not None and rule.program != start.program:
         return f"program is {start.program!r}, not {rule.program!r}"
@@ -363,5 +370,5 @@ def _why_not(rule: LibraryRule, start: Start) -> str | None:  # noqa: PLR0911 - 
     return None
 
 
-def _shown(start: Start) -> str:
+def _shown(start: ProgramStart) -> str:
     return " ".join([start.program, *start.shown])

@@ -11,15 +11,15 @@ from typing import Literal, NamedTuple, get_args
 
 from ptycassette.errors import UsageError
 from ptycassette.system.files import find_project
-from ptycassette.timeline import Secrets, secrets_named
+from ptycassette.timeline import SecretsPolicy, secrets_named
 
 __all__ = [
-    "MODES",
     "MODE_HELP",
     "MODE_VARIABLE",
+    "RUN_MODES",
     "SECRETS_VARIABLE",
     "Action",
-    "Mode",
+    "RunMode",
     "action_of",
     "mode_in_force",
     "mode_named",
@@ -28,8 +28,8 @@ __all__ = [
     "run_modes",
 ]
 
-Mode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live"]
+RUN_MODES: tuple[RunMode, ...] = get_args(RunMode)
 MODE_VARIABLE = "PTYCASSETTE_MODE"
 SECRETS_VARIABLE = "PTYCASSETTE_SECRETS"
 
@@ -42,19 +42,19 @@ MODE_HELP = (
 _FALSE = {"", "0", "false", "no", "off"}
 
 
-def mode_named(name: str, *, where: str | None = None) -> Mode:
+def mode_named(name: str, *, where: str | None = None) -> RunMode:
     """The mode of that name.
 
     Raises:
         UsageError: there is no such mode.
     """
-    for known in MODES:
+    for known in RUN_MODES:
         if name == known:
             return known
-    raise UsageError(f"mode {name!r} is none of {', '.join(MODES)}", where=where)
+    raise UsageError(f"mode {name!r} is none of {', '.join(RUN_MODES)}", where=where)
 
 
-def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mode:
+def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> RunMode:
     """The mode in force: the first choice that is set, then the environment, then ``replay``.
 
     Args:
@@ -72,8 +72,8 @@ def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> Mo
 class _RunModes(NamedTuple):
     """What a test run says of the mode: stronger than what a call says, or weaker than all."""
 
-    ruling: Mode | None = None
-    fallback: Mode | None = None
+    ruling: RunMode | None = None
+    fallback: RunMode | None = None
 
 
 _RUN_MODES = [_RunModes()]  # of the process: threads of a test are part of its run
@@ -98,7 +98,7 @@ def run_modes(ruling: str | None, fallback: str | None) -> Iterator[None]:
         _RUN_MODES.pop()
 
 
-def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> Mode:
+def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> RunMode:
     """The mode of a ``use``: the test run's, what the call says, the environment, the project.
 
     Raises:
@@ -116,7 +116,7 @@ def mode_in_force(said: str | None, *, env: Mapping[str, str]) -> Mode:
     return resolve_mode((str(project.where), project.mode), env={})
 
 
-def resolve_secrets(env: Mapping[str, str]) -> Secrets:
+def resolve_secrets(env: Mapping[str, str]) -> SecretsPolicy:
     """How secrets are compared, as set in the environment; ``same`` by default.
 
     Raises:
@@ -128,7 +128,7 @@ def resolve_secrets(env: Mapping[str, str]) -> Secrets:
         raise UsageError(str(exc), where=SECRETS_VARIABLE) from exc
 
 
-def action_of(mode: Mode, *, exists: bool, env: Mapping[str, str]) -> Action:
+def action_of(mode: RunMode, *, exists: bool, env: Mapping[str, str]) -> Action:
     """What to do in ``mode``: ``auto`` records what is missing, but never where ``CI`` is set."""
     if mode != "auto":
         return mode

@@ -16,9 +16,9 @@ from typing import Protocol
 import msgspec
 
 from ptycassette.model import Clock, Event, FinalRecord, Manifest, moment_us
-from ptycassette.replaying.io.player_views import PaintedView, RawView, Terminal
-from ptycassette.replaying.io.replayer import micros
-from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait
+from ptycassette.replaying.io.player_views import PaintedView, RawView, TerminalPort
+from ptycassette.replaying.io.replayer import seconds_to_us
+from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait
 from ptycassette.system import MonotonicClock
 from ptycassette.timeline import TimeIndex, between, chain, limit_idle
 
@@ -38,7 +38,7 @@ FASTEST, SLOWEST = 100.0, 0.01
 class PlayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to play. Times in seconds; ``speed`` 2.0 is twice as fast, in mode ``scaled``."""
 
-    mode: Mode = "realtime"
+    mode: ReplayMode = "realtime"
     speed: float = 1.0
     start: float | None = None
     end: float | None = None
@@ -74,7 +74,7 @@ class Player:
     def __init__(
         self,
         cassette: Playable,
-        terminal: Terminal,
+        terminal: TerminalPort,
         view: PaintedView | RawView,
         *,
         options: PlayOptions | None = None,
@@ -85,7 +85,7 @@ class Player:
         self._view = view
         self._options = options or PlayOptions()
         self._clock = clock or MonotonicClock()
-        self._start_us = micros(self._options.start) or 0
+        self._start_us = seconds_to_us(self._options.start) or 0
         self._speed = self._options.speed
         self._paused_us: int | None = None
         self._notice = ""
@@ -125,15 +125,15 @@ class Player:
 
     def _events(self) -> Iterator[Event]:
         """All events up to the end, including those before the start, which make its screen."""
-        idle_us = micros(self._options.idle_limit)
+        idle_us = seconds_to_us(self._options.idle_limit)
         idle = None if idle_us is None else limit_idle(idle_us, start_us=self._start_us)
-        return chain(self._cassette.events(), between(None, micros(self._options.end)), idle)
+        return chain(self._cassette.events(), between(None, seconds_to_us(self._options.end)), idle)
 
     def _rewound(self, target_us: int = 0) -> Scheduler:
         """A scheduler for the events that the view still needs to reach ``target_us``."""
         seen = self._view.restart(target_us)
         scale = 1 / self._speed
-        mode: Mode = "collapsed" if self._options.mode == "collapsed" else "scaled"
+        mode: ReplayMode = "collapsed" if self._options.mode == "collapsed" else "scaled"
         return Scheduler(
             (event for event in self._events() if event.seq > seen),
             mode=mode,

@@ -19,7 +19,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from ptycassette.model import Size
-from ptycassette.replaying._keys import KeyReader
+from ptycassette.replaying._player_keys import PlayerKeyReader
 
 __all__ = ["Interrupted", "PlayerTerminal"]
 
@@ -72,7 +72,7 @@ class PlayerTerminal:
         self._output = output
         self._keys = keys
         self._raw = raw
-        self._reader = KeyReader()
+        self._reader = PlayerKeyReader()
         self._saved: list[Any] | None = None
         self._handlers: dict[int, Any] = {}
         self._inside = False

@@ -16,10 +16,10 @@ from ptycassette.model import (
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.paint import clipped, paint, with_status
 
-__all__ = ["PaintedView", "RawView", "Terminal", "feed_event"]
+__all__ = ["PaintedView", "RawView", "TerminalPort", "feed_event"]
 
 
-class Terminal(Protocol):
+class TerminalPort(Protocol):
     """What the player needs of a terminal; ``PlayerTerminal`` is one."""
 
     resized: bool
@@ -65,7 +65,7 @@ class PaintedView:
 
     def __init__(
         self,
-        terminal: Terminal,
+        terminal: TerminalPort,
         factory: EmulatorFactory,
         size: Size,
         *,
@@ -130,7 +130,7 @@ class RawView:
 
     seekable = False
 
-    def __init__(self, terminal: Terminal, *, clear: bytes = b"\x1b[0m\x1b[2J\x1b[H") -> None:
+    def __init__(self, terminal: TerminalPort, *, clear: bytes = b"\x1b[0m\x1b[2J\x1b[H") -> None:
         self._terminal = terminal
         self._clear = clear
         self._fresh = True

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Protocol
 
 from ptycassette.model import AsyncSleeper, Clock, Event, Manifest, Sleeper
-from ptycassette.replaying.scheduler import Emit, Mode, Scheduler, Wait, replay_mode
+from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait, replay_mode
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.timeline import between, chain, limit_idle
 
-__all__ = ["Replayable", "areplay", "micros", "replay", "timed_events"]
+__all__ = ["Replayable", "areplay", "replay", "seconds_to_us", "timed_events"]
 
 
 class Replayable(Protocol):
@@ -32,7 +32,7 @@ class Replayable(Protocol):
         ...
 
 
-def micros(seconds: float | None) -> int | None:
+def seconds_to_us(seconds: float | None) -> int | None:
     """Seconds as whole microseconds; None stays None."""
     return None if seconds is None else round(seconds * 1_000_000)
 
@@ -48,16 +48,16 @@ def timed_events(
 
     The slice is taken first; after it, time starts at ``start``.
     """
-    idle_us = micros(idle_limit)
-    start_us = micros(start) or 0
+    idle_us = seconds_to_us(idle_limit)
+    start_us = seconds_to_us(start) or 0
     idle = None if idle_us is None else limit_idle(idle_us, start_us=start_us)
-    return chain(cassette.events(), between(start_us, micros(end)), idle)
+    return chain(cassette.events(), between(start_us, seconds_to_us(end)), idle)
 
 
 def _scheduler(
     cassette: Replayable,
     *,
-    mode: Mode | None,
+    mode: ReplayMode | None,
     scale: float,
     start: float | None,
     end: float | None,
@@ -67,14 +67,14 @@ def _scheduler(
         timed_events(cassette, start=start, end=end, idle_limit=idle_limit),
         mode=replay_mode(cassette.manifest, mode, scale=scale),
         scale=scale,
-        start_us=micros(start) or 0,
+        start_us=seconds_to_us(start) or 0,
     )
 
 
 def replay(
     cassette: Replayable,
     *,
-    mode: Mode | None = None,
+    mode: ReplayMode | None = None,
     scale: float = 1.0,
     sleeper: Sleeper | None = None,
     clock: Clock | None = None,
@@ -124,7 +124,7 @@ def _run(scheduler: Scheduler, sleeper: Sleeper, clock: Clock) -> Iterator[Event
 def areplay(
     cassette: Replayable,
     *,
-    mode: Mode | None = None,
+    mode: ReplayMode | None = None,
     scale: float = 1.0,
     sleeper: AsyncSleeper | None = None,
     clock: Clock | None = None,

@@ -6,9 +6,7 @@ import os
 from typing import Protocol, runtime_checkable
 
 from ptycassette.cassette.io import Cassette, open_cassette
-from ptycassette.replaying.drifts import Drift, Side
-from ptycassette.replaying.drifts import drift as drift_of_sides
-from ptycassette.replaying.drifts import semantic_drift as semantic_drift_of_sides
+from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
 
 __all__ = ["Comparable", "Used", "drift", "semantic_drift", "side_of"]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ptycassette.replaying.io._use_session import UseResult
-    from ptycassette.session import SessionFace
+    from ptycassette.session import SessionBase
 
-    Watcher = Callable[[UseResult, SessionFace], None]
+    Watcher = Callable[[UseResult, SessionBase], None]
 
 __all__ = ["announce_use", "watch_uses"]
 
@@ -36,7 +36,7 @@ def watch_uses(watcher: Watcher) -> Iterator[None]:
         _watcher = before
 
 
-def announce_use(result: UseResult, session: SessionFace) -> None:
+def announce_use(result: UseResult, session: SessionBase) -> None:
     """Tell the watcher, if there is one."""
     if _watcher is not None:
         _watcher(result, session)

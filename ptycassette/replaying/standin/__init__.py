@@ -10,9 +10,9 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.replaying.standin.decisions import (
-        Finished,
         Listen,
         Play,
+        RunEnded,
         StandinOptions,
         Unplayed,
     )
@@ -21,15 +21,15 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "decisions": ("Finished", "Listen", "Play", "StandinOptions", "Unplayed"),
+            "decisions": ("RunEnded", "Listen", "Play", "StandinOptions", "Unplayed"),
             "engine": ("StandinEngine",),
         },
     )
 
 __all__ = [
-    "Finished",
     "Listen",
     "Play",
+    "RunEnded",
     "StandinEngine",
     "StandinOptions",
     "Unplayed",

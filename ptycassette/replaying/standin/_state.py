@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptycassette.replaying.standin._findings import Findings
 from ptycassette.replaying.standin._input import DriverInput
-from ptycassette.replaying.standin.decisions import Finished, StandinOptions
+from ptycassette.replaying.standin.decisions import RunEnded, StandinOptions
 from ptycassette.timeline import Entry, EntryMatcher, Matching, RecordedSecrets
 
 __all__ = ["RunState"]
@@ -32,7 +32,7 @@ class RunState:
         self._secrets = secrets
         self.driver = driver
         self.findings = findings
-        self.finished: Finished | None = None
+        self.finished: RunEnded | None = None
         self.last_us = 0
         self.notes: list[str] = []
 
@@ -42,7 +42,7 @@ class RunState:
 
     def stop(self, *, killed_by: str = "") -> None:
         """End before the recording does."""
-        self.finished = self.finished or Finished(None, complete=False, killed_by=killed_by)
+        self.finished = self.finished or RunEnded(None, complete=False, killed_by=killed_by)
 
     def stop_if_strict(self) -> None:
         """End after a divergence, unless ``lenient``."""

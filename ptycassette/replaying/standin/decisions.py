@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ptycassette.model import Event, ExitStatus, Size
-from ptycassette.replaying.scheduler import Mode
+from ptycassette.replaying.scheduler import ReplayMode
 
-__all__ = ["Finished", "Listen", "Play", "StandinOptions", "Unplayed"]
+__all__ = ["Listen", "Play", "RunEnded", "StandinOptions", "Unplayed"]
 
 
 class Play(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Listen(msgspec.Struct, frozen=True):
     us: int | None
 
 
-class Finished(msgspec.Struct, frozen=True):
+class RunEnded(msgspec.Struct, frozen=True):
     """The run is over.
 
     ``exit`` is the recorded end when the recording was played to it and holds one.
@@ -55,7 +55,7 @@ class StandinOptions(msgspec.Struct, frozen=True, kw_only=True):
     ``timing_tolerance_us`` is how far its pause may be from the recorded one; None is any.
     """
 
-    mode: Mode = "collapsed"
+    mode: ReplayMode = "collapsed"
     scale: float = 1.0
     lenient: bool = False
     recorded_size: Size | None = None

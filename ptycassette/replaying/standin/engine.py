@@ -32,7 +32,7 @@ from ptycassette.replaying.standin._signals import SignalComparison
 from ptycassette.replaying.standin._sizes import SizeComparison
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.replaying.standin._stdin import StdinComparison
-from ptycassette.replaying.standin.decisions import Finished, Listen, Play, StandinOptions, Unplayed
+from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions, Unplayed
 from ptycassette.timeline import Matching, RecordedSecrets, read_entries
 
 __all__ = ["StandinEngine"]
@@ -167,7 +167,7 @@ class StandinEngine:
         typed = self._typed
         return typed.most_bytes if isinstance(typed, StdinComparison) else None
 
-    def step(self, now_us: int) -> Play | Listen | Finished:
+    def step(self, now_us: int) -> Play | Listen | RunEnded:
         """What to do at ``now_us``."""
         while self._state.finished is None:
             todo = self._advance(now_us)
@@ -315,7 +315,7 @@ class StandinEngine:
         if self.driver.keys:
             self._extra_keys()
         if self._state.finished is None:
-            self._state.finished = Finished(final.exit if final else None)
+            self._state.finished = RunEnded(final.exit if final else None)
 
     # -- what the driver failed to do ------------------------------------------
 

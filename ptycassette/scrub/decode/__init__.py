@@ -10,16 +10,16 @@ they came from.
 from ptycassette.scrub.decode._decoded import Decoded, Pieces, Run
 from ptycassette.scrub.decode._decoder import PLUGS, Decoder
 from ptycassette.scrub.decode._dumps import dump_columns
-from ptycassette.scrub.decode._plug import Plug, Row
+from ptycassette.scrub.decode._plug import DecoderRow, Plug
 from ptycassette.scrub.decode._sought import Sought
 
 __all__ = [
     "PLUGS",
     "Decoded",
     "Decoder",
+    "DecoderRow",
     "Pieces",
     "Plug",
-    "Row",
     "Run",
     "Sought",
     "dump_columns",

@@ -12,7 +12,7 @@ from ptycassette.scrub.decode._escapes import escapes
 from ptycassette.scrub.decode._fields import NAMED_BLANK, form_fields, other_blanks
 from ptycassette.scrub.decode._hexadecimal import READABLE_HEX, hex_runs
 from ptycassette.scrub.decode._lists import NUMBERS_LIST, STRINGS_LIST, numbers, short_strings
-from ptycassette.scrub.decode._plug import OneLook, Plug, Row
+from ptycassette.scrub.decode._plug import DecoderRow, OneLook, Plug
 from ptycassette.scrub.decode._quoted_printable import quoted_printable
 from ptycassette.scrub.decode._torn import (
     TORN_BY_FORMAT,
@@ -26,26 +26,26 @@ from ptycassette.scrub.decode._torn import (
 
 __all__ = ["PLUGS", "Decoder"]
 
-_DUMPS = Row("dumps", dumps, hint=DUMP)
+_DUMPS = DecoderRow("dumps", dumps, hint=DUMP)
 
-PLUGS: Final[tuple[tuple[Row, ...], ...]] = (
-    (Row("base64", base64_runs, hint=READABLE_BASE64),),
+PLUGS: Final[tuple[tuple[DecoderRow, ...], ...]] = (
+    (DecoderRow("base64", base64_runs, hint=READABLE_BASE64),),
     (
-        Row("hexadecimal", hex_runs, hint=READABLE_HEX),
+        DecoderRow("hexadecimal", hex_runs, hint=READABLE_HEX),
         _DUMPS,
-        Row("numbers", numbers, hint=NUMBERS_LIST),
-        Row("short strings", short_strings, signs=",", hint=STRINGS_LIST),
+        DecoderRow("numbers", numbers, hint=NUMBERS_LIST),
+        DecoderRow("short strings", short_strings, signs=",", hint=STRINGS_LIST),
     ),
-    (Row("escapes", escapes, signs="%\\&"),),
-    (Row("quoted-printable", quoted_printable, signs="="),),
-    (Row("form fields", form_fields, signs="+"),),
-    (Row("joined strings", joined_strings, signs="\"'"),),
-    (Row("continued lines", continued_lines, signs="\\"),),
-    (Row("changed words", changed_words, signs="[{"),),
+    (DecoderRow("escapes", escapes, signs="%\\&"),),
+    (DecoderRow("quoted-printable", quoted_printable, signs="="),),
+    (DecoderRow("form fields", form_fields, signs="+"),),
+    (DecoderRow("joined strings", joined_strings, signs="\"'"),),
+    (DecoderRow("continued lines", continued_lines, signs="\\"),),
+    (DecoderRow("changed words", changed_words, signs="[{"),),
     (
-        Row("other blanks", other_blanks, signs="\xc2\xe2\xe3", hint=NAMED_BLANK),
-        Row("invisible", visible, signs="\xc2\xcd\xd8\xe1\xe2\xef\xf3", hint=TORN_BY_FORMAT),
-        Row("moments", moments, signs="*\xe2", hint=TYPED),
+        DecoderRow("other blanks", other_blanks, signs="\xc2\xe2\xe3", hint=NAMED_BLANK),
+        DecoderRow("invisible", visible, signs="\xc2\xcd\xd8\xe1\xe2\xef\xf3", hint=TORN_BY_FORMAT),
+        DecoderRow("moments", moments, signs="*\xe2", hint=TYPED),
     ),
 )
 """Every decoder. A new one is a module and a row here; those in one group share a search."""

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from ptycassette.scrub.decode._decoded import Decoded
 from ptycassette.scrub.match import Pattern
 
-__all__ = ["OneLook", "Plug", "Row", "Spans"]
+__all__ = ["DecoderRow", "OneLook", "Plug", "Spans"]
 
 Spans = Iterator[tuple[int, int]]
 
 
-class Row(NamedTuple):
+class DecoderRow(NamedTuple):
     """A row of the table of decoders.
 
     ``read`` gets canonical text and where ``hint`` (see ``Pattern``) is found in it, which is
@@ -41,7 +41,7 @@ class Plug:
         row: its row in the table.
     """
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: DecoderRow) -> None:
         self.name = row.name
         self._row = row
         self._hint = Pattern(row.hint)
@@ -66,7 +66,7 @@ class OneLook:
         rows: the decoders. One that is alone is asked for its characters only, and searches.
     """
 
-    def __init__(self, rows: tuple[Row, ...]) -> None:
+    def __init__(self, rows: tuple[DecoderRow, ...]) -> None:
         self.plugs = [Plug(row) for row in rows]
         self._alone = len(rows) == 1
         self._any = Pattern("|".join(f"(?:{row.hint})" for row in rows))

@@ -12,7 +12,7 @@ from ptycassette.scrub import default_scrubber
 from ptycassette.scrub.io.sources import MAX_FILE_BYTES, credential_values, file_lines
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules import Rule, ScrubConfig, config_of, parse_config
-from ptycassette.scrub.search import SHORTEST, KnownValue
+from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files import announced, find_project, read_plain
 
@@ -127,7 +127,7 @@ def session_scrubber(
         *(
             variables[name]
             for name in configured.known_env
-            if len(variables.get(name, "")) >= SHORTEST
+            if len(variables.get(name, "")) >= SHORTEST_KNOWN
         ),
         *(line for name in configured.known_files for line in known_lines(Path(name).expanduser())),
     ]

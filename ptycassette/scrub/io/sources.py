@@ -20,7 +20,7 @@ from typing import Any
 from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values, secret_name
 from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
-from ptycassette.scrub.search import SHORTEST, KnownValue
+from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 __all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]
 
@@ -97,7 +97,7 @@ def credential_values(
 def file_lines(path: Path) -> tuple[str, ...]:
     """The lines of a file that holds nothing but secrets; empty when it cannot be read."""
     text = _read(path) or ""
-    return tuple(line.strip() for line in text.splitlines() if len(line.strip()) >= SHORTEST)
+    return tuple(line.strip() for line in text.splitlines() if len(line.strip()) >= SHORTEST_KNOWN)
 
 
 def _read(path: Path) -> str | None:
@@ -175,7 +175,7 @@ def _netrc(path: Path) -> Iterator[KnownValue]:
     except (OSError, netrc.NetrcParseError):
         return
     for _, _, password in hosts:
-        if len(password or "") < SHORTEST or is_plain_data(password, name="password"):
+        if len(password or "") < SHORTEST_KNOWN or is_plain_data(password, name="password"):
             continue
         yield KnownValue(password, "credential-file", "<password>")
 
@@ -184,5 +184,5 @@ def _pgpass(text: str) -> Iterator[KnownValue]:
     """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
     for fields in map(_PGPASS.fullmatch, text.splitlines()):
         password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
-        if len(password) >= SHORTEST and not is_plain_data(password, name="password"):
+        if len(password) >= SHORTEST_KNOWN and not is_plain_data(password, name="password"):
             yield KnownValue(password, "credential-file", "<password>")

@@ -14,18 +14,18 @@ from ptycassette.scrub.rules._values import (
     looks_torn_off,
 )
 from ptycassette.scrub.rules._words import (
-    NAMES,
     PUBLIC_FOLDERS,
     PUBLIC_HOSTS,
     PUBLIC_USERS,
+    SECRET_NAMES,
     is_ordinary,
 )
 
 __all__ = [
-    "NAMES",
     "PUBLIC_FOLDERS",
     "PUBLIC_HOSTS",
     "PUBLIC_USERS",
+    "SECRET_NAMES",
     "Found",
     "Rule",
     "RuleSet",

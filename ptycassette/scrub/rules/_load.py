@@ -33,7 +33,7 @@ import msgspec
 
 from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
 from ptycassette.scrub.rules._rule import Kind, Rule, RuleFields
-from ptycassette.scrub.rules._words import NAMES, data_text
+from ptycassette.scrub.rules._words import SECRET_NAMES, data_text
 
 __all__ = [
     "Entry",
@@ -175,7 +175,7 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
 
     def fragment(match: re.Match[str]) -> str:
         if match[1] == "secret-names":
-            return NAMES
+            return SECRET_NAMES
         if match[1] not in file.fragments:
             raise ValueError(f"{where}: rule {entry.name}: there is no fragment {match[1]!r}")
         return expanded(file.fragments[match[1]])

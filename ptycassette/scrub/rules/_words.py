@@ -11,12 +11,12 @@ __all__ = [
     "DIGEST_WORDS",
     "FILE_ENDINGS",
     "KEY_OWNERS",
-    "NAMES",
     "NO_VALUES",
     "PUBLIC_FOLDERS",
     "PUBLIC_HOSTS",
     "PUBLIC_LOCAL_PARTS",
     "PUBLIC_USERS",
+    "SECRET_NAMES",
     "SECRET_WORDS",
     "data_text",
     "is_ordinary",
@@ -45,7 +45,7 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ke
 
 _words = msgspec.toml.decode(data_text("words.toml"), type=_Words)
 
-NAMES = "".join(_words.secret_names)
+SECRET_NAMES = "".join(_words.secret_names)
 """A pattern for the names of secrets, as in ``token=``."""
 
 PUBLIC_USERS = frozenset(_words.public_users.split())

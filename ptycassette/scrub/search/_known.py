@@ -21,7 +21,7 @@ from ptycassette.scrub.decode import Sought
 from ptycassette.scrub.match import Literals, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
-__all__ = ["SHORTEST", "Hit", "KnownValue", "KnownValues", "Lesson"]
+__all__ = ["SHORTEST_KNOWN", "Hit", "KnownValue", "KnownValues", "Lesson"]
 
 WINDOW = 8
 """Characters by which a long value is found, wherever it was cut."""
@@ -32,7 +32,7 @@ _SHORTEST_ADDRESS = 10  # that is cut off right behind its @
 _SHORTEST_PART = 7
 _MONOTONOUS = 3
 _SECRET_IN_WINDOW = 4
-SHORTEST = 3
+SHORTEST_KNOWN = 3
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]*|[A-Z]+)(?:[._/-](?:[A-Z]?[a-z]*|[A-Z]+))+")
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 
@@ -116,7 +116,7 @@ class KnownValues:
         if before is not None and (before.pieces or not value.pieces):
             return False
         squeezed = squeeze(text)
-        if len(squeezed) < SHORTEST or _is_mask(squeezed):
+        if len(squeezed) < SHORTEST_KNOWN or _is_mask(squeezed):
             return False
         self.changes += 1
         self._values[text] = value

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
-from ptycassette.terminal import Typed
+from ptycassette.terminal import TypedText
 
 __all__ = ["SentView", "TypedView"]
 
@@ -37,7 +37,7 @@ class SentView(View):
 class TypedView(View):
     """Typed text. Each character has the places in which its keys name it, if any do."""
 
-    def __init__(self, typed: Typed) -> None:
+    def __init__(self, typed: TypedText) -> None:
         super().__init__(typed.text)
         self._sources = typed.sources
 

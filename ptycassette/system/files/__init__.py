@@ -8,11 +8,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.system.files.abandoned import remove_unheld
     from ptycassette.system.files.directory_handle import BLOCK_BYTES, DirectoryHandle, FileHandle
-    from ptycassette.system.files.locks import Holder, account_lock, target_lock
+    from ptycassette.system.files.locks import LockHolder, account_lock, target_lock
     from ptycassette.system.files.plain_file import open_plain, read_plain
     from ptycassette.system.files.plugins import announced
     from ptycassette.system.files.project_file import Project, find_project
-    from ptycassette.system.files.staging import journal_dir, lock_dir, private_dir, state_dir
+    from ptycassette.system.files.state_dirs import journal_dir, lock_dir, private_dir, state_dir
     from ptycassette.system.files.whole_file import check_replaceable, write_whole
 else:
     __getattr__ = loads_on_first_use(
@@ -20,11 +20,11 @@ else:
         {
             "abandoned": ("remove_unheld",),
             "directory_handle": ("BLOCK_BYTES", "DirectoryHandle", "FileHandle"),
-            "locks": ("Holder", "account_lock", "target_lock"),
+            "locks": ("LockHolder", "account_lock", "target_lock"),
             "plain_file": ("open_plain", "read_plain"),
             "plugins": ("announced",),
             "project_file": ("Project", "find_project"),
-            "staging": ("journal_dir", "lock_dir", "private_dir", "state_dir"),
+            "state_dirs": ("journal_dir", "lock_dir", "private_dir", "state_dir"),
             "whole_file": ("check_replaceable", "write_whole"),
         },
     )
@@ -33,7 +33,7 @@ __all__ = [
     "BLOCK_BYTES",
     "DirectoryHandle",
     "FileHandle",
-    "Holder",
+    "LockHolder",
     "Project",
     "account_lock",
     "announced",

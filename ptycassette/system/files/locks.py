@@ -17,10 +17,10 @@ import msgspec
 
 from ptycassette.errors import LockedError, StorageError
 
-__all__ = ["Holder", "Lock", "account_lock", "target_lock"]
+__all__ = ["Lock", "LockHolder", "account_lock", "target_lock"]
 
 
-class Holder(msgspec.Struct, frozen=True, kw_only=True):
+class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a lock: process id, what it records, since when (RFC 3339)."""
 
     pid: int
@@ -42,7 +42,7 @@ class Lock:
         StorageError: the lock file cannot be made.
     """
 
-    def __init__(self, directory: Path, *, name: str, key: str, holder: Holder) -> None:
+    def __init__(self, directory: Path, *, name: str, key: str, holder: LockHolder) -> None:
         self._name = name
         self._holder = holder
         self._fd = -1
@@ -91,7 +91,7 @@ class Lock:
         return True
 
 
-def account_lock(directory: Path, *, harness: str, account: str, holder: Holder) -> Lock:
+def account_lock(directory: Path, *, harness: str, account: str, holder: LockHolder) -> Lock:
     """The lock of one account of one harness: two recordings would use up one quota."""
     return Lock(
         directory,
@@ -101,7 +101,7 @@ def account_lock(directory: Path, *, harness: str, account: str, holder: Holder)
     )
 
 
-def target_lock(directory: Path, *, target: Path, holder: Holder) -> Lock:
+def target_lock(directory: Path, *, target: Path, holder: LockHolder) -> Lock:
     """The lock of one target: the second recording would find it taken at its end."""
     real = Path(os.path.realpath(target))
     return Lock(directory, name=str(target), key=f"target\0{real}", holder=holder)
@@ -118,7 +118,7 @@ def _same_file(fd: int, path: Path) -> bool:
 
 def _describe(content: bytes) -> str:
     try:
-        holder = msgspec.json.decode(content, type=Holder)
+        holder = msgspec.json.decode(content, type=LockHolder)
     except msgspec.MsgspecError:
         return "another process"  # it has the lock, and has not written yet
     since = f", since {holder.since}" if holder.since else ""

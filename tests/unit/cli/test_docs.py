@@ -10,7 +10,7 @@ import pytest
 
 from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.model import Output
-from ptycassette.replaying.standin.io.options import OPTIONS as STAND_IN_OPTIONS
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS as STAND_IN_OPTIONS
 from ptycassette.testing import ManualClock, write_cassette
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

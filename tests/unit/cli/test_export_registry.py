@@ -15,7 +15,7 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.export import registry
-from ptycassette.export.registry import EXPORTS, OPTIONS, ExportFormat, export_of_file
+from ptycassette.export.registry import EXPORT_OPTIONS, EXPORTS, ExportFormat, export_of_file
 from ptycassette.model import Cursor, Output, Screen, Size
 from ptycassette.testing import write_cassette
 
@@ -75,7 +75,7 @@ def test_makers_take_what_the_row_says(one: ExportFormat) -> None:
 def test_every_row_makes_something_and_no_option_is_left_over() -> None:
     """Of a recording or of a screen; and each option is taken by some format."""
     assert [one.name for one in EXPORTS if not (one.of_recording or one.of_screen)] == []
-    assert {name for one in EXPORTS for name in one.options} == {one.name for one in OPTIONS}
+    assert {name for one in EXPORTS for name in one.options} == {one.name for one in EXPORT_OPTIONS}
 
 
 def test_no_two_rows_share_a_name_or_an_ending() -> None:

@@ -17,7 +17,7 @@ from ptycassette.cli.entry import COMMANDS, cli
 from ptycassette.cli.fake_provider import _say_where
 from ptycassette.harness.probe_run import ProbeResult
 from ptycassette.model import Output
-from ptycassette.recording.io.recovery import Left, Recovered
+from ptycassette.recording.io.recovery import LeftJournal, Recovered
 from ptycassette.replaying.divergence import Divergence, Nearest, Said
 from ptycassette.replaying.standin._report import StandinReport, report_object
 from ptycassette.testing import write_cassette
@@ -139,7 +139,7 @@ def test_what_recover_prints_is_documented(run: Callable[..., Any], tmp_path: Pa
 
     _as_documented(
         RecoverReport=report, FailedJournal=report["failed"][0], JournalsReport=listed,
-        Journal=Left.__struct_encode_fields__, RecoveredJournal=Recovered.__struct_encode_fields__,
+        Journal=LeftJournal.__struct_encode_fields__, RecoveredJournal=Recovered.__struct_encode_fields__,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from ptycassette.errors import UsageError
 from ptycassette.harness import Drive, Probe, ProbeRun
 from ptycassette.harness.probe import parse_window
 from ptycassette.model import Cursor, Screen, Size
-from ptycassette.profiles import Predicate
+from ptycassette.profiles import ScreenPredicate
 
 HEAD = "version = 1\nname = 'p'\nharness = 'x'\nsource = 'x /status'\n"
 PROBE = (
@@ -218,7 +218,7 @@ def test_a_probe_may_ask_for_one_thing_alone() -> None:
 
 def test_predicates_tell_what_does_not_hold() -> None:
     """Every part is told; rows are what ^ and $ match at."""
-    wanted = Predicate(contains=("a", "b"), absent=("c",), regex="^x$")
+    wanted = ScreenPredicate(contains=("a", "b"), absent=("c",), regex="^x$")
 
     assert wanted.misses(screen("a c")) == ("contains 'b'", "absent 'c'", "regex '^x$'")
     assert wanted.holds(screen("a b\nx\n"))

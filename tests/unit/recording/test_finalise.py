@@ -26,13 +26,13 @@ from ptycassette.model import (
     QuotaRecord,
     Resized,
     ScrubReport,
+    ScrubStep,
+    SecretWatch,
     ServiceEventRecord,
     SessionMeta,
     Signalled,
     Size,
-    Step,
     Typed,
-    Watch,
 )
 from ptycassette.recording._finalise import finalise
 from ptycassette.recording._unscrubbed import Unscrubbed
@@ -60,8 +60,8 @@ class SecondThoughts(WordScrubber):
     left: tuple[str, ...] = ()
 
     def steps(
-        self, meta: SessionMeta, source: EventSource, watch: Watch | None = None
-    ) -> Iterator[Step | None]:
+        self, meta: SessionMeta, source: EventSource, watch: SecretWatch | None = None
+    ) -> Iterator[ScrubStep | None]:
         """The first three events, None, and all of them."""
         events = [*self.events(meta, source)]
         for turn in (events[:3], events):
@@ -73,7 +73,7 @@ class SecondThoughts(WordScrubber):
                     screen.feed(event.data)
                 if watch is not None:
                     watch.saw(event, screen)
-                yield Step(event, following, screen)
+                yield ScrubStep(event, following, screen)
             if turn is not events:
                 yield None
         if watch is not None:

@@ -17,7 +17,7 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.recording._journal import JournalDecoder, JournalEncoder
+from ptycassette.recording._journal_codec import JournalDecoder, JournalEncoder
 
 META = SessionMeta(
     id="00000000-0000-4000-8000-000000000001",

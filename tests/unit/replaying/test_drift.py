@@ -16,7 +16,13 @@ from ptycassette.model import (
     Size,
     Typed,
 )
-from ptycassette.replaying.drifts import Drift, Side, drift, drift_lines, semantic_drift
+from ptycassette.replaying.drifts import (
+    Drift,
+    Side,
+    drift_lines,
+    drift_of_sides,
+    semantic_drift_of_sides,
+)
 from ptycassette.testing import events_of, manifest_of
 
 OK = ExitStatus(code=0, exited=True, signaled=False)
@@ -47,8 +53,8 @@ def kinds(found: Drift) -> list[tuple[str, int, int]]:
 
 def test_the_same_recording_has_no_drift() -> None:
     """By bytes and by meaning."""
-    assert not drift(side("a", "b"), side("a", "b"))
-    assert not semantic_drift(side("a", "b"), side("a", "b"))
+    assert not drift_of_sides(side("a", "b"), side("a", "b"))
+    assert not semantic_drift_of_sides(side("a", "b"), side("a", "b"))
     assert list(drift_lines(Drift())) == ["no drift: the new recording says the same"]
 
 
@@ -72,12 +78,12 @@ def test_exchanges_are_aligned_by_their_input(
     old: list[str], new: list[str], expected: list[tuple[str, int, int]]
 ) -> None:
     """What was added does not make all behind it differ."""
-    assert sorted(kinds(drift(side(*old), side(*new)))) == sorted(expected)
+    assert sorted(kinds(drift_of_sides(side(*old), side(*new)))) == sorted(expected)
 
 
 def test_output_and_screen_that_changed_are_shown() -> None:
     """From the first byte and the rows that differ."""
-    found = drift(side("a", screens={"a": "one two"}), side("a", screens={"a": "one six"}))
+    found = drift_of_sides(side("a", screens={"a": "one two"}), side("a", screens={"a": "one six"}))
     text = "\n".join(drift_lines(found))
 
     assert [change.what for change in found.exchanges] == ["output from byte 4 on"]
@@ -88,7 +94,7 @@ def test_output_and_screen_that_changed_are_shown() -> None:
 
 def test_output_that_was_cut_off_differs_from_its_end_on() -> None:
     """One is the head of the other."""
-    found = drift(side("a", screens={"a": "one"}), side("a", screens={"a": "one more"}))
+    found = drift_of_sides(side("a", screens={"a": "one"}), side("a", screens={"a": "one more"}))
 
     assert found.exchanges[0].what == "output from byte 3 on"
 
@@ -99,25 +105,25 @@ def test_screens_that_mean_the_same_are_no_semantic_drift() -> None:
     new = side("a", screens={"a": "the answer is: forty two"})
     other = side("a", screens={"a": "I do not know at all"})
 
-    assert not semantic_drift(old, new)
-    assert drift(old, new)
-    assert semantic_drift(old, other).screens[0].score is not None
-    assert "% alike" in "\n".join(drift_lines(semantic_drift(old, other)))
-    assert not semantic_drift(old, other, scorer=lambda got, want: 1.0)
+    assert not semantic_drift_of_sides(old, new)
+    assert drift_of_sides(old, new)
+    assert semantic_drift_of_sides(old, other).screens[0].score is not None
+    assert "% alike" in "\n".join(drift_lines(semantic_drift_of_sides(old, other)))
+    assert not semantic_drift_of_sides(old, other, scorer=lambda got, want: 1.0)
 
 
 def test_an_empty_screen_is_alike_only_to_an_empty_one() -> None:
     """No text is no ground for a match."""
     empty = side("a", screens={"a": ""})
 
-    assert not semantic_drift(empty, empty)
-    assert semantic_drift(empty, side("a"))
+    assert not semantic_drift_of_sides(empty, empty)
+    assert semantic_drift_of_sides(empty, side("a"))
 
 
 def test_a_threshold_out_of_range_is_an_error() -> None:
     """Also when nothing is compared."""
     with pytest.raises(ValueError, match="threshold"):
-        semantic_drift(side(), side(), threshold=2)
+        semantic_drift_of_sides(side(), side(), threshold=2)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +136,7 @@ def test_a_threshold_out_of_range_is_an_error() -> None:
 )
 def test_another_end_is_a_divergence(status: ExitStatus | None, shown: str) -> None:
     """Status, signal, or none."""
-    (found,) = drift(side("a"), side("a", status=status)).divergences
+    (found,) = drift_of_sides(side("a"), side("a", status=status)).divergences
 
     assert found.kind == "exit-changed"
     assert found.got is not None
@@ -151,7 +157,7 @@ def test_another_emulator_and_another_binary_are_divergences() -> None:
         old.manifest,
         harness=msgspec.structs.replace(old.manifest.harness, binary_version="1"),
     )
-    found = drift(Side(before, old.events), Side(manifest, new.events))
+    found = drift_of_sides(Side(before, old.events), Side(manifest, new.events))
 
     assert [one.kind for one in found.divergences] == ["emulator-changed", "binary-changed"]
     assert "binary-changed: another binary was run" in "\n".join(drift_lines(found))
@@ -164,10 +170,10 @@ def test_a_binary_that_is_not_known_did_not_change() -> None:
         old.manifest, harness=msgspec.structs.replace(old.manifest.harness, binary_version="2")
     )
 
-    assert not drift(old, Side(manifest, old.events))
+    assert not drift_of_sides(old, Side(manifest, old.events))
 
 
 def test_nothing_at_all_can_be_compared() -> None:
     """An empty list of events."""
-    assert drift(Side(manifest_of(), []), side("a")).divergences[0].kind == "exit-changed"
-    assert not drift(Side(manifest_of(), []), Side(manifest_of(), []))
+    assert drift_of_sides(Side(manifest_of(), []), side("a")).divergences[0].kind == "exit-changed"
+    assert not drift_of_sides(Side(manifest_of(), []), Side(manifest_of(), []))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.replaying._keys import MAX_PENDING, KeyReader
+from ptycassette.replaying._player_keys import MAX_PENDING, PlayerKeyReader
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from ptycassette.replaying._keys import MAX_PENDING, KeyReader
 )
 def test_keys_have_names(data: bytes, keys: list[str]) -> None:
     """Printable characters are themselves, the rest is named."""
-    assert KeyReader().feed(data) == keys
+    assert PlayerKeyReader().feed(data) == keys
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_keys_have_names(data: bytes, keys: list[str]) -> None:
 def test_answers_of_a_terminal_are_no_keys(answer: bytes) -> None:
     """However an answer is split, no part of it counts as a key; the key behind it does."""
     for cut in range(1, len(answer)):
-        reader = KeyReader()
+        reader = PlayerKeyReader()
         assert reader.feed(answer[:cut]) + reader.feed(answer[cut:] + b"q") == ["q"]
 
 
 def test_an_escape_alone_is_known_by_the_silence_behind_it() -> None:
     """It is incomplete until nothing more comes."""
-    reader = KeyReader()
+    reader = PlayerKeyReader()
 
     assert (reader.feed(b"\x1b"), reader.incomplete) == ([], True)
     assert (reader.flush(), reader.incomplete) == (["escape"], False)
@@ -56,7 +56,7 @@ def test_an_escape_alone_is_known_by_the_silence_behind_it() -> None:
 
 def test_what_is_cut_off_is_dropped_in_silence() -> None:
     """Half a sequence is no key."""
-    reader = KeyReader()
+    reader = PlayerKeyReader()
     reader.feed(b"\x1b[1;")
 
     assert (reader.flush(), reader.flush()) == ([], [])
@@ -64,7 +64,7 @@ def test_what_is_cut_off_is_dropped_in_silence() -> None:
 
 def test_an_endless_control_string_does_not_grow() -> None:
     """After a bound its bytes are taken as what they are."""
-    reader = KeyReader()
+    reader = PlayerKeyReader()
     reader.feed(b"\x1b]" + b"\x80" * (MAX_PENDING + 1))
 
     assert reader.incomplete is False

@@ -19,8 +19,8 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.model.geometry import Cursor
-from ptycassette.replaying.standin.decisions import Finished as Over
 from ptycassette.replaying.standin.decisions import Listen, Play, StandinOptions
+from ptycassette.replaying.standin.decisions import RunEnded as Over
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.testing import events_of
 from ptycassette.timeline.match import Matching

@@ -14,7 +14,7 @@ from ptycassette.errors import ExistsError, LimitError, NotFoundError, UsageErro
 from ptycassette.model import InputRecord
 from ptycassette.profiles.checked import check_regex
 from ptycassette.recording.input_script import parse_script
-from ptycassette.replaying.io.library import Library, Start
+from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scenario import Evidence, check_scenario, parse_scenario
@@ -45,9 +45,9 @@ def shelf(tmp_path: Path) -> Library:
     return Library(tmp_path, state=tmp_path / "state")
 
 
-def start(*args: str) -> Start:
+def start(*args: str) -> ProgramStart:
     """A program's start."""
-    return Start(program="sh", args=args, cwd="/", env={})
+    return ProgramStart(program="sh", args=args, cwd="/", env={})
 
 
 # -- expressions of others --------------------------------------------------------------

@@ -28,7 +28,7 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.pytest_plugin.traces import trace_object, write_trace
-from ptycassette.replaying.drifts import Side, drift, drift_lines
+from ptycassette.replaying.drifts import Side, drift_lines, drift_of_sides
 from ptycassette.scenario import check_scenario, outcome_lines, parse_scenario
 from ptycassette.scenario.io import evidence_of
 from ptycassette.testing import manifest_of, write_cassette
@@ -283,8 +283,8 @@ def test_a_drift_shows_what_changed_escaped(name: str, tmp_path: Path) -> None:
         open_cassette(tmp_path / "old") as old,
     ):
         sides = [Side(one.manifest, list(one.events())) for one in (old, new)]
-        lines += drift_lines(drift(*sides))
-        lines += drift_lines(drift(*reversed(sides)))
+        lines += drift_lines(drift_of_sides(*sides))
+        lines += drift_lines(drift_of_sides(*reversed(sides)))
 
     assert lines
     assert [ascii(line) for line in lines if not is_plain(line) or "\n" in line] == []

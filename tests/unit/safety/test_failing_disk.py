@@ -31,8 +31,8 @@ from ptycassette.recording.io.rescrub import scrub_cassette
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub import default_scrubber
-from ptycassette.system.files.locks import Holder, target_lock
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.system.files.locks import LockHolder, target_lock
+from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.files.whole_file import write_whole
 from ptycassette.testing import write_cassette
 
@@ -313,7 +313,7 @@ class Small(Work):
     def run(self) -> None:
         """Each of them."""
         out = self.place / "out"
-        with target_lock(out, target=self.target, holder=Holder(pid=1, what="x")):
+        with target_lock(out, target=self.target, holder=LockHolder(pid=1, what="x")):
             write_whole(out / "whole", [b"new", b"er"])
             write_report(str(out / "report.json"), StandinReport(result="passed", cassette="c"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.scenario._predicate import Base, Known, Look
+from ptycassette.scenario._predicate import Base, Look, PredicateContext
 from ptycassette.scenario._predicates import PREDICATES, Predicate, type_name
 
 GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "scenarios.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_every_class_that_is_no_base_is_in_the_table() -> None:
 def test_every_predicate_says_all_of_itself(predicate: type[Predicate]) -> None:
     """What is wrong with its fields, whether it holds, and what it is for."""
     assert predicate.judge.__annotations__["look"] == Look.__name__
-    assert predicate.problem.__annotations__["known"] == Known.__name__
+    assert predicate.problem.__annotations__["known"] == PredicateContext.__name__
     assert predicate.__doc__
 
 

@@ -19,7 +19,7 @@ from ptycassette.errors import (
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Signalled, Size, Typed
 from ptycassette.scrub.io.process_secrets import remembered
 from ptycassette.session.async_session import AsyncSession
-from ptycassette.session.face import SUBMIT_PAUSE_S
+from ptycassette.session.base import SUBMIT_PAUSE_S
 from ptycassette.session.session import Session
 from ptycassette.testing import LineMode, ManualClock, ScriptedPty
 

@@ -10,7 +10,7 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.model import Size
-from ptycassette.replaying.io.modes import MODES as REPLAY_MODES
+from ptycassette.replaying.io.modes import RUN_MODES as REPLAY_MODES
 from ptycassette.system.files import project_file
 from ptycassette.system.files.project_file import KEYS, MODES, STRATEGIES, Project, find_project
 from ptycassette.timeline.match import Strategy

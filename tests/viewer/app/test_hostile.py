@@ -15,7 +15,7 @@ from textual.widgets import ContentSwitcher
 
 from ptycassette import CassetteError, Size, open_cassette
 from ptycassette.model import Noted, Output, Resized, Typed
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.widgets.cells import fitted
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -126,7 +126,7 @@ def test_a_terminal_of_any_size_is_shown(make: Callable[..., Path]) -> None:
 def test_the_index_is_bounded(make: Callable[..., Path]) -> None:
     """More events than the budget allows are an error that says what to do; the rest is shown."""
     path = make(*(Output(number, b"x") for number in range(1_500)))
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")), memory=10_000)
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")), memory=10_000)
     session.run()
     problem = session.problem
     session.close()
@@ -139,7 +139,7 @@ def test_the_index_is_bounded(make: Callable[..., Path]) -> None:
 def test_kept_states_are_bounded(agents: Path) -> None:
     """Half of them go when the budget is spent, and seeking stays right."""
     cassette = open_cassette(agents / "gemini-tui", check="manifest")
-    session = ViewSession(CassetteSource(cassette))
+    session = ViewerSession(CassetteSource(cassette))
     session.checkpoints.every_s = 0.0
     session.checkpoints._max_bytes = 20_000
     session.run()

@@ -13,7 +13,7 @@ import pytest
 from ptycassette import Event, open_cassette
 from ptycassette.model import JournalEvent, Noted, Output, Resized, ScrubReport, Size, Typed
 from ptycassette_viewer.cache import Cache
-from ptycassette_viewer.session import CassetteSource, EventIndex, ViewSession
+from ptycassette_viewer.session import CassetteSource, EventIndex, ViewerSession
 from ptycassette_viewer.session.index import IndexState
 
 EVENTS: tuple[JournalEvent, ...] = (
@@ -39,16 +39,16 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache", worth_bytes=1)
 
 
-def done(path: Path, cache: Cache, kind: type[CassetteSource] = CassetteSource) -> ViewSession:
+def done(path: Path, cache: Cache, kind: type[CassetteSource] = CassetteSource) -> ViewerSession:
     """A session whose background work is done."""
     cassette = open_cassette(path, check="manifest", allow_unscrubbed=True)
-    session = ViewSession(kind(cassette), cache=cache)
+    session = ViewerSession(kind(cassette), cache=cache)
     session.checkpoints.every_s = 0.0
     session.run()
     return session
 
 
-def facts(session: ViewSession) -> dict[str, Any]:
+def facts(session: ViewerSession) -> dict[str, Any]:
     """All that is known."""
     index = session.index
     seqs = range(1, index.count + 1)
@@ -101,7 +101,7 @@ def test_what_is_kept_for_other_memory_is_not_used(make: Callable[..., Path], ca
     path = make(*EVENTS)
     for memory in (300_000_000, 200_000_000):
         cassette = open_cassette(path, check="manifest")
-        session = ViewSession(CassetteSource(cassette), memory=memory, cache=cache)
+        session = ViewerSession(CassetteSource(cassette), memory=memory, cache=cache)
         session.run()
         session.close()
 
@@ -186,7 +186,7 @@ def test_what_is_no_state_is_made_anew(
     ],
 )
 def test_an_index_that_does_not_fit_together_is_refused(
-    make: Callable[..., Path], session_of: Callable[[Path], ViewSession], broken: dict[str, Any]
+    make: Callable[..., Path], session_of: Callable[[Path], ViewerSession], broken: dict[str, Any]
 ) -> None:
     """Whatever part of it."""
     state = session_of(make(*EVENTS)).index.state()

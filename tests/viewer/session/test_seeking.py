@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ptycassette import InputRecord, Screen, Size, default_emulator, open_cassette, save_emulator
 from ptycassette.model import JournalEvent, Output, Resized, Typed
 from ptycassette.testing import manifest_of, write_cassette
-from ptycassette_viewer.session import CassetteSource, ViewSession
+from ptycassette_viewer.session import CassetteSource, ViewerSession
 
 PIECES = st.sampled_from(
     [
@@ -61,9 +61,9 @@ def played(path: Path) -> list[tuple[int, Screen, bytes]]:
     return found
 
 
-def session_on(path: Path) -> ViewSession:
+def session_on(path: Path) -> ViewerSession:
     """A session with a state kept behind every event."""
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     session.checkpoints.every_s = 0.0
     session.run()
     return session
@@ -82,7 +82,7 @@ def test_state_after_seek_is_state_after_playing(
     timed = [type(item)(number * 1000, *_rest(item)) for number, item in enumerate(items)]
     write_cassette(path, *timed, manifest=manifest_of(size=Size(5, 20)))
     truth = played(path)
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     session.checkpoints.every_s = 0.0
     session.checkpoints._max_bytes = budget
     session.run()
@@ -124,7 +124,7 @@ def test_a_move_that_is_stopped_goes_on_later(tmp_path: Path) -> None:
     path = tmp_path / "made"
     data = b"".join(b"line %d\r\n" % number for number in range(20_000))
     write_cassette(path, Output(0, data), Output(1000, b"end"))
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     session._fill()
     head = session.head()
     answers = iter([False, False, True])

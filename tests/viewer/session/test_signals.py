@@ -14,7 +14,7 @@ from ptycassette import Size, TerminalSignal, open_cassette, terminal_signals, v
 from ptycassette.model import JournalEvent, Noted, Output, Resized
 from ptycassette.testing import manifest_of, write_cassette
 from ptycassette_viewer.panels.rows import AllRows, SignalRows
-from ptycassette_viewer.session import ROUTINE, CassetteSource, Signals, ViewSession, signal_text
+from ptycassette_viewer.session import ROUTINE, CassetteSource, Signals, ViewerSession, signal_text
 
 PIECES = st.sampled_from(
     [
@@ -45,7 +45,7 @@ def line_of(signal: TerminalSignal) -> tuple[int, str]:
     return signal.seq, visible(signal_text(signal.name, signal.data), limit=120)
 
 
-def signals_by(session: ViewSession) -> dict[str, list[tuple[int, str]]]:
+def signals_by(session: ViewerSession) -> dict[str, list[tuple[int, str]]]:
     """What the viewer knows."""
     both = {"notable": session.signals.notable, "routine": session.signals.routine}
     return {
@@ -76,7 +76,7 @@ def signals_are_those_of_the_library(folder: Path, items: list[JournalEvent]) ->
     """The same for one recording."""
     path = folder / str(len(list(folder.iterdir())))
     write_cassette(path, *items, manifest=manifest_of(size=Size(5, 20)))
-    session = ViewSession(CassetteSource(open_cassette(path, check="manifest")))
+    session = ViewerSession(CassetteSource(open_cassette(path, check="manifest")))
     session.run()
     truth = list(terminal_signals(session.source.events()))
     notable = [line_of(signal) for signal in truth if signal.name not in ROUTINE]

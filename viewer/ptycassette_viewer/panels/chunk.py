@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from ptycassette_viewer.explain import explain, hex_lines
 from ptycassette_viewer.panels.panel import Panel, bytes_of
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 
 __all__ = ["BytesPanel"]
 
@@ -22,7 +22,7 @@ class BytesPanel(Panel):
 
     label = "Bytes"
 
-    def __init__(self, session: ViewSession, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, session: ViewerSession, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._session = session
         self._seq = 0

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from ptycassette_viewer.panels.panel import Panel, event_line
 from ptycassette_viewer.panels.rows import AllRows, KindRows, Rows, SignalRows
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
 __all__ = ["EventsPanel", "ExchangesPanel", "InputsPanel"]
@@ -31,7 +31,7 @@ class EventsPanel(Panel):
         Binding("w", "toggle_follow", "Follow", show=False),
     ]
 
-    def __init__(self, session: ViewSession, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, session: ViewerSession, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._signals = session.signals
         self._filters: tuple[tuple[str, Rows], ...] = (
@@ -111,7 +111,7 @@ class InputsPanel(Panel):
 
     label = "Input"
 
-    def __init__(self, session: ViewSession, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, session: ViewerSession, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._session = session
         self.list = VirtualList(
@@ -141,7 +141,7 @@ class ExchangesPanel(Panel):
 
     label = "Exchanges"
 
-    def __init__(self, session: ViewSession, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, session: ViewerSession, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._session = session
         self.list = VirtualList(lambda: len(session.exchanges), self._row, id="exchanges-list")

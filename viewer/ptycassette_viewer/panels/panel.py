@@ -14,7 +14,7 @@ from textual.message import Message
 from ptycassette import visible_bytes
 from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 
 __all__ = ["Panel", "bytes_of", "event_line", "signal_line"]
 
@@ -41,14 +41,14 @@ class Panel(Vertical):
         """The playhead is right after event ``seq``."""
 
 
-def bytes_of(session: ViewSession, seq: int, limit: int) -> bytes:
+def bytes_of(session: ViewerSession, seq: int, limit: int) -> bytes:
     """The first bytes of an output event."""
     start = session.index.output_start(seq)
     length = min(limit, session.index.output_end(seq) - start)
     return b"".join(session.source.read(start, length)) if length else b""
 
 
-def event_line(session: ViewSession, seq: int) -> Text:
+def event_line(session: ViewerSession, seq: int) -> Text:
     """An event in one line, safe to show."""
     index = session.index
     kind = index.kind_of(seq)
@@ -65,12 +65,12 @@ def event_line(session: ViewSession, seq: int) -> Text:
     return text
 
 
-def signal_line(session: ViewSession, seq: int, line: str) -> Text:
+def signal_line(session: ViewerSession, seq: int, line: str) -> Text:
     """What output ``seq`` told the terminal, in one line; ``line`` is safe to show."""
     return _start(session, seq, "terminal-signal").append(line)
 
 
-def _start(session: ViewSession, seq: int, kind: MarkKind) -> Text:
+def _start(session: ViewerSession, seq: int, kind: MarkKind) -> Text:
     clock = clock_text(session.index.time_of(seq))
     text = Text(f"{clock:>10} {seq:>6} ", end="", no_wrap=True)
     return text.append(f"{kind:<15} ", style=KIND_STYLES[kind])

@@ -8,7 +8,7 @@ from typing import Protocol
 from rich.text import Text
 
 from ptycassette_viewer.panels.panel import event_line, signal_line
-from ptycassette_viewer.session import Kind, SignalLines, ViewSession
+from ptycassette_viewer.session import Kind, SignalLines, ViewerSession
 
 __all__ = ["AllRows", "KindRows", "Rows", "SignalRows"]
 
@@ -36,7 +36,7 @@ class Rows(Protocol):
 class KindRows:
     """The events of one kind."""
 
-    def __init__(self, session: ViewSession, kind: Kind) -> None:
+    def __init__(self, session: ViewerSession, kind: Kind) -> None:
         self._session = session
         self._seqs = session.index.of_kind(kind)
 
@@ -60,7 +60,7 @@ class KindRows:
 class SignalRows:
     """Signals; several rows may belong to one output."""
 
-    def __init__(self, session: ViewSession, signals: SignalLines) -> None:
+    def __init__(self, session: ViewerSession, signals: SignalLines) -> None:
         self._session = session
         self._signals = signals
 
@@ -90,7 +90,7 @@ class AllRows:
     Signal ``n`` is in row ``seqs[n] + n``: after so many events and signals.
     """
 
-    def __init__(self, session: ViewSession) -> None:
+    def __init__(self, session: ViewerSession) -> None:
         self._session = session
         self._signals = SignalRows(session, session.signals.notable)
         self._seqs = session.signals.notable.seqs

@@ -16,7 +16,7 @@ from textual.widgets.tree import TreeNode
 from ptycassette import CassetteError, ServiceEventRecord, printable, visible
 from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.summaries import service_line
 
 __all__ = ["ServicePanel"]
@@ -49,7 +49,7 @@ class ServicePanel(Panel):
             super().__init__()
             self.records = records
 
-    def __init__(self, session: ViewSession, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, session: ViewerSession, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._session = session
         self._filled = 0

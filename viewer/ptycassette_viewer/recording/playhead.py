@@ -27,7 +27,7 @@ from ptycassette_viewer.playback import Playback
 from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
-from ptycassette_viewer.session import ViewSession
+from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.first_sight import first_sight
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
@@ -71,7 +71,7 @@ class PlayheadScreen(PanesScreen):
 
     def __init__(
         self,
-        session: ViewSession,
+        session: ViewerSession,
         *,
         start_us: int | None = None,
         divergences: tuple[ReportedDivergence, ...] = (),

@@ -6,12 +6,12 @@ from ptycassette import Cassette, printable, visible
 from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import Progress, ViewSession
+from ptycassette_viewer.session import Progress, ViewerSession
 
 __all__ = ["playing_text", "top_text"]
 
 
-def playing_text(playback: Playback, session: ViewSession, *, live: bool) -> list[str]:
+def playing_text(playback: Playback, session: ViewerSession, *, live: bool) -> list[str]:
     """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
     state = "\u25b6" if playback.playing else "\u2016"
     at, end = clock_text(playback.t_us), clock_text(session.duration_us)
@@ -27,7 +27,7 @@ def playing_text(playback: Playback, session: ViewSession, *, live: bool) -> lis
 
 
 def top_text(
-    session: ViewSession,
+    session: ViewerSession,
     cassette: Cassette | None,
     shown: Shown | None,
     *,

@@ -4,7 +4,7 @@ from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.exchange_cuts import ExchangeCuts
 from ptycassette_viewer.session.head import Head
 from ptycassette_viewer.session.index import KINDS, EventIndex, Kind
-from ptycassette_viewer.session.session import Progress, ViewSession
+from ptycassette_viewer.session.session import Progress, ViewerSession
 from ptycassette_viewer.session.signals import ROUTINE, SignalLines, Signals, signal_text
 from ptycassette_viewer.session.source import CassetteSource, Source
 
@@ -21,6 +21,6 @@ __all__ = [
     "SignalLines",
     "Signals",
     "Source",
-    "ViewSession",
+    "ViewerSession",
     "signal_text",
 ]

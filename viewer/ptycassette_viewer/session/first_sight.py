@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptycassette_viewer.session.session import ViewSession
+from ptycassette_viewer.session.session import ViewerSession
 
 __all__ = ["first_sight"]
 
@@ -19,7 +19,7 @@ _MAX_BYTES = 1_000_000
 _WAIT_S = 0.02
 
 
-def first_sight(session: ViewSession, stop: Callable[[], bool] = lambda: False) -> int | None:
+def first_sight(session: ViewerSession, stop: Callable[[], bool] = lambda: False) -> int | None:
     """The event behind which there is something to see; None when there is no such event.
 
     Args:
@@ -38,7 +38,7 @@ def first_sight(session: ViewSession, stop: Callable[[], bool] = lambda: False) 
     return None
 
 
-def _end_of_burst(session: ViewSession, seq: int) -> int:
+def _end_of_burst(session: ViewerSession, seq: int) -> int:
     """The last output in front of a pause or of something typed."""
     index = session.index
     start_us = index.time_of(seq)

@@ -32,7 +32,7 @@ from ptycassette_viewer.session.signals import Signals
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
 
-__all__ = ["DEFAULT_MEMORY", "Progress", "ViewSession"]
+__all__ = ["DEFAULT_MEMORY", "Progress", "ViewerSession"]
 
 DEFAULT_MEMORY = 300_000_000
 _PROGRAM_BYTES = 110_000_000
@@ -59,7 +59,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return self.emulated >= 1
 
 
-class ViewSession:
+class ViewerSession:
     """One recording.
 
     Args:

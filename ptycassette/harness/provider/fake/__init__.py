@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from ptycassette.harness.provider.fake.engine import FakeProvider
     from ptycassette.harness.provider.fake.exchange import (
         AnswerPart,
-        Exchange,
         HttpRequest,
+        PlannedAnswer,
         withheld_values,
     )
     from ptycassette.harness.provider.fake.script import Script
@@ -21,7 +21,7 @@ else:
         {
             "body": ("MAX_BODY_BYTES", "too_large", "unpacked"),
             "engine": ("FakeProvider",),
-            "exchange": ("AnswerPart", "Exchange", "HttpRequest", "withheld_values"),
+            "exchange": ("AnswerPart", "PlannedAnswer", "HttpRequest", "withheld_values"),
             "script": ("Script",),
         },
     )
@@ -29,9 +29,9 @@ else:
 __all__ = [
     "MAX_BODY_BYTES",
     "AnswerPart",
-    "Exchange",
     "FakeProvider",
     "HttpRequest",
+    "PlannedAnswer",
     "Script",
     "too_large",
     "unpacked",

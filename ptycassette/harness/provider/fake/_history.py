@@ -13,9 +13,9 @@ from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
     Call,
+    Message,
     Text,
     ToolUse,
-    Turn,
     WireError,
 )
 
@@ -28,17 +28,17 @@ class History:
     """Conversations by the id of their last answer; the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._turns: dict[str, tuple[Turn, ...]] = {}
+        self._turns: dict[str, tuple[Message, ...]] = {}
 
     def keep(self, answer_id: str, ask: Ask, answer: Answer | None) -> None:
         """Remember a conversation and what was answered, under the answer's id."""
-        said: tuple[Turn, ...] = ()
+        said: tuple[Message, ...] = ()
         if answer is not None:
             text = "".join(part.text for part in answer.parts if isinstance(part, Text))
             calls = tuple(
                 ToolUse(part.call_id, part.name) for part in answer.parts if isinstance(part, Call)
             )
-            said = (Turn("assistant", text, calls),)
+            said = (Message("assistant", text, calls),)
         self._turns[answer_id] = ask.turns + said
         while len(self._turns) > _KEPT:
             del self._turns[next(iter(self._turns))]

@@ -17,7 +17,7 @@ import msgspec
 
 from ptycassette.harness.provider.wire.neutral import Api
 
-__all__ = ["CodexLimits", "CodexWindow", "Limits", "codex_event", "limit_headers"]
+__all__ = ["CodexLimits", "CodexWindow", "RateLimits", "codex_event", "limit_headers"]
 
 _Status = Literal["allowed", "allowed_warning", "rejected"]
 
@@ -87,7 +87,7 @@ class OpenAILimits(_Checked, frozen=True, kw_only=True):
     tokens: Bucket | None = None
 
 
-class Limits(_Checked, frozen=True, kw_only=True):
+class RateLimits(_Checked, frozen=True, kw_only=True):
     """All limits of a script; each API tells its own."""
 
     anthropic: AnthropicLimits | None = None
@@ -95,7 +95,7 @@ class Limits(_Checked, frozen=True, kw_only=True):
     openai: OpenAILimits | None = None
 
 
-def limit_headers(limits: Limits, api: Api, now_s: int) -> dict[str, str]:
+def limit_headers(limits: RateLimits, api: Api, now_s: int) -> dict[str, str]:
     """The headers with which ``api`` tells its limits.
 
     Args:
@@ -178,7 +178,7 @@ def _openai(limits: OpenAILimits) -> dict[str, str]:
     return headers
 
 
-def codex_event(limits: Limits, now_s: int) -> dict[str, Any] | None:
+def codex_event(limits: RateLimits, now_s: int) -> dict[str, Any] | None:
     """The same as ``x-codex-*``, as the event that a WebSocket carries; None without limits."""
     codex = limits.codex
     if codex is None:

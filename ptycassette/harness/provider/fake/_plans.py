@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ptycassette.harness.provider.fake._render import error_body
-from ptycassette.harness.provider.fake.exchange import AnswerPart, Exchange
+from ptycassette.harness.provider.fake.exchange import AnswerPart, PlannedAnswer
 from ptycassette.harness.provider.fake.script import Failure, Route
 from ptycassette.harness.provider.wire import responses_events as events
 from ptycassette.harness.provider.wire.neutral import Api
@@ -18,16 +18,18 @@ JSON = {"content-type": "application/json"}
 SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 
 
-def plain(status: int, body: bytes, entry: dict[str, Any], headers: dict[str, str]) -> Exchange:
+def plain(
+    status: int, body: bytes, entry: dict[str, Any], headers: dict[str, str]
+) -> PlannedAnswer:
     """An answer in one piece; JSON unless ``headers`` say otherwise."""
     steps = (AnswerPart(0, body),) if body else ()
     reply_headers = {**JSON, **headers}
-    return Exchange(
+    return PlannedAnswer(
         status=status, headers=reply_headers, steps=steps, entry={**entry, "status": status}
     )
 
 
-def fixed(route: Route, entry: dict[str, Any]) -> Exchange:
+def fixed(route: Route, entry: dict[str, Any]) -> PlannedAnswer:
     """A scripted route."""
     log_entry = {**entry, "operation": "route"}
     if route.json is not msgspec.UNSET:
@@ -38,7 +40,7 @@ def fixed(route: Route, entry: dict[str, Any]) -> Exchange:
 
 def refusal(
     api: Api | None, status: int, message: str, entry: dict[str, Any], *, kind: str = ""
-) -> Exchange:
+) -> PlannedAnswer:
     """An error that the script did not ask for."""
     body = error_body(api, status, f"ptycassette fake provider: {message}", kind)
     return plain(status, msgspec.json.encode(body), entry, {})
@@ -46,12 +48,12 @@ def refusal(
 
 def scripted_error(
     api: Api, failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int
-) -> Exchange:
+) -> PlannedAnswer:
     """An HTTP error that the script asked for."""
     body = error_body(api, failure.status, failure.message, failure.kind)
     if api == "gemini" and failure.details:
         body["error"]["details"] = failure.details
-    return Exchange(
+    return PlannedAnswer(
         status=failure.status,
         headers={**JSON, **headers},
         steps=(AnswerPart(delay_ms, msgspec.json.encode(body)),),
@@ -61,10 +63,10 @@ def scripted_error(
 
 def socket_error(
     failure: Failure, headers: dict[str, str], entry: dict[str, Any], *, delay_ms: int = 0
-) -> Exchange:
+) -> PlannedAnswer:
     """An error over a WebSocket: one message that carries what headers would."""
     event = events.websocket_error(failure.status, failure.message, failure.kind, headers)
-    return Exchange(
+    return PlannedAnswer(
         status=failure.status,
         headers={},
         steps=(AnswerPart(delay_ms, events.text_message(event)),),
@@ -72,9 +74,9 @@ def socket_error(
     )
 
 
-def dropped(entry: dict[str, Any], *, delay_ms: int) -> Exchange:
+def dropped(entry: dict[str, Any], *, delay_ms: int) -> PlannedAnswer:
     """No answer at all: the connection breaks."""
-    return Exchange(
+    return PlannedAnswer(
         status=0,
         headers={},
         steps=(AnswerPart(delay_ms, b""),),

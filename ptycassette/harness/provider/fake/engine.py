@@ -25,11 +25,16 @@ from ptycassette.harness.provider.fake import _plans as plans
 from ptycassette.harness.provider.fake._choose import Replies, make_answer
 from ptycassette.harness.provider.fake._door import Door, NotLetInError
 from ptycassette.harness.provider.fake._history import History
-from ptycassette.harness.provider.fake._limits import Limits, codex_event, limit_headers
+from ptycassette.harness.provider.fake._limits import RateLimits, codex_event, limit_headers
 from ptycassette.harness.provider.fake._operations import Operation, find_operation
 from ptycassette.harness.provider.fake._render import model_list, streamed, whole_body
 from ptycassette.harness.provider.fake.body import Body, read_body
-from ptycassette.harness.provider.fake.exchange import AnswerPart, Ending, Exchange, HttpRequest
+from ptycassette.harness.provider.fake.exchange import (
+    AnswerPart,
+    Ending,
+    HttpRequest,
+    PlannedAnswer,
+)
 from ptycassette.harness.provider.fake.script import Failure, Pace, Reply, Route, Script
 from ptycassette.harness.provider.wire import anthropic, gemini, openai_chat, openai_responses
 from ptycassette.harness.provider.wire import responses_events as events
@@ -67,7 +72,7 @@ class FakeProvider:
         """The names of replies that were not requested, or not often enough."""
         return self._replies.unused()
 
-    def http(self, request: HttpRequest) -> Exchange:
+    def http(self, request: HttpRequest) -> PlannedAnswer:
         """Answer one HTTP request."""
         body = read_body(request.body)
         entry = self._door.entry(request, "http", body)
@@ -89,7 +94,7 @@ class FakeProvider:
             self._problem(entry, wrong.message)
             return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
 
-    def refuse(self, request: HttpRequest, wrong: WireError) -> Exchange:
+    def refuse(self, request: HttpRequest, wrong: WireError) -> PlannedAnswer:
         """Answer one HTTP request whose body was not read, in the words of its API."""
         entry = self._door.entry(request, "http", read_body(b""))
         self._problem(entry, wrong.message)
@@ -99,7 +104,7 @@ class FakeProvider:
             api = None
         return plans.refusal(api, wrong.status, wrong.message, entry, kind=wrong.kind)
 
-    def connect(self, request: HttpRequest) -> Exchange:
+    def connect(self, request: HttpRequest) -> PlannedAnswer:
         """Decide about a WebSocket handshake: status 101 to accept, anything else to refuse."""
         entry = self._door.entry(request, "websocket", read_body(b""))
         entry["operation"] = "responses.connect"
@@ -113,9 +118,9 @@ class FakeProvider:
             self._door.let_in(request, "responses")
         except NotLetInError as refused:
             return plans.refusal("responses", refused.status, refused.message, entry)
-        return Exchange(status=101, headers={}, steps=(), entry={**entry, "status": 101})
+        return PlannedAnswer(status=101, headers={}, steps=(), entry={**entry, "status": 101})
 
-    def message(self, text: str, request: HttpRequest) -> Exchange:
+    def message(self, text: str, request: HttpRequest) -> PlannedAnswer:
         """Answer one WebSocket message; each step of the answer is one text message.
 
         Args:
@@ -130,7 +135,7 @@ class FakeProvider:
             if _message_type(body) == "response.processed":
                 # Codex tells what it has taken in; nobody answers that.
                 log_entry = {**entry, "operation": "responses.processed", "status": 200}
-                return Exchange(status=200, headers={}, steps=(), entry=log_entry)
+                return PlannedAnswer(status=200, headers={}, steps=(), entry=log_entry)
             return self._generate_responses(body, entry, websocket=True)
         except WireError as wrong:
             self._problem(entry, wrong.message)
@@ -151,7 +156,7 @@ class FakeProvider:
 
     def _operate(
         self, api: Api, operation: Operation, request: HttpRequest, sent: Body, entry: _Entry
-    ) -> Exchange:
+    ) -> PlannedAnswer:
         """One of the known operations."""
         if operation.name in {"models", "model"}:
             return self._models(api, operation, entry)
@@ -167,7 +172,7 @@ class FakeProvider:
         self._history.check(ask)
         return self._generate(ask, entry, framing=events.Framing(), websocket=False)[0]
 
-    def _models(self, api: Api, operation: Operation, entry: _Entry) -> Exchange:
+    def _models(self, api: Api, operation: Operation, entry: _Entry) -> PlannedAnswer:
         """The list of models, or one of them."""
         if operation.name == "models":
             body = model_list(api, self._script.models)
@@ -179,7 +184,7 @@ class FakeProvider:
             raise WireError(f"the script has no model {operation.model!r}", status=404)
         return plans.plain(200, msgspec.json.encode(entries[0]), entry, self._script.headers)
 
-    def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> Exchange:
+    def _account(self, operation: Operation, request: HttpRequest, entry: _Entry) -> PlannedAnswer:
         """What Codex asks about a ChatGPT account: it has one if the script has its limits."""
         limits = self._script.limits.codex
         if limits is None:
@@ -216,7 +221,7 @@ class FakeProvider:
             lenient=self._lenient,
         )
 
-    def _count(self, api: Api, operation: Operation, body: Any, entry: _Entry) -> Exchange:
+    def _count(self, api: Api, operation: Operation, body: Any, entry: _Entry) -> PlannedAnswer:
         """How many tokens a request has: an estimate."""
         if api == "anthropic":
             ask, unknown = anthropic.parse(body, lenient=self._lenient, counting=True)
@@ -227,7 +232,7 @@ class FakeProvider:
         self._note_unknown(unknown, entry)
         return plans.plain(200, msgspec.json.encode({name: ask.size_tokens}), entry, {})
 
-    def _generate_responses(self, body: Any, entry: _Entry, *, websocket: bool) -> Exchange:
+    def _generate_responses(self, body: Any, entry: _Entry, *, websocket: bool) -> PlannedAnswer:
         """A request of the Responses API, which may continue an earlier answer."""
         ask, context, unknown = openai_responses.parse(body, lenient=self._lenient)
         self._note_unknown(unknown, entry)
@@ -239,7 +244,7 @@ class FakeProvider:
             self._history.keep(stamp.id("resp"), ask, None)
             steps = tuple(AnswerPart(0, piece.data) for piece in events.warmed(ask, stamp, framing))
             log_entry = {**entry, "status": 200, "operation": "responses.warm"}
-            return Exchange(status=200, headers=plans.SSE, steps=steps, entry=log_entry)
+            return PlannedAnswer(status=200, headers=plans.SSE, steps=steps, entry=log_entry)
         exchange, stamp, answer = self._generate(ask, entry, framing=framing, websocket=websocket)
         self._history.keep(stamp.id("resp"), ask, answer)
         return exchange
@@ -250,7 +255,7 @@ class FakeProvider:
 
     def _generate(
         self, ask: Ask, entry: _Entry, *, framing: events.Framing, websocket: bool
-    ) -> tuple[Exchange, Stamp, Answer | None]:
+    ) -> tuple[PlannedAnswer, Stamp, Answer | None]:
         """Choose a reply and plan it."""
         name, reply = self._replies.pick(ask)
         entry["reply"] = name
@@ -273,12 +278,12 @@ class FakeProvider:
             steps, ending = _in_one_piece(reply, answer, ask, stamp, pace)
             reply_headers = {**plans.JSON, **headers}
         log_entry = {**entry, "status": 200}
-        exchange = Exchange(
+        exchange = PlannedAnswer(
             status=200, headers=reply_headers, steps=steps, ending=ending, entry=log_entry
         )
         return exchange, stamp, answer
 
-    def _limits(self, reply: Reply) -> Limits:
+    def _limits(self, reply: Reply) -> RateLimits:
         """The limits that a reply tells."""
         return reply.limits or self._script.limits
 
@@ -325,7 +330,7 @@ def _in_one_piece(
 
 def _failed(
     ask: Ask, reply: Reply, headers: dict[str, str], entry: _Entry, pace: Pace, *, websocket: bool
-) -> Exchange:
+) -> PlannedAnswer:
     """A scripted failure in place of an answer."""
     failure = reply.error
     if failure is None:

@@ -12,8 +12,8 @@ from ptycassette.scrub import secret_name
 __all__ = [
     "AnswerPart",
     "Ending",
-    "Exchange",
     "HttpRequest",
+    "PlannedAnswer",
     "shown_headers",
     "shown_query",
     "withheld_values",
@@ -58,7 +58,7 @@ class AnswerPart(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A request and the plan for its answer. Whoever owns the connection carries it out.
 
     ``ending`` ``disconnect`` means: after the last step, break the connection

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.errors import UsageError
-from ptycassette.harness.provider.fake._limits import Limits
+from ptycassette.harness.provider.fake._limits import RateLimits
 from ptycassette.harness.provider.wire.neutral import Api, Stop
 from ptycassette.model import read_toml, suggest
 
@@ -118,7 +118,7 @@ class Reply(_Checked, frozen=True, kw_only=True):
     disconnect: bool = False
     after_events: int | None = None
     pace: Pace | None = None
-    limits: Limits | None = None
+    limits: RateLimits | None = None
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
@@ -180,7 +180,7 @@ class Script(_Checked, frozen=True, kw_only=True):
     websocket: bool = True
     auth: Auth = Auth()
     pace: Pace = Pace()
-    limits: Limits = Limits()
+    limits: RateLimits = RateLimits()
     headers: dict[str, str] = {}
     models: tuple[Model, ...] = ()
     replies: tuple[Reply, ...] = ()
@@ -218,4 +218,6 @@ def _names(*kinds: type[msgspec.Struct]) -> tuple[str, ...]:
     return tuple(sorted({f.encode_name for kind in kinds for f in msgspec.structs.fields(kind)}))
 
 
-_NAMES = _names(Script, Auth, Route, Model, Reply, When, Pace, Failure, TokenCounts, Part, Limits)
+_NAMES = _names(
+    Script, Auth, Route, Model, Reply, When, Pace, Failure, TokenCounts, Part, RateLimits
+)

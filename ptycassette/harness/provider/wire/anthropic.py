@@ -18,6 +18,7 @@ from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
     Call,
+    Message,
     Piece,
     Role,
     Stamp,
@@ -25,7 +26,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Thought,
     ToolResult,
     ToolUse,
-    Turn,
     Usage,
     WireError,
     slices,
@@ -89,9 +89,9 @@ def parse(
     request, unknown = read(body, _Messages, lenient=lenient)
     if request.max_tokens is None and not counting:
         raise WireError("max_tokens: Field required")
-    turns: list[Turn] = []
+    turns: list[Message] = []
     if request.system is not None:
-        turns.append(Turn("system", text_of(request.system, "system", types=_TEXTS)))
+        turns.append(Message("system", text_of(request.system, "system", types=_TEXTS)))
     for index, message in enumerate(request.messages):
         turns.append(_turn(mapping(message, f"messages[{index}]"), f"messages[{index}]"))
     tools = tuple(word(tool, "name", f"tools[{n}]") for n, tool in enumerate(request.tools))
@@ -105,7 +105,7 @@ def parse(
     return ask, unknown
 
 
-def _turn(message: Any, where: str) -> Turn:
+def _turn(message: Any, where: str) -> Message:
     """One message: a role, and a string or blocks."""
     role = word(message, "role", where)
     if role not in {"user", "assistant", "system"}:
@@ -113,7 +113,7 @@ def _turn(message: Any, where: str) -> Turn:
     speaker: Role = "user" if role == "user" else "assistant" if role == "assistant" else "system"
     content = message.get("content")
     if isinstance(content, str):
-        return Turn(speaker, content)
+        return Message(speaker, content)
     texts: list[str] = []
     calls: list[ToolUse] = []
     results: list[ToolResult] = []
@@ -127,7 +127,7 @@ def _turn(message: Any, where: str) -> Turn:
                 results.append(ToolResult(word(block, "tool_use_id", place), output))
             case kind if kind not in _SILENT:
                 texts.append(text_of([block], place, types=_TEXTS))
-    return Turn(speaker, "\n".join(texts), tuple(calls), tuple(results))
+    return Message(speaker, "\n".join(texts), tuple(calls), tuple(results))
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
     Call,
+    Message,
     Piece,
     Role,
     Stamp,
@@ -26,7 +27,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Thought,
     ToolResult,
     ToolUse,
-    Turn,
     Usage,
     WireError,
     slices,
@@ -89,11 +89,11 @@ def parse(
         WireError: what the API would refuse, or what this fake does not know.
     """
     request, unknown = read(_camel(body), _Generate, lenient=lenient)
-    turns: list[Turn] = []
+    turns: list[Message] = []
     if request.systemInstruction is not None:
         system = request.systemInstruction
         instruction = system if isinstance(system, str) else _turn(system, "systemInstruction").text
-        turns.append(Turn("system", instruction))
+        turns.append(Message("system", instruction))
     turns += [_turn(item, f"contents[{n}]") for n, item in enumerate(request.contents)]
     tools = tuple(_tools(request.tools))
     ask = Ask(api="gemini", model=model, stream=stream, turns=tuple(turns), tools=tools, sse=sse)
@@ -121,7 +121,7 @@ def _tools(tools: list[dict[str, Any]]) -> Iterator[str]:
                 raise WireError(f"tools[{index}]: unknown tool {name!r}")
 
 
-def _turn(content: Any, where: str) -> Turn:
+def _turn(content: Any, where: str) -> Message:
     """One content: a role and parts."""
     content = mapping(content, where)
     role = content.get("role", "user")
@@ -144,7 +144,7 @@ def _turn(content: Any, where: str) -> Turn:
         elif not any(name in part for name in _OTHER_PARTS):
             raise WireError(f"{place}: unknown part with fields {', '.join(sorted(part))}")
     speaker: Role = "assistant" if role == "model" else "system" if role == "system" else "user"
-    return Turn(speaker, "\n".join(texts), tuple(calls), tuple(results))
+    return Message(speaker, "\n".join(texts), tuple(calls), tuple(results))
 
 
 def _result(response: Mapping[str, Any], where: str) -> ToolResult:

@@ -20,6 +20,7 @@ __all__ = [
     "Api",
     "Ask",
     "Call",
+    "Message",
     "Piece",
     "Role",
     "Stamp",
@@ -28,7 +29,6 @@ __all__ = [
     "Thought",
     "ToolResult",
     "ToolUse",
-    "Turn",
     "Usage",
     "WireError",
     "estimate_tokens",
@@ -80,7 +80,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True):
     """One message of the conversation."""
 
     role: Role
@@ -95,7 +95,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     api: Api
     model: str
     stream: bool
-    turns: tuple[Turn, ...]
+    turns: tuple[Message, ...]
     tools: tuple[str, ...] = ()
     include_usage: bool = True
     sse: bool = True

@@ -18,6 +18,7 @@ from ptycassette.harness.provider.wire.neutral import (
     Answer,
     Ask,
     Call,
+    Message,
     Piece,
     Role,
     Stamp,
@@ -25,7 +26,6 @@ from ptycassette.harness.provider.wire.neutral import (
     Thought,
     ToolResult,
     ToolUse,
-    Turn,
     Usage,
     WireError,
     slices,
@@ -130,7 +130,7 @@ def _tool(tool: dict[str, Any], where: str) -> str:
     return word(mapping(tool.get(kind), f"{where}.{kind}"), "name", f"{where}.{kind}")
 
 
-def _turn(message: Any, where: str) -> Turn:
+def _turn(message: Any, where: str) -> Message:
     """One message."""
     role = _ROLES.get(word(message, "role", where))
     if role is None:
@@ -138,12 +138,12 @@ def _turn(message: Any, where: str) -> Turn:
     text = text_of(message.get("content"), f"{where}.content", types=_TEXTS)
     if role == "tool":
         result = ToolResult(word(message, "tool_call_id", where), text)
-        return Turn("tool", results=(result,))
+        return Message("tool", results=(result,))
     calls: list[ToolUse] = []
     for index, call in enumerate(items(message.get("tool_calls") or [], f"{where}.tool_calls")):
         place = f"{where}.tool_calls[{index}]"
         calls.append(ToolUse(word(mapping(call, place), "id", place), _tool(call, place)))
-    return Turn(role, text, tuple(calls))
+    return Message(role, text, tuple(calls))
 
 
 def whole(answer: Answer, ask: Ask, stamp: Stamp) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from ptycassette.harness.provider.wire import openai_chat
 from ptycassette.harness.provider.wire.fields import items, mapping, read, text_of, word
 from ptycassette.harness.provider.wire.neutral import (
     Ask,
+    Message,
     Role,
     ToolResult,
     ToolUse,
-    Turn,
     WireError,
 )
 
@@ -138,11 +138,11 @@ def parse(body: Any, *, lenient: bool = False) -> tuple[Ask, Context, tuple[str,
     request, unknown = read(body, _Responses, lenient=lenient)
     if request.background:
         raise WireError("background: this fake answers at once")
-    turns: list[Turn] = []
+    turns: list[Message] = []
     if request.instructions:
-        turns.append(Turn("system", request.instructions))
+        turns.append(Message("system", request.instructions))
     if isinstance(request.input, str):
-        turns.append(Turn("user", request.input))
+        turns.append(Message("user", request.input))
     elif request.input is not None:
         for index, item in enumerate(items(request.input, "input")):
             place = f"input[{index}]"
@@ -179,7 +179,7 @@ def _tool_names(tool: dict[str, Any], where: str) -> list[str]:
     raise WireError(f"{where}.type: unknown tool type {kind!r}")
 
 
-def _turns(item: Any, where: str) -> list[Turn]:
+def _turns(item: Any, where: str) -> list[Message]:
     """The turns of one input item; none for items without content."""
     kind = item.get("type", "message")
     if kind in _SILENT:
@@ -188,11 +188,11 @@ def _turns(item: Any, where: str) -> list[Turn]:
         role = _ROLES.get(word(item, "role", where)) if kind == "message" else "assistant"
         if role is None:
             raise WireError(f"{where}.role: unknown role {item['role']!r}")
-        return [Turn(role, text_of(item.get("content"), f"{where}.content", types=_TEXTS))]
+        return [Message(role, text_of(item.get("content"), f"{where}.content", types=_TEXTS))]
     if kind in _CALLS:
         use = ToolUse(word(item, "call_id", where), word(item, "name", where))
-        return [Turn("assistant", calls=(use,))]
+        return [Message("assistant", calls=(use,))]
     if kind in _OUTPUTS:
         output = text_of(item.get("output"), f"{where}.output", types=_TEXTS)
-        return [Turn("tool", results=(ToolResult(word(item, "call_id", where), output),))]
+        return [Message("tool", results=(ToolResult(word(item, "call_id", where), output),))]
     raise WireError(f"{where}.type: unknown item type {kind!r}")

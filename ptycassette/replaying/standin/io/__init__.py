@@ -7,7 +7,7 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.replaying.standin.io.boot import main
-    from ptycassette.replaying.standin.io.options import OPTIONS, parse_settings
+    from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS, parse_settings
     from ptycassette.replaying.standin.io.process import run
     from ptycassette.replaying.standin.io.report_file import read_reports
 else:
@@ -15,14 +15,14 @@ else:
         __name__,
         {
             "boot": ("main",),
-            "options": ("OPTIONS", "parse_settings"),
+            "options": ("STANDIN_OPTIONS", "parse_settings"),
             "process": ("run",),
             "report_file": ("read_reports",),
         },
     )
 
 __all__ = [
-    "OPTIONS",
+    "STANDIN_OPTIONS",
     "main",
     "parse_settings",
     "read_reports",

@@ -15,7 +15,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
-from ptycassette.recording.io import END, SUFFIX, delete_journal, given_kinds, let_go_of_streams
+from ptycassette.recording.io import (
+    JOURNAL_SUFFIX,
+    LIFELINE_END,
+    delete_journal,
+    given_kinds,
+    release_streams,
+)
 from ptycassette.replaying.io import find_real
 from ptycassette.system.files import journal_dir
 from ptycassette.system.pty import NoCoreDumps
@@ -120,7 +126,7 @@ def run_recorder(
             if kinds.only_terminal:
                 _hand_over_terminal(recorder.pid)
             if not kinds.only_terminal:
-                let_go_of_streams()
+                release_streams()
             signals.pass_to(recorder.pid)
             return recorder.wait()
     finally:
@@ -133,7 +139,7 @@ def drop_journal(cassette_id: str) -> None:
     Raises:
         StorageError: the disk refuses.
     """
-    delete_journal(journal_dir() / f"{cassette_id}{SUFFIX}")
+    delete_journal(journal_dir() / f"{cassette_id}{JOURNAL_SUFFIX}")
 
 
 def _watched(pid: int) -> int:
@@ -153,7 +159,7 @@ def _end_with(caller: int, lifeline: int) -> None:
         while os.getppid() == -caller:
             time.sleep(_LOOK_S)
     with contextlib.suppress(OSError):  # the recorder is gone already
-        os.write(lifeline, END)
+        os.write(lifeline, LIFELINE_END)
 
 
 def _words(

@@ -20,10 +20,10 @@ from ptycassette.recording.io import diagnostic_path
 from ptycassette.replaying.drifts import Side, drift_lines
 from ptycassette.replaying.io import (
     MODE_VARIABLE,
-    Chosen,
+    ChosenCassette,
     Library,
+    ProgramStart,
     ShimConfig,
-    Start,
     action_of,
     drift,
     find_real,
@@ -62,7 +62,7 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     mode = resolve_mode((MODE_VARIABLE, said), ("shim", config.mode), env={})
     if mode == "live":
         return _step_aside(program, args)
-    start = Start(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
+    start = ProgramStart(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
     library = Library(
@@ -89,7 +89,9 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
             return _stand_in(chosen, config, report, (program, *args))
 
 
-def _stand_in(chosen: Chosen, config: ShimConfig, report: str, argv: tuple[str, ...]) -> int:
+def _stand_in(
+    chosen: ChosenCassette, config: ShimConfig, report: str, argv: tuple[str, ...]
+) -> int:
     match = ("--match", chosen.match) if chosen.match else ()
     order = ("--order", chosen.order) if chosen.order else ()
     hooks = ("--hooks", config.hooks) if config.hooks else ()
@@ -153,7 +155,7 @@ def _record(
     return status if exit_status is None else exit_status
 
 
-def _side_to_replace(chosen: Chosen) -> Side | None:
+def _side_to_replace(chosen: ChosenCassette) -> Side | None:
     """What is there already; None where it is not, or is broken."""
     try:
         return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None

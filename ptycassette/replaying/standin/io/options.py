@@ -13,9 +13,9 @@ from ptycassette.replaying.io import resolve_secrets
 from ptycassette.replaying.standin.decisions import StandinOptions
 from ptycassette.scrub.io import concealed
 from ptycassette.system.files import find_project
-from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Secrets, secrets_named
+from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, SecretsPolicy, secrets_named
 
-__all__ = ["OPTIONS", "Option", "Settings", "parse_settings"]
+__all__ = ["STANDIN_OPTIONS", "Option", "StandinSettings", "parse_settings"]
 
 
 class Option(NamedTuple):
@@ -26,7 +26,7 @@ class Option(NamedTuple):
     help: str
 
 
-OPTIONS: tuple[Option, ...] = (
+STANDIN_OPTIONS: tuple[Option, ...] = (
     Option("--match", "STRATEGY", "exact, prompt (default), normalised, semantic or any; "
            "N=STRATEGY for input N alone (repeatable)"),
     Option("--hooks", "FILE", "a Python file, which is run: its matches(sent, recorded) compares "
@@ -50,10 +50,10 @@ OPTIONS: tuple[Option, ...] = (
            "recorded at a terminal), 'recorded' leaves it"),
     Option("--name", "NAME", "what reports call this run"),
 )  # fmt: skip
-_BY_NAME = {option.name: option for option in OPTIONS}
+_BY_NAME = {option.name: option for option in STANDIN_OPTIONS}
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class StandinSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a stand-in. ``argv`` is its own command line, for reports."""
 
     cassette: str
@@ -76,7 +76,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
 
     @property
-    def secrets_compared(self) -> Secrets:
+    def secrets_compared(self) -> SecretsPolicy:
         """How secrets are compared: as the option says, else the environment.
 
         Raises:
@@ -135,7 +135,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def parse_settings(args: Sequence[str], *, report: str = "") -> Settings:
+def parse_settings(args: Sequence[str], *, report: str = "") -> StandinSettings:
     """Read ``[OPTIONS] CASSETTE [-- ARGV...]``.
 
     Args:
@@ -172,7 +172,7 @@ def parse_settings(args: Sequence[str], *, report: str = "") -> Settings:
             f"unexpected argument {rest[0]!r}", hint="put the recorded program's own behind --"
         )
     return msgspec.convert(
-        {**values, "cassette": cassette, "argv": rest[1:], "matches": matches}, Settings
+        {**values, "cassette": cassette, "argv": rest[1:], "matches": matches}, StandinSettings
     )
 
 

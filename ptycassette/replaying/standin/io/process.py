@@ -26,7 +26,7 @@ from ptycassette.model import (
     visible,
 )
 from ptycassette.replaying.standin._report import StandinReport
-from ptycassette.replaying.standin.decisions import Finished, Listen, Play
+from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
 from ptycassette.replaying.standin.io._standin_io import (
     Data,
@@ -37,7 +37,7 @@ from ptycassette.replaying.standin.io._standin_io import (
     end_process,
     now_us,
 )
-from ptycassette.replaying.standin.io.options import Settings, parse_settings
+from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.timeline import read_secrets
 
@@ -75,7 +75,7 @@ def run(args: Sequence[str], started: Started | None = None) -> int:
     return play(settings, started)
 
 
-def play(settings: Settings, started: Started | None = None) -> int:
+def play(settings: StandinSettings, started: Started | None = None) -> int:
     """Play a cassette as the recorded program, as ``settings`` say. See ``run``."""
     report = StandinReport(
         result="running", cassette=settings.name or settings.cassette, argv=settings.argv,
@@ -107,7 +107,9 @@ def play(settings: Settings, started: Started | None = None) -> int:
 
 
 class _Run:
-    def __init__(self, cassette: Cassette, settings: Settings, started: Started | None) -> None:
+    def __init__(
+        self, cassette: Cassette, settings: StandinSettings, started: Started | None
+    ) -> None:
         self._cassette = cassette
         self._settings = settings
         self._skip = started.written if started else 0
@@ -154,7 +156,7 @@ class _Run:
         finally:
             port.close()
 
-    def _loop(self, report: StandinReport) -> Finished:
+    def _loop(self, report: StandinReport) -> RunEnded:
         engine, port = self._engine, self._port
         while True:
             todo = engine.step(now_us())
@@ -168,7 +170,7 @@ class _Run:
                         killed = msgspec.structs.replace(report, result="passed", killed_by="kill")
                         write_report(self._settings.report, killed)
                     self._take(port.wait(us))
-                case Finished():
+                case RunEnded():
                     return todo
 
     def _play(self, event: Event) -> None:
@@ -221,7 +223,7 @@ class _Run:
             return _UnixNewlines()
         return bytes
 
-    def _judge(self, report: StandinReport, finished: Finished) -> StandinReport:
+    def _judge(self, report: StandinReport, finished: RunEnded) -> StandinReport:
         engine, port = self._engine, self._port
         unplayed = engine.unplayed()
         result = "diverged" if engine.diverged else "unplayed" if unplayed else "passed"
@@ -236,7 +238,7 @@ class _Run:
             exit=self._exit(finished),
         )
 
-    def _exit(self, finished: Finished) -> ExitStatus:
+    def _exit(self, finished: RunEnded) -> ExitStatus:
         """The exit of the process."""
         tolerated = self._settings.lenient or not self._engine.diverged
         if tolerated and finished.complete:

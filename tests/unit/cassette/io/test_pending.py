@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.cassette.io import pending as pending_module
-from ptycassette.cassette.io.pending import PREFIX, PendingRecordings, settled
+from ptycassette.cassette.io.pending import PREFIX, PendingRecordings, published_path
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import ExistsError, RefusedError
 from ptycassette.model import ExitStatus, Finished, JournalEvent, Output
@@ -153,5 +153,5 @@ def test_a_recording_has_another_name_once_it_is_in_the_library(tmp_path: Path) 
     """Its directories are the same."""
     place = tmp_path / f"{PREFIX}0" / "more" / "a.cassette"
 
-    assert settled(place) == tmp_path / "more" / "a.cassette"
-    assert settled(tmp_path / "a.cassette") == tmp_path / "a.cassette"
+    assert published_path(place) == tmp_path / "more" / "a.cassette"
+    assert published_path(tmp_path / "a.cassette") == tmp_path / "a.cassette"

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ptycassette.cassette.io.verification import KEEP_MISMATCHES, verify_cassette
+from ptycassette.cassette.io.verdict import KEEP_MISMATCHES, verify_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.errors import DigestError, EmulatorPinError, NotFoundError, UnscrubbedError
 from ptycassette.model import Cursor, Finished, FrameRecord, Output, ScrubReport, Size

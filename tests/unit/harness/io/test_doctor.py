@@ -16,19 +16,19 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.harness.io import doctor
-from ptycassette.harness.io.doctor import Finding, examine
+from ptycassette.harness.io.doctor import Finding, doctor_findings
 from ptycassette.harness.io.files import Installed
 from ptycassette.terminal import default_emulator
 
 
 def _finding(name: str) -> Finding:
-    (found,) = [one for one in examine() if one.name == name]
+    (found,) = [one for one in doctor_findings() if one.name == name]
     return found
 
 
 def test_on_a_machine_that_runs_the_tests_nothing_fails() -> None:
     """Everything that recording needs is there."""
-    assert [one for one in examine() if one.status == "fail"] == []
+    assert [one for one in doctor_findings() if one.status == "fail"] == []
 
 
 def test_an_old_python_fails(monkeypatch: pytest.MonkeyPatch) -> None:

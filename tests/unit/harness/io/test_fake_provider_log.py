@@ -15,16 +15,16 @@ import pytest
 from ptycassette.errors import StorageError
 from ptycassette.harness.io._fake_provider_log import RequestLog
 from ptycassette.harness.io.fake_provider import FakeProviderServer
-from ptycassette.harness.provider.fake import Exchange, Script
+from ptycassette.harness.provider.fake import PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 RANDOM = "Zx9Kq7Lm3Pw8" + "Rt5Vb2Nc6Hd4"
 ROOM = 300
 
 
-def exchange(**entry: Any) -> Exchange:
+def exchange(**entry: Any) -> PlannedAnswer:
     """A request that is over."""
-    return Exchange(status=200, headers={}, steps=(), entry={"n": 1, **entry})
+    return PlannedAnswer(status=200, headers={}, steps=(), entry={"n": 1, **entry})
 
 
 def add(log: RequestLog, **entry: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ptycassette.harness.provider.fake import Exchange, FakeProvider, HttpRequest, Script
+from ptycassette.harness.provider.fake import FakeProvider, HttpRequest, PlannedAnswer, Script
 from ptycassette.testing import ManualClock
 
 
@@ -39,7 +39,7 @@ class Talk:
             body=raw,
         )
 
-    def ask(self, path: str, body: Any = None, method: str = "", **headers: str) -> Exchange:
+    def ask(self, path: str, body: Any = None, method: str = "", **headers: str) -> PlannedAnswer:
         """Ask over HTTP."""
         return self.provider.http(self.request(path, body, method, **headers))
 
@@ -50,12 +50,12 @@ class Talk:
         return [json.loads(step.data) for step in exchange.steps]
 
     @staticmethod
-    def json(exchange: Exchange) -> Any:
+    def json(exchange: PlannedAnswer) -> Any:
         """The body of an answer in one piece."""
         return json.loads(b"".join(step.data for step in exchange.steps))
 
     @staticmethod
-    def events(exchange: Exchange) -> list[dict[str, Any]]:
+    def events(exchange: PlannedAnswer) -> list[dict[str, Any]]:
         """The server-sent events of an answer, without a final ``[DONE]``."""
         text = b"".join(step.data for step in exchange.steps).decode().replace("\r\n", "\n")
         lines = [line[6:] for line in text.split("\n") if line.startswith("data: ")]

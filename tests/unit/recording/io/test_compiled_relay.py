@@ -22,7 +22,7 @@ import pytest
 from ptycassette.model import Harness, JournalEvent, Output, SessionMeta, Size, Typed
 from ptycassette.recording.io import compiled_relay
 from ptycassette.recording.io._journal_source import JournalSource
-from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, Run
+from ptycassette.recording.io.compiled_relay import PURE_PYTHON, CompiledRelay, RelayRun
 from ptycassette.recording.io.journal_file import JournalFile
 
 META = SessionMeta(
@@ -56,7 +56,7 @@ class Place:
             start_us=self.start_us,
         )
 
-    def run(self, *, deadline_us: int | None = None, journal_fd: int | None = None) -> Run:
+    def run(self, *, deadline_us: int | None = None, journal_fd: int | None = None) -> RelayRun:
         """One run, accounted for in the journal unless another file stood for it."""
         fd, salt, index = self.journal.lend() or (-1, 0, 0)
         run = self.relay.run(

@@ -10,8 +10,8 @@ import pytest
 
 from ptycassette.errors import JournalError
 from ptycassette.model import ExitStatus, Finished, Harness, Output, SessionMeta, Size
-from ptycassette.recording.io._following import Following
 from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._live_journal_source import Following
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.testing import fixed_id
 

@@ -34,8 +34,8 @@ from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
-from ptycassette.recording.io.recovery import left_behind, recover
-from ptycassette.system.files.staging import journal_dir
+from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.system.files.state_dirs import journal_dir
 from ptycassette.system.pty.scripted import ScriptedPty
 from ptycassette.testing import ManualClock, fixed_id
 
@@ -84,7 +84,7 @@ def test_a_driven_session_becomes_a_cassette(tmp_path: Path) -> None:
     assert (shown, typed) == (b"hello\r\n> bye\r\n", [b"bye\r"])
     assert session.manifest is not None
     assert (session.manifest.optional or {})["title"] == "a title"
-    assert list(left_behind(journal_dir())) == []
+    assert list(left_journals(journal_dir())) == []
 
 
 def test_the_same_session_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_secret_that_is_left_keeps_the_journal_and_publishes_nothing(tmp_path:
         record(["greet"], tmp_path / "c", **options(clock, scrubber=Finding)) as session,
     ):
         drive(session)
-    (left,) = left_behind(journal_dir())
+    (left,) = left_journals(journal_dir())
 
     assert not (tmp_path / "c").exists()
     assert {p.name for p in (tmp_path / "c.diagnostic").iterdir() if p.stat().st_size} == {
@@ -269,7 +269,7 @@ def test_a_full_disk_while_recording_keeps_the_journal(
         record(["greet"], tmp_path / "c", **options(clock)) as session,
     ):
         drive(session)
-    (left,) = left_behind(journal_dir())
+    (left,) = left_journals(journal_dir())
     recover(Path(left.path))
 
     with open_cassette(tmp_path / "c") as cassette:

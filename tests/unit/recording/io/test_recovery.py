@@ -31,7 +31,7 @@ from ptycassette.model import (
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
-from ptycassette.recording.io.recovery import left_behind, recover
+from ptycassette.recording.io.recovery import left_journals, recover
 from ptycassette.testing import fixed_id
 
 END = Finished(t_us=9_000, exit=ExitStatus(code=0, exited=True, signaled=False))
@@ -235,7 +235,7 @@ def test_a_live_recording_is_left_alone(tmp_path: Path) -> None:
     journal.on_output(1, b"x")
     with pytest.raises(LockedError):
         recover(journal.path)
-    (left,) = left_behind(tmp_path)
+    (left,) = left_journals(tmp_path)
     journal.close()
 
     assert (left.state, left.argv) == ("live", ("sh",))
@@ -251,7 +251,7 @@ def test_the_list_shows_no_secret(tmp_path: Path, live: bool) -> None:
     journal = JournalFile(meta, directory=tmp_path)
     if not live:
         journal.close()
-    (left,) = left_behind(tmp_path)
+    (left,) = left_journals(tmp_path)
     journal.close()
 
     assert left.argv[0] == "sh"
@@ -263,7 +263,7 @@ def test_the_list_tells_what_each_journal_is(tmp_path: Path) -> None:
     path = crashed(tmp_path, Output(1, b"x"))
     path.with_name("b.journal").write_bytes(path.read_bytes()[:20])
     path.with_name("a.journal").write_bytes(b"nothing of ours")
-    found = list(left_behind(path.parent))
+    found = list(left_journals(path.parent))
 
     assert sorted(left.state for left in found) == ["crashed", "empty", "unreadable"]
     assert [left.path for left in found] == sorted(left.path for left in found)
@@ -276,7 +276,7 @@ def test_what_never_became_a_journal_is_swept_away_when_it_is_old(tmp_path: Path
         (tmp_path / name).touch()
         moment = (tmp_path / name).stat().st_mtime - age
         os.utime(tmp_path / name, (moment, moment))
-    found = list(left_behind(tmp_path))
+    found = list(left_journals(tmp_path))
 
     assert found == []
     assert [path.name for path in tmp_path.iterdir()] == [".young.new"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptycassette.recording import _journal as journal
+from ptycassette.recording import _journal_codec as journal
 from ptycassette.recording.io import _relay_limits as relay_limits
 from ptycassette.recording.io import compiled_relay
 

@@ -31,7 +31,7 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.options import RecordPlan
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import ForkedSaver, StartedSaver, Tell
-from ptycassette.recording.io.saver_process import serve
+from ptycassette.recording.io.saver_process import serve_saver
 from ptycassette.testing import fixed_id
 
 META = SessionMeta(
@@ -64,7 +64,7 @@ def begin(journal: JournalFile, target: Path) -> Begin:
 
 
 def forked(
-    serve_it: Callable[[socket.socket], None] = lambda control: serve(control, finaliser),
+    serve_it: Callable[[socket.socket], None] = lambda control: serve_saver(control, finaliser),
 ) -> ForkedSaver:
     """A saver that runs."""
     return ForkedSaver(serve_it)
@@ -134,7 +134,7 @@ def test_a_saver_that_falls_over_has_no_result(tmp_path: Path) -> None:
     def fall(_: tuple[str, ...]) -> Finaliser:
         raise MemoryError
 
-    saver = forked(lambda control: serve(control, fall))
+    saver = forked(lambda control: serve_saver(control, fall))
     saver.begin(begin(session(tmp_path), tmp_path / "c"))
 
     assert saver.finish(None) is None

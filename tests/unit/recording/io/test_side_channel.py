@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.errors import StorageError
-from ptycassette.recording.io._side_channel import LineReader, SideChannel
+from ptycassette.recording.io._side_channel import ServiceEventReader, SideChannel
 
 
 def warnings(payloads: list[object]) -> list[object]:
@@ -20,7 +20,7 @@ def warnings(payloads: list[object]) -> list[object]:
 
 def test_lines_come_whole_however_they_are_split() -> None:
     """Bytes may arrive one by one."""
-    reader = LineReader()
+    reader = ServiceEventReader()
     found = [p for byte in b'{"a": 1}\n\n[2]\n' for p in reader.feed(bytes([byte]))]
 
     assert found == [{"a": 1}, [2]]
@@ -28,7 +28,7 @@ def test_lines_come_whole_however_they_are_split() -> None:
 
 def test_a_last_line_without_its_newline_counts() -> None:
     """A hook may end before it has written it."""
-    reader = LineReader()
+    reader = ServiceEventReader()
 
     assert [*reader.feed(b'{"a": 1}'), *reader.finish()] == [{"a": 1}]
 
@@ -48,7 +48,7 @@ def test_a_last_line_without_its_newline_counts() -> None:
 )
 def test_what_is_no_json_becomes_a_warning_without_its_content(line: bytes) -> None:
     """Whoever reads the cassette learns that something was left out, and how much."""
-    reader = LineReader()
+    reader = ServiceEventReader()
     (warning,) = reader.feed(line + b"\n")
 
     assert warning["type"] == "ptycassette.warning"
@@ -58,7 +58,7 @@ def test_what_is_no_json_becomes_a_warning_without_its_content(line: bytes) -> N
 
 def test_a_line_that_is_too_long_is_left_out_and_the_next_is_read() -> None:
     """Also when it comes in pieces; memory stays bounded."""
-    reader = LineReader(max_line_bytes=10)
+    reader = ServiceEventReader(max_line_bytes=10)
     found = [p for _ in range(5) for p in reader.feed(b"x" * 8)]
     found += reader.feed(b"x\n[1]\n")
 
@@ -69,7 +69,7 @@ def test_a_line_that_is_too_long_is_left_out_and_the_next_is_read() -> None:
 
 def test_after_too_many_events_the_rest_is_left_out_once() -> None:
     """One warning, then silence."""
-    reader = LineReader(max_events=3)
+    reader = ServiceEventReader(max_events=3)
     found = list(reader.feed(b"1\n2\n3\n4\n5\n"))
 
     assert found[:2] == [1, 2]
@@ -80,7 +80,7 @@ def test_after_too_many_events_the_rest_is_left_out_once() -> None:
 @given(st.lists(st.binary(max_size=50)))
 def test_arbitrary_bytes_never_raise(blocks: list[bytes]) -> None:
     """Whatever a program writes there, the recording continues."""
-    reader = LineReader(max_line_bytes=20)
+    reader = ServiceEventReader(max_line_bytes=20)
     found = [p for block in blocks for p in reader.feed(block)]
     found += reader.finish()
 

@@ -8,13 +8,15 @@ import pytest
 
 from ptycassette.errors import NotFoundError, UnsafeFileError, UsageError
 from ptycassette.model import Output
-from ptycassette.replaying.io.library import Library, Start
+from ptycassette.replaying.io.library import Library, ProgramStart
 from ptycassette.testing import manifest_of, write_cassette
 
 
-def start(*args: str, program: str = "claude", cwd: str = "/home/me/project", **env: str) -> Start:
+def start(
+    *args: str, program: str = "claude", cwd: str = "/home/me/project", **env: str
+) -> ProgramStart:
     """A start of ``claude``."""
-    return Start(program=program, args=args, cwd=cwd, env=env)
+    return ProgramStart(program=program, args=args, cwd=cwd, env=env)
 
 
 class Shelf:
@@ -131,7 +133,7 @@ def test_a_rule_may_repeat(shelf: Shelf) -> None:
     ],
 )
 def test_a_rule_holds_on_its_conditions(
-    shelf: Shelf, condition: str, holds: Start, not_holds: Start
+    shelf: Shelf, condition: str, holds: ProgramStart, not_holds: ProgramStart
 ) -> None:
     """And says why not, elsewhere."""
     shelf.add("one.cassette", "claude")

@@ -6,7 +6,7 @@ import pytest
 
 from ptycassette.errors import UsageError
 from ptycassette.replaying.io.modes import (
-    MODES,
+    RUN_MODES,
     action_of,
     mode_in_force,
     mode_named,
@@ -40,7 +40,7 @@ def test_a_typo_is_an_error_wherever_it_is() -> None:
     assert "PTYCASSETTE_MODE" in str(caught.value)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", RUN_MODES)
 def test_every_mode_has_its_name(mode: str) -> None:
     """And no other spelling."""
     assert mode_named(mode) == mode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptycassette.errors import UsageError
-from ptycassette.replaying.standin.io.options import OPTIONS, parse_settings
+from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS, parse_settings
 
 
 def test_everything_can_be_said() -> None:
@@ -75,4 +75,4 @@ def test_a_wrong_strategy_is_said(word: str) -> None:
 
 def test_every_option_has_help() -> None:
     """The table is what ``--help`` shows."""
-    assert all(len(option.help) > 10 for option in OPTIONS)
+    assert all(len(option.help) > 10 for option in STANDIN_OPTIONS)

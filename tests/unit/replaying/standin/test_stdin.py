@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptycassette.model import ExitStatus, Finished, InputRecord, JournalEvent, Output, Typed
-from ptycassette.replaying.standin import Finished as Over
 from ptycassette.replaying.standin import Listen, Play, StandinEngine, StandinOptions
+from ptycassette.replaying.standin import RunEnded as Over
 from ptycassette.testing import events_of
 from ptycassette.timeline import Matching
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from ptycassette.scrub._mask import mask
-from ptycassette.scrub.decode import PLUGS, Decoded, Decoder, Plug, Row
+from ptycassette.scrub.decode import PLUGS, Decoded, Decoder, DecoderRow, Plug
 from ptycassette.scrub.match import canonical
 from ptycassette.testing import scrub_chunks
 
@@ -138,7 +138,7 @@ def test_nothing_is_read_in_ordinary_text(text: str) -> None:
 
 @pytest.mark.parametrize("name", ENCODINGS)
 @pytest.mark.parametrize("row", [row for rows in PLUGS for row in rows], ids=lambda row: row.name)
-def test_a_gate_never_hides_what_would_be_read(row: Row, name: str) -> None:
+def test_a_gate_never_hides_what_would_be_read(row: DecoderRow, name: str) -> None:
     """Where a decoder says that there is nothing for it, it reads nothing."""
     text = ENCODINGS[name](WORDS)
     plug = Plug(row)

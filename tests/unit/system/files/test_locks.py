@@ -9,9 +9,9 @@ import pytest
 
 from ptycassette.errors import LockedError, StorageError
 from ptycassette.system.files import locks
-from ptycassette.system.files.locks import Holder, Lock, account_lock, target_lock
+from ptycassette.system.files.locks import Lock, LockHolder, account_lock, target_lock
 
-HOLDER = Holder(pid=4711, what="agent", since="2026-01-01T00:00:00Z")
+HOLDER = LockHolder(pid=4711, what="agent", since="2026-01-01T00:00:00Z")
 
 
 def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptycassette.errors import RefusedError, StorageError
-from ptycassette.system.files import staging
+from ptycassette.system.files import state_dirs
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from ptycassette.system.files import staging
 )
 def test_the_state_directory_follows_the_environment(env: dict[str, str], expected: str) -> None:
     """Ours first, then XDG's if absolute, then its default."""
-    assert str(staging.state_dir(env)) == expected
+    assert str(state_dirs.state_dir(env)) == expected
 
 
 def test_journals_lie_in_a_private_directory_that_git_ignores(tmp_path: Path) -> None:
     """Mode 0700 for both levels, and a ``.gitignore`` of everything."""
     top = tmp_path / "deep" / "state"
-    made = staging.journal_dir({"PTYCASSETTE_STATE_DIR": str(top)})
+    made = state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": str(top)})
 
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in (top, made)] == [0o700, 0o700]
     assert (top / ".gitignore").read_text(encoding="ascii") == "*\n"
@@ -37,7 +37,7 @@ def test_journals_lie_in_a_private_directory_that_git_ignores(tmp_path: Path) ->
 def test_a_directory_that_others_can_read_is_closed(tmp_path: Path) -> None:
     """An old umask does not leave journals open."""
     (tmp_path / "state").mkdir(mode=0o755)
-    staging.lock_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
+    state_dirs.lock_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
     assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
 
@@ -48,7 +48,7 @@ def test_a_link_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state").symlink_to(tmp_path / "real")
 
     with pytest.raises(RefusedError, match="no directory"):
-        staging.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
+        state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
 
 def test_a_file_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
@@ -56,20 +56,20 @@ def test_a_file_instead_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("x", encoding="ascii")
 
     with pytest.raises(RefusedError, match="is not a directory, and must be one"):
-        staging.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
+        state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
 
 def test_the_directory_of_another_user_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its owner could read what we write."""
-    monkeypatch.setattr(staging.os, "geteuid", lambda: 12345)
+    monkeypatch.setattr(state_dirs.os, "geteuid", lambda: 12345)
 
     with pytest.raises(RefusedError, match="another user"):
-        staging.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
+        state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": str(tmp_path / "state")})
 
 
 def test_a_refusing_disk_is_a_storage_error(tmp_path: Path) -> None:
     """Where nothing can be made the message says so."""
     with pytest.raises(StorageError, match="state directory"):
-        staging.journal_dir({"PTYCASSETTE_STATE_DIR": "/proc/nowhere/state"})
+        state_dirs.journal_dir({"PTYCASSETTE_STATE_DIR": "/proc/nowhere/state"})

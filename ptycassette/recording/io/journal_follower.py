@@ -12,8 +12,8 @@ from ptycassette.model import (
     JournalEvent,
     SessionMeta,
 )
-from ptycassette.recording._journal import JournalDecoder
-from ptycassette.recording.io.journal_file import SUFFIX
+from ptycassette.recording._journal_codec import JournalDecoder
+from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX
 from ptycassette.recording.journal_events import event_of
 from ptycassette.system import Closing
 from ptycassette.system.files import journal_dir
@@ -118,7 +118,7 @@ def live_journals(directory: Path | None = None) -> list[tuple[Path, SessionMeta
     """
     place = journal_dir() if directory is None else directory
     found = []
-    for path in place.glob(f"*{SUFFIX}"):
+    for path in place.glob(f"*{JOURNAL_SUFFIX}"):
         try:
             changed = path.lstat().st_mtime
             with JournalFollower(path) as follower:

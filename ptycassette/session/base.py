@@ -31,7 +31,7 @@ from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.system.pty import DEFAULT_GRACE_S, PtyChild, spawn
 from ptycassette.terminal import default_emulator
 
-__all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionFace", "Source"]
+__all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]
 
 DEFAULT_TIMEOUT_S = 10.0
 """How long a wait takes at most when the caller does not say."""
@@ -56,7 +56,7 @@ class Wiring(TypedDict, total=False):
     start_us: int | None  # the moment of the clock that counts as 0; None for now
 
 
-class SessionFace:
+class SessionBase:
     """A program under a PTY, driven from here. See ``Session`` and ``AsyncSession``.
 
     Args:

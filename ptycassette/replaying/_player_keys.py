@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["KeyReader"]
+__all__ = ["PlayerKeyReader"]
 
 _TOKEN = re.compile(
     rb"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]"  # CSI ... final
@@ -47,7 +47,7 @@ MAX_PENDING = 65_536
 """A control string that never ends is dropped after this many bytes."""
 
 
-class KeyReader:
+class PlayerKeyReader:
     """Splits a stream of bytes into names of keys, whatever the chunks are."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from ptycassette.errors import JournalError
 from ptycassette.model import Finished, JournalEvent
-from ptycassette.recording._journal import JournalDecoder
+from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.system.files import open_plain
 
 __all__ = ["Following", "Pace"]
