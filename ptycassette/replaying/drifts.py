@@ -266,7 +266,10 @@ def _divergences(old: Side, new: Side) -> Iterator[Divergence]:
         for side in (old, new)
     ]
     if any(one and other and one != other for one, other in zip(*binaries, strict=True)):
-        said = [Said(f"version {version}, path {path}") for version, path in binaries]
+        said = [
+            Said(f"version {version or 'unknown'}, digest of the path {path}")
+            for version, path in binaries
+        ]
         yield Divergence(
             kind=BINARY_CHANGED.name, message=BINARY_CHANGED.says,
             expected=said[0], got=said[1], **here,

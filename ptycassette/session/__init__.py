@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ptycassette.session.base import SessionBase
     from ptycassette.session.core import SessionView
     from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
-    from ptycassette.session.pump import Scripted
     from ptycassette.session.session import Session
     from ptycassette.session.steps import SessionStep, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
@@ -22,7 +21,6 @@ else:
             "core": ("SessionView",),
             "base": ("SessionBase",),
             "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
-            "pump": ("Scripted",),
             "session": ("Session",),
             "steps": ("SessionStep", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
@@ -33,7 +31,6 @@ __all__ = [
     "CLEAN_NAMES",
     "DEFAULT_SIZE",
     "AsyncSession",
-    "Scripted",
     "Session",
     "SessionBase",
     "SessionStep",

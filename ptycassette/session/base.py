@@ -26,9 +26,9 @@ from ptycassette.model import (
 )
 from ptycassette.session.core import Input, SessionCore
 from ptycassette.session.options import DEFAULT_SIZE, child_environment
-from ptycassette.session.pump import Pump, Scripted, ScriptPump, ThreadPump
+from ptycassette.session.pump import Pump, ScriptPump, ThreadPump
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.system.pty import DEFAULT_GRACE_S, PtyChild, spawn
+from ptycassette.system.pty import DEFAULT_GRACE_S, PtyChild, Scripted, spawn
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]

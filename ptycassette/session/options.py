@@ -1,15 +1,13 @@
-"""How a session is started: the environment of the program, and what the faces have in common."""
+"""How a session is started: the size of its terminal and the environment of its program."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
-from ptycassette.model import Size
+from ptycassette.system.pty import DEFAULT_SIZE
 
 __all__ = ["CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"]
-
-DEFAULT_SIZE = Size(24, 80)
 
 CLEAN_NAMES = (
     "HOME",

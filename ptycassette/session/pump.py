@@ -18,9 +18,9 @@ from typing import Protocol
 from ptycassette.model import Clock, Sleeper
 from ptycassette.session.core import SessionCore
 from ptycassette.system import raised_priority
-from ptycassette.system.pty import Pty, PtyChild
+from ptycassette.system.pty import PtyChild, Scripted
 
-__all__ = ["Pump", "ScriptPump", "Scripted", "ThreadPump"]
+__all__ = ["Pump", "ScriptPump", "ThreadPump"]
 
 _QUIET_S = 0.002
 _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
@@ -49,14 +49,6 @@ class Pump(Protocol):
 
     def join(self) -> None:
         """Return when the session is finished and nothing runs any more."""
-        ...
-
-
-class Scripted(Pty, Protocol):
-    """A PTY whose program is a script: it knows when it will say something next."""
-
-    def due_us(self) -> int | None:
-        """The time, on the session's clock, of the next event that needs no input."""
         ...
 
 

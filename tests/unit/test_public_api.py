@@ -68,6 +68,22 @@ def test_every_name_of_a_face_is_no_module(face: Path) -> None:
     assert all(getattr(package, name) is not None for name in package.__all__)
 
 
+def test_a_name_of_two_faces_means_one_thing() -> None:
+    """A newcomer who finds a name in one package knows it in another. Entry points are ``main``."""
+    meanings: dict[str, dict[str, object]] = {}
+    for face in FACES:
+        package = importlib.import_module(".".join(face.parent.relative_to(ROOT).parts))
+        for name in package.__all__:
+            meanings.setdefault(name, {})[package.__name__] = getattr(package, name)
+    ambiguous = {
+        name: sorted(found)
+        for name, found in meanings.items()
+        if len({id(thing) for thing in found.values()}) > 1
+    }
+
+    assert ambiguous.keys() <= {"main"}, ambiguous
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     """As with any module."""
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

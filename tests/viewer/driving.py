@@ -10,6 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from ptycassette_viewer.app import ViewerApp
+from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.recording_screen import RecordingScreen
 
 __all__ = ["Clock", "drive", "press", "recording", "settled"]
@@ -38,7 +39,7 @@ async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the background work is done and the screen asked for is shown."""
     for _ in range(2_000):
         await pilot.pause()
-        screens = [s for s in pilot.app.screen_stack if isinstance(s, RecordingScreen)]
+        screens = [s for s in pilot.app.screen_stack if isinstance(s, PlayheadScreen)]
         if all(
             not s.starting
             and s.seeker.idle

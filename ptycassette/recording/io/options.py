@@ -32,9 +32,9 @@ from ptycassette.recording.io.binary_probe import (
     version_arguments,
 )
 from ptycassette.recording.io.journal_file import Durability
-from ptycassette.session import CLEAN_NAMES, DEFAULT_SIZE, Scripted, child_environment
+from ptycassette.session import CLEAN_NAMES, DEFAULT_SIZE, child_environment
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
-from ptycassette.system.pty import modes_of_line, new_terminal_modes
+from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 

@@ -18,9 +18,9 @@ from ptycassette.model import (
 from ptycassette.recording.io.options import RecordOptions, RecordPlan
 from ptycassette.recording.io.recorder import Recorder, checked_payload
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
-from ptycassette.session import Scripted, Session, SessionBase
+from ptycassette.session import Session, SessionBase
 from ptycassette.system import MonotonicClock
-from ptycassette.system.pty import PtyChild
+from ptycassette.system.pty import PtyChild, Scripted
 from ptycassette.terminal import default_emulator
 
 __all__ = [

@@ -3,15 +3,17 @@
 A file holds up to four kinds of entries::
 
     [fragments]               # pieces of patterns: {{uuid}} in a pattern is replaced by one
-    tokens                    # a text with a line for each shape: name prefixes alphabet count
+    tokens                    # a text, a line for each shape: name prefixes alphabet count whole
     ambiguous-tokens          # the same, for prefixes that names in code begin with too
     [[rule]]                  # everything else: the fields of ``Rule``, and test vectors
 
 A line of tokens is a name, any number of prefixes, and what follows them: the name of an alphabet
 (``[alphabets]``) and a count (``24+``, ``24-32``, ``40``), or a regular expression without
-blanks. ``accept`` names a judge (``_judges``). ``finds`` and ``stands`` are texts of which the
-rule finds exactly what is between ``«`` and ``»``, or nothing; ``{alnum:36}`` is generated when
-the tests run, so that no file holds anything that looks like a credential.
+blanks. ``whole``, behind a count, is how many characters providers hand out today, where that is
+always the same: the row below does not continue such a token. ``accept`` names a judge
+(``_judges``). ``finds`` and ``stands`` are texts of which the rule finds exactly what is between
+``«`` and ``»``, or nothing; ``{alnum:36}`` is generated when the tests run, so that no file holds
+anything that looks like a credential.
 
 Where the shapes come from: what providers publish about their tokens (GitHub "Behind GitHub's
 new authentication token formats"; GitLab "Token overview"; AWS IAM "Understanding unique ID
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
+_WHOLE = re.compile(r"\d\+ +\d+ *\Z")
 _AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<least>\d+),\d*\}\Z")
 _FRAGMENT = re.compile(r"\{\{([a-z-]+)\}\}")
 _REACH_OF_TOKENS = 2048
@@ -118,13 +121,14 @@ def read_rules(text: str, *, where: str) -> tuple[Rule, ...]:
     )
 
 
-def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, str]]:
-    """Name, prefix and pattern of the rest, for each prefix of each line."""
+def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, str, int]]:
+    """Name, prefix, pattern of the rest and whole length, for each prefix of each line."""
     owners: dict[str, str] = {}
     for line in lines.splitlines():
         if not line or line.startswith("#"):
             continue
         name, *prefixes = line.split()
+        whole = int(prefixes.pop()) if _WHOLE.search(line) else 0
         body = prefixes.pop() if prefixes else ""
         count = _COUNT.match(body)
         if count is not None and prefixes:
@@ -141,11 +145,11 @@ def _tokens(file: RuleFile, lines: str, where: str) -> Iterator[tuple[str, str, 
                     f"{where}: {name}: the prefix {prefix!r} is in {owners[prefix]} already"
                 )
             owners[prefix] = name
-            yield name, prefix, body
+            yield name, prefix, body, len(prefix) + whole if whole else 0
 
 
 def _token(
-    name: str, prefix: str, body: str, *, accept: Callable[[str], bool] | None = None
+    name: str, prefix: str, body: str, whole: int, *, accept: Callable[[str], bool] | None = None
 ) -> Rule:
     return Rule(
         name=name,
@@ -157,16 +161,17 @@ def _token(
         edge=len(prefix) <= _SHORT_PREFIX or prefix.isalpha(),
         reach=_REACH_OF_TOKENS,
         accept=accept,
+        whole=whole,
     )
 
 
-def _with_dots(name: str, prefix: str, body: str) -> Iterator[Rule]:
+def _with_dots(name: str, prefix: str, body: str, whole: int) -> Iterator[Rule]:
     """A rule for the start of a token that is abbreviated with dots."""
     least = _AT_LEAST.match(body)
     if least and int(least["least"]) > _SHORTEST_WITH_DOTS:
         short = f"{least['class']}{{{_SHORTEST_WITH_DOTS},{int(least['least']) - 1}}}"
         body = f"{short}(?=\xe2\x80\xa6|\\.\\.)"
-        yield _token(name, prefix, body, accept=JUDGES["made-by-nobody"])
+        yield _token(name, prefix, body, whole, accept=JUDGES["made-by-nobody"])
 
 
 def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:

@@ -50,6 +50,8 @@ class Rule(RuleFields, frozen=True, kw_only=True):
         until: a pattern; the scrubbed text ends before it. For rows that were joined.
         accept: judges the text to be scrubbed; False leaves it. It must depend on its
             argument alone, because its answers are cached.
+        whole: the length of a complete match, 0 if it varies. What a row shows of one that is
+            complete does not continue in the next row.
         linear: RE2 searches the pattern, in time linear in the text: for patterns that
             users wrote. ``lead`` and ``reach`` have no effect then.
     """
@@ -57,6 +59,7 @@ class Rule(RuleFields, frozen=True, kw_only=True):
     public: int = 0
     until: str = ""
     accept: Callable[[str], bool] | None = None
+    whole: int = 0
     linear: bool = False
 
     def check(self) -> None:

@@ -120,7 +120,8 @@ class Searcher:
         """What rules find across the ends of lines."""
         for found in self.rules.find(view.text):
             rule, start = found.rule, found.start
-            end = view.clipped(start, found.end, shaped=rule.public >= _PREFIX)
+            shaped = rule.public >= _PREFIX
+            end = view.clipped(start, found.end, shaped=shaped, whole=rule.whole)
             value = view.text[start:end]
             if end and self._learner.takes(rule, value):
                 yield Match(((start, end),), TEXT, rule.name, rule.placeholder, value)

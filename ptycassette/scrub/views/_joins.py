@@ -29,6 +29,7 @@ _LONGEST_WORD = 4096
 _WORD = re.compile(r"[^\s\x00]+")
 _FIRST = re.compile(rf"[{re.escape(_EDGES)}]*([^\s\x00]+)\s*")
 _DATE = re.compile(r"\W?\d{2,4}[-/.:]\d\d[-/.:]\d\d")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=[^=]")
 _PLAIN = r"(?:[A-Za-z][a-z]*|[A-Z]+|\d+)"
 _PLAIN_WORD = re.compile(rf"[(\[\"'`./~*]*{_PLAIN}(?:[/._:-]{_PLAIN}?)*[.,:;!?)\]\"'`*]*")
 _GUTTER = re.compile(
@@ -90,16 +91,17 @@ class JoinedLines(View):
                 for at, count, offset in self._parent.pieces(first + shift, last + shift):
                     yield at - shift, count, offset
 
-    def clipped(self, start: int, end: int, *, shaped: bool) -> int:
+    def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
 
         0 if it crosses no real join: then it lies in one line, where the other views find it.
-        ``shaped`` says that the match begins like a token, not like a word.
+        ``shaped`` says that the match begins like a token, not like a word; ``whole`` how many
+        characters such a token has, 0 if that varies.
         """
         reached = 0
         for number in range(bisect_right(self._joins, start), bisect_left(self._joins, end)):
             at = self._joins[number]
-            if not self._one_word(at, shaped=shaped):
+            if at - start == whole or not self._one_word(at, shaped=shaped):
                 return at if reached else 0
             reached = at
         return end if reached else 0
@@ -115,7 +117,7 @@ class JoinedLines(View):
         number = bisect_right(self._joins, at)
         piece = text[at : min([found.end(), *self._joins[number : number + 1]])]
         ends_here = piece != word and _is_ordinary(piece)  # the next line was joined to it, too
-        if ends_here or _DATE.match(word) or _stands_alone(last, word):
+        if ends_here or _DATE.match(word) or _stands_alone(last, word) or _ASSIGNED.match(word):
             return False
         if looks_torn_off(word):
             return not _is_a_digest_beside(last, word)

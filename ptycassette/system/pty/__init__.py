@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ptycassette.system.pty.core_dumps import NoCoreDumps
     from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
     from ptycassette.system.pty.polling import Poll, new_poll
-    from ptycassette.system.pty.port import LineMode, Pty
+    from ptycassette.system.pty.port import LineMode, Pty, Scripted
     from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, signal_name, spawn
     from ptycassette.system.pty.scripted import ScriptedPty
     from ptycassette.system.pty.signals import exit_status, signal_number
@@ -27,7 +27,7 @@ else:
             "core_dumps": ("NoCoreDumps",),
             "modes": ("modes_of_line", "new_terminal_modes"),
             "polling": ("Poll", "new_poll"),
-            "port": ("LineMode", "Pty"),
+            "port": ("LineMode", "Pty", "Scripted"),
             "process": ("DEFAULT_GRACE_S", "PtyChild", "signal_name", "spawn"),
             "scripted": ("ScriptedPty",),
             "signals": ("exit_status", "signal_number"),
@@ -43,6 +43,7 @@ __all__ = [
     "Poll",
     "Pty",
     "PtyChild",
+    "Scripted",
     "ScriptedPty",
     "SignalPipe",
     "UserTerminal",

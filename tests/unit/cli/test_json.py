@@ -139,7 +139,8 @@ def test_what_recover_prints_is_documented(run: Callable[..., Any], tmp_path: Pa
 
     _as_documented(
         RecoverReport=report, FailedJournal=report["failed"][0], JournalsReport=listed,
-        Journal=LeftJournal.__struct_encode_fields__, RecoveredJournal=Recovered.__struct_encode_fields__,
+        Journal=LeftJournal.__struct_encode_fields__,
+        RecoveredJournal=Recovered.__struct_encode_fields__,
     )  # fmt: skip
 
 

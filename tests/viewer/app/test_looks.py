@@ -172,7 +172,9 @@ async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both were played to their ends, and what was asked for is shown."""
     for _ in range(2_000):
         await pilot.pause()
-        exact = all(shown is not None and shown.exact for shown in screen.shown)
+        exact = all(
+            shown is not None and shown.exact for shown in (screen.shown, screen.other_shown)
+        )
         if screen.compared >= 1 and exact and all(seeker.idle for seeker in screen.seekers):
             await pilot.pause()
             return

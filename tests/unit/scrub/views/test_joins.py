@@ -57,6 +57,32 @@ def test_a_word_is_taken_over_the_end_of_a_line_where_it_continues(text: str, is
     assert bool(value and clipped(text, value)) is is_one
 
 
+# Below a token that begins like one, and the word that is not its end.
+NEIGHBOURS = ["DATABASE_URL=postgres://db:5432/shop", "DEBUG=true", "fund=false", "ls"]
+
+
+@pytest.mark.parametrize("below", NEIGHBOURS)
+def test_a_row_below_a_whole_token_stays(below: str) -> None:
+    """A name with its value is no end of a token, nor is anything below a token of full length."""
+    token = "hf_" + "".join(random.Random(below).choices(string.ascii_letters, k=34))
+    line = f"HF_TOKEN={token}\r\n"
+
+    shown = b"".join(scrub_chunks([f"{line}{below}\r\n".encode()], rows=24, cols=100)).decode()
+
+    assert shown.split("\r\n")[1] == below
+    assert token[3:] not in shown
+
+
+def test_a_token_of_full_length_is_found_over_two_rows() -> None:
+    """The first row shows less than the whole."""
+    token = "hf_" + "".join(random.Random(4).choices(string.ascii_letters, k=34))
+    text = f"HF_TOKEN={token[:20]}\r\n{token[20:]}\r\n"
+
+    shown = b"".join(scrub_chunks([text.encode()], rows=24, cols=29)).decode()
+
+    assert token[20:] not in shown
+
+
 @pytest.mark.parametrize(("prefix", "is_one"), [("SKcd18fc9f", True), ("SKqP7xR2mK", False)])
 def test_the_rest_of_a_token_of_hexadecimal_digits_is_no_digest(
     prefix: str, *, is_one: bool
