@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._options import needing_provider
-from ptycassette.model import visible
+from ptycassette.model import printable
 
 if TYPE_CHECKING:
     from ptycassette.harness.io import OfflineRun
@@ -138,7 +138,7 @@ def _judge(run: OfflineRun, status: int, *, strict: bool) -> int:
     """Print the provider's problems; the status to end with."""
     problems = run.provider.problems
     for problem in problems:
-        click.echo(f"problem: {visible(problem)}", err=True)
+        click.echo(f"problem: {printable(problem)}", err=True)
     return PROBLEMS_STATUS if problems and strict and status == 0 else status
 
 
@@ -158,7 +158,7 @@ def _report(
         needed = " ".join(prepared.mode_arguments)
         lines.append(f"start {run.profile.binaries[0]} with: {needed}")
     for line in lines:
-        click.echo(f"ptycassette: {visible(line)}", err=True)
+        click.echo(f"ptycassette: {printable(line)}", err=True)
 
 
 def _print(profile: Profile, mode: str, model: str) -> None:
@@ -167,6 +167,8 @@ def _print(profile: Profile, mode: str, model: str) -> None:
 
     run = shown(profile, mode, model=model)
     click.echo(f"# {profile.title}, mode {mode}: {' '.join(run.argv)}")
+    for note in profile.notes:
+        click.echo(f"# {note}")
     for name, value in run.environment.items():
         click.echo(f"{name}={value}")
     for file in run.files:

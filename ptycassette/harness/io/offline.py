@@ -1,17 +1,12 @@
 """Runs of real CLIs offline: a temporary home, a fake provider, a prepared program.
 
 Nothing of the user's own home or keys is used; the CLI talks to 127.0.0.1.
-
-The folder of a run is held by a lock as long as the run or a program that it started is alive.
-What a run leaves that was killed is removed by the next one.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,14 +19,14 @@ from ptycassette.harness import Place, PreparedRun, example_script, prepare
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.io.run_folder import RunFolder, run_folder
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile
 from ptycassette.profiles.io import own_folder
 from ptycassette.system import MonotonicClock
-from ptycassette.system.files import remove_unheld
 
-__all__ = ["OfflineRun", "RunFolder", "fake_key", "offline_run", "run_folder", "write_home"]
+__all__ = ["OfflineRun", "fake_key", "offline_run", "write_home"]
 
 _KEY_LENGTH = 40
 
@@ -191,6 +186,10 @@ def offline_run(
 
 def _program(profile: Profile) -> str:
     """The path of the CLI's program."""
+    if not profile.binaries:
+        raise UsageError(
+            f"the profile {profile.name!r} names no program", hint="say which to run: -- ARGV"
+        )
     binary = find_binary(profile)
     if binary is None:
         called = f"its program is called {' or '.join(profile.binaries)}"
@@ -264,56 +263,3 @@ def _bring_profiles(home: Path) -> None:
     if own.is_dir():
         with suppress(OSError, shutil.Error):
             shutil.copytree(own, own_folder("harnesses", {"HOME": str(home)}))
-
-
-class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
-    """A private folder.
-
-    ``lock`` is a file descriptor that holds it: a program that inherits it holds the folder, too.
-    """
-
-    path: Path
-    lock: int
-
-
-@contextmanager
-def run_folder(root: Path | None, *, keep: bool = False) -> Iterator[RunFolder]:
-    """A private folder for a run, removed at its end.
-
-    Args:
-        root: where to make it; in the user's cache folder when None, because some CLIs refuse
-            homes under the system's temporary folder.
-        keep: leave it there.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    parent = root or Path(cache) / "ptycassette" / "offline"
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        remove_unheld(parent.glob("run-*"))
-        path, lock = _held(parent, "kept-" if keep else "run-")
-    except OSError as failed:
-        raise StorageError(f"cannot be made: {failed.strerror}", where=str(parent)) from failed
-    try:
-        yield RunFolder(path=path, lock=lock)
-    finally:
-        if not keep:
-            # What the CLI started may still write while it dies.
-            shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
-
-
-def _held(parent: Path, prefix: str) -> tuple[Path, int]:
-    """A new folder, and the lock on it."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        try:
-            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except FileNotFoundError:  # another run took it for one that is left
-            continue
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.is_dir():
-            return path, lock
-        os.close(lock)
