@@ -50,7 +50,11 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("HOME", "where credential files and the directories below are"),
     ("XDG_STATE_HOME", "where the state directory is, else ~/.local/state"),
     ("XDG_CONFIG_HOME", "where profiles and probes of your own are, else ~/.config"),
-    ("XDG_CACHE_HOME", "where the viewer keeps its cache, probes their results, and offline runs their homes; else ~/.cache"),
+    (
+        "XDG_CACHE_HOME",
+        "where the viewer keeps its cache, probes their results, and offline runs their homes; else"
+        " ~/.cache",
+    ),
     ("PATH", "where programs are; a shim looks for the real one behind itself"),
 )
 
