@@ -128,18 +128,10 @@ def asked(name: str, mode: str, script: str, root: Path) -> ProbeResult:
     """Probe the real CLI against a script."""
     probe = load_probe(name, env={})
     profile = load_profile(probe.harness, env={})
-    models = {
-        "aider": "gpt-4o",
-        "claude": "claude-sonnet-4-5",
-        "codex": "gpt-5.1-codex",
-        "gemini": "gemini-2.5-flash",
-        "opencode": "claude-sonnet-4-5",
-    }
     with offline_run(
         profile,
         Script.parse(f"version = 1\n{script}"),
         mode=mode,
-        model=models[probe.harness],
         binary=binary_of(profile),
         root=root,
     ) as run:
