@@ -52,6 +52,10 @@ class RunSummary:
         self._notes += [f"{test}: {note}" for run in state.runs for note in run.notes()]
         self._spared.update(str(path) for path in state.spared)
 
+    def add_note(self, test: str, note: str) -> None:
+        """Note something else about what drifted in a test."""
+        self._notes.append(f"{test}: {note}")
+
     def spare(self, shelf: Path) -> None:
         """Note a test that did not finish: it may use any cassette on its file's shelf."""
         self._spared.add(str(shelf))

@@ -15,11 +15,12 @@ import msgspec
 
 from ptycassette.cassette.io import PendingRecordings
 from ptycassette.errors import DivergenceError
-from ptycassette.model import visible
+from ptycassette.model import printable, visible
 from ptycassette.pytest_plugin._state import TestState
-from ptycassette.pytest_plugin.traces import steps_object
+from ptycassette.pytest_plugin.traces import drift_object, steps_object
 from ptycassette.replaying import (
     INPUT_MISSING,
+    Drift,
     divergence_error,
     divergence_lines,
     divergence_object,
@@ -63,6 +64,10 @@ class SessionRun:
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
+    def drifted(self) -> bool:
+        """The use in it is a run, too."""
+        return False
+
     def notes(self) -> list[str]:
         """None of its own: the use in it is a run, too."""
         return []
@@ -95,6 +100,10 @@ class UseRun:
         """None: it raised what there was, or its fixture reports it."""
         return []
 
+    def drifted(self) -> bool:
+        """From the result."""
+        return bool(self._result.drift)
+
     def notes(self) -> list[str]:
         """The drift, after ``rerecord`` and ``rewrite``."""
         if self._result.drift is None:
@@ -113,10 +122,11 @@ class UseRun:
                 "action": result.action,
                 "divergences": [divergence_object(found) for found in result.divergences],
                 "unplayed": msgspec.to_builtins(result.unplayed),
-                "notes": [*result.notes, *(drift_lines(result.drift) if result.drift else ())],
+                "notes": [*result.notes, *_ends_that_drifted(result.drift)],
                 "errors": [],
                 "steps": steps,
                 "screens": screens,
+                "drift": drift_object(result.drift, result.sides),
             }
         ]
 
@@ -210,6 +220,10 @@ class ShimRun:
             if (problem := self._problem(report))
         ]
 
+    def drifted(self) -> bool:
+        """From the reports."""
+        return any(report["result"] == "drifted" for report in self.reports())
+
     def notes(self) -> list[str]:
         """What the recorders reported."""
         return self._notes
@@ -223,11 +237,17 @@ class ShimRun:
                 "action": "stand-in",
                 "divergences": report["divergences"],
                 "unplayed": report["unplayed"],
-                "notes": report["notes"],
+                "drift": report.get("drift", []),
+                "notes": [] if report.get("drift") else report["notes"],
                 "errors": [report["error"]] if report["error"] else [],
             }
             for report in self.reports()
         ]
+
+
+def _ends_that_drifted(found: Drift | None) -> list[str]:
+    """What changed besides exchanges, which have pictures."""
+    return [f"{one.kind}: {printable(one.message)}" for one in found.divergences] if found else []
 
 
 def _only_missing(report: dict[str, Any]) -> bool:

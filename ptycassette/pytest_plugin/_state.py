@@ -30,6 +30,10 @@ class Run(Protocol):
         """What went otherwise than recorded, for people: expected, got, the screen."""
         ...
 
+    def drifted(self) -> bool:
+        """Whether something was recorded that is not what the cassette has."""
+        ...
+
     def notes(self) -> list[str]:
         """Lines for the end of the test run: what drifted."""
         ...

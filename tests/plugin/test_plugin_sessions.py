@@ -191,7 +191,15 @@ def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: 
     result = run(pytester, source, "--ptycassette-mode=rerecord")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*drift: *test_it*input 1 changed: output*"])
+    result.stdout.fnmatch_lines(
+        ["*drift: *test_it*input 1 changed: output*", "drift: *trace: *trace.html"]
+    )
+    (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.json")
+    *_, drifted = json.loads(page.read_text())["runs"][0]["drift"]
+    assert [drifted[side]["rows"][1] for side in ("before", "now")] == [
+        "you said hello",
+        "I heard hello",
+    ]
     assert (recorded / "manifest.json").read_bytes() == before
 
 
