@@ -1,5 +1,6 @@
-"""Make the pictures of the viewer that the documentation shows: ``python docs/make_screens.py``.
+"""Make the pictures of the viewer that the documentation shows.
 
+``python docs/make_screens.py`` makes all, with names behind it those of these names.
 Each is the real app on a recording of ``fixtures/agents``, driven by its own keys. The report of
 divergences is that of a real stand-in, which was asked about another file.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
-from ptycassette_viewer.recording_screen import RecordingScreen
+from ptycassette_viewer.recording.playhead import PlayheadScreen
 
 DOCS = Path(__file__).resolve().parent
 AGENTS = Path("fixtures") / "agents"
@@ -30,7 +31,8 @@ SCREENS = (
     ("viewer-narrow", ("gemini-tui",), (80, 24), "7 p tab"),
     ("viewer-divergences", ("codex-tui",), (150, 38), "d p tab tab tab tab tab"),
     ("viewer-no-color", ("codex-tui",), (120, 36), "slash w a l n u t s enter n p tab"),
-    ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "8 d"),
+    ("viewer-compare", ("aider-tui", "aider-logged-out"), (170, 38), "p W 6 d"),
+    ("viewer-overlay", ("codex-tui", "codex-account"), (120, 38), "o 3 d d"),
     ("viewer-browse", ("",), (110, 24), ""),
 )
 
@@ -62,13 +64,11 @@ async def _rest(app: ViewerApp) -> None:
     for _ in range(2_000):
         await asyncio.sleep(0.01)
         screen = app.screen
-        if isinstance(screen, RecordingScreen):
-            verified = screen.session.progress.verified is not None
-            if screen.seeker.idle and screen.shown is not None and verified:
-                return
-        elif isinstance(screen, CompareScreen):
-            done = all(session.emulated.is_set() for session in screen.sessions)
-            if done and all(seeker.idle for seeker in screen.seekers):
+        if isinstance(screen, PlayheadScreen):
+            idle = all(seeker.idle for seeker in screen.seekers)
+            known = all(session.progress.verified is not None for session in screen.sessions)
+            compared = not isinstance(screen, CompareScreen) or screen.compared >= 1
+            if idle and known and compared and screen.shown is not None and not screen.starting:
                 return
         elif not app.workers:
             return
@@ -90,13 +90,15 @@ def diverged(folder: Path) -> Path:
     return report
 
 
-def main() -> None:
-    """Write all pictures."""
+def main(only: list[str]) -> None:
+    """Write all pictures, or some of them."""
     os.chdir(DOCS.parent)  # so that the pictures show short paths
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         report = diverged(Path(folder))
         for name, recordings, size, keys in SCREENS:
+            if only and name not in only:
+                continue
             words = " ".join(str(Path("fixtures") / "agents" / word) for word in recordings)
             title = f"ptycassette view {words}".rstrip("/")
             shown = report if name.endswith("divergences") else None
@@ -109,4 +111,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -60,9 +60,23 @@ def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) ->
             raise click.UsageError(f"--command: {exc}") from exc
         if not argv:
             raise click.UsageError("--command is empty")
+        if operator := _shell_operator(line):
+            raise click.UsageError(
+                f"--command: {operator} needs a shell, and none is run."
+                f"\nWrite: ptycassette rec [OPTIONS] NAME.cassette -- sh -c {shlex.quote(line)}"
+            )
     if not argv and profile is not None and profile.binaries:
         return (profile.binaries[0], *profile.interactive)
     return argv or (os.environ.get("SHELL") or "/bin/sh",)
+
+
+def _shell_operator(line: str) -> str | None:
+    """The first pipe or redirection outside of quotes, which the program would get as text."""
+    lexer = shlex.shlex(line, posix=False, punctuation_chars=True)
+    lexer.whitespace_split = True
+    with suppress(ValueError):  # quotes as only a shell has them
+        return next((word for word in lexer if set(word) <= set("|&;<>()")), None)
+    return None
 
 
 def secret_key_of(name: str | None) -> bytes:

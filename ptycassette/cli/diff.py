@@ -99,7 +99,7 @@ def diff_lines(found: Drift, old: str, new: str, *, painted: bool = False) -> It
     """The changes for people: what, and below it the old lines with ``-``, the new with ``+``."""
     names = [visible(path, limit=PATH_LIMIT) for path in (old, new)]
     if not found:
-        yield f"{names[0]} and {names[1]} hold the same"
+        yield f"{names[0]} and {names[1]} are the same"
         return
     minus, plus = (_painter(color if painted else None) for color in ("31", "32"))
     yield minus(f"--- {names[0]}")

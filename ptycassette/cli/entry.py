@@ -110,6 +110,8 @@ MEANT = {
 def _no_such_command(name: str) -> str:
     from difflib import get_close_matches
 
+    if name in {"help", "version"}:
+        return f"no such command: {name!r}. Write: ptycassette --{name}"
     likely = [MEANT[name]] if name in MEANT else get_close_matches(name, sorted(COMMANDS), n=3)
     if not likely and Path(name, "manifest.json").exists():
         return f"no such command: {name!r}. It is a cassette: ptycassette info {name}"

@@ -105,6 +105,13 @@ def _format_of(out: str) -> ExportFormat:
     try:
         return export_of_file(out, of="recording")
     except UsageError as wrong:
+        for one in exports_of("screen"):
+            if out.lower().endswith(one.endings):
+                raise UsageError(
+                    f"a session cannot be written as {one.name}: it is a format of one screen",
+                    where=out,
+                    hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
+                ) from wrong
         raise UsageError(
             "the ending of OUT does not tell the format",
             where=out,

@@ -9,16 +9,22 @@ bidirectional controls, UTR #36 on invisible ones).
 from __future__ import annotations
 
 import re
+from functools import cache
 
 __all__ = ["printable", "visible", "visible_bytes"]
 
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+_UNSAFE_CHARACTERS = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
-    "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\\\\]"
+    "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_UNPRINTABLE = re.compile(_UNSAFE.pattern.replace("\\\\]", "]"))
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
+
+
+@cache
+def _unsafe(*, also: str = "") -> re.Pattern[str]:
+    """What is shown as an escape. Made on first use: it takes 10 ms of a start of 300."""
+    return re.compile(f"[{_UNSAFE_CHARACTERS}{also}]")
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -39,7 +45,7 @@ def visible(text: str, *, limit: int = 2000) -> str:
     ``limit`` characters is cut, and the cut is said.
     """
     cut = text[:limit]
-    shown = _UNSAFE.sub(_escape, cut)
+    shown = _unsafe(also=r"\\").sub(_escape, cut)
     left = len(text) - len(cut)
     return f"{shown}... ({left} more characters)" if left else shown
 
@@ -51,7 +57,7 @@ def printable(text: str, *, limit: int = 10_000) -> str:
     backslashes stay as they are, so nothing is escaped twice.
     """
     cut = text[:limit]
-    shown = _UNPRINTABLE.sub(_escape, cut)
+    shown = _unsafe().sub(_escape, cut)
     left = len(text) - len(cut)
     return f"{shown}... ({left} more characters)" if left else shown
 
@@ -59,8 +65,9 @@ def printable(text: str, *, limit: int = 10_000) -> str:
 def visible_bytes(data: bytes, *, limit: int = 2000) -> str:
     r"""``data`` decoded as UTF-8 where it is, ``\xNN`` where it is not, then as ``visible``."""
     text = data[:limit].decode("utf-8", "surrogateescape")
+    unsafe = _unsafe(also=r"\\")
     shown = "".join(
-        f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else _UNSAFE.sub(_escape, c)
+        f"\\x{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else unsafe.sub(_escape, c)
         for c in text
     )
     left = len(data) - min(len(data), limit)

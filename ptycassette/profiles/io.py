@@ -12,6 +12,7 @@ then. (A TOML string may hold a name in escapes; a file with ``\u`` in it is par
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ __all__ = [
 
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
+_VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
+"""A line that sets a variable of the environment: its value names no program."""
 
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
@@ -96,7 +99,8 @@ def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
     for path in _files(env):
         try:
             data = _data(path)
-            if any(one in data for one in name_in_quotes) or b"\\u" in data.lower():
+            naming = _VARIABLE.sub(b"", data)
+            if any(one in naming for one in name_in_quotes) or b"\\u" in data.lower():
                 yield from _parsed(path, data)
         except CassetteError:
             continue

@@ -49,7 +49,7 @@ class RunSummary:
     def take(self, test: str, state: TestState) -> None:
         """Note the result of a test."""
         self._known.update(str(path) for path in state.used)
-        self._notes += [f"{test}: {note}" for note in state.notes]
+        self._notes += [f"{test}: {note}" for run in state.runs for note in run.notes()]
         self._spared.update(str(path) for path in state.spared)
 
     def spare(self, shelf: Path) -> None:

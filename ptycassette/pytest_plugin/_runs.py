@@ -35,9 +35,8 @@ __all__ = ["SessionRun", "ShimRun", "UseRun", "recording_lock"]
 class SessionRun:
     """A session in this process."""
 
-    def __init__(self, using: Use, state: TestState, *, lenient: bool) -> None:
+    def __init__(self, using: Use, *, lenient: bool) -> None:
         self._using = using
-        self._state = state
         self._lenient = lenient
         self._stack = ExitStack()
         self.session: Session | None = None
@@ -52,9 +51,6 @@ class SessionRun:
         __tracebackhide__ = True
         self._stack.close()
         result = self._using.result
-        if result.drift is not None:
-            name = visible(self._using.path.name)
-            self._state.notes += [f"{name}: {line}" for line in drift_lines(result.drift)]
         if result.divergences and self._lenient:
             raise divergence_error(result.divergences[0], where=str(self._using.path))
 
@@ -66,6 +62,10 @@ class SessionRun:
         """From the result."""
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
+
+    def notes(self) -> list[str]:
+        """None of its own: the use in it is a run, too."""
+        return []
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """None of its own: the use in it is a run, too."""
@@ -94,6 +94,13 @@ class UseRun:
     def problems(self) -> list[str]:
         """None: it raised what there was, or its fixture reports it."""
         return []
+
+    def notes(self) -> list[str]:
+        """The drift, after ``rerecord`` and ``rewrite``."""
+        if self._result.drift is None:
+            return []
+        name = visible(Path(self._result.cassette).name)
+        return [f"{name}: {line}" for line in drift_lines(self._result.drift)]
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
@@ -131,6 +138,7 @@ class ShimRun:
         self._library = library
         self._allow_unplayed = allow_unplayed
         self._pending = pending
+        self._notes: list[str] = []
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
@@ -153,7 +161,7 @@ class ShimRun:
             cassette = self._settled(report)
             self._note(cassette)
             if report["result"] in {"drifted", "recorded"}:
-                self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                self._notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
                 continue
             problem = self._problem(report)
             if problem:
@@ -201,6 +209,10 @@ class ShimRun:
             for report in self.reports()
             if (problem := self._problem(report))
         ]
+
+    def notes(self) -> list[str]:
+        """What the recorders reported."""
+        return self._notes
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the reports, one for each stand-in."""

@@ -12,17 +12,18 @@ written, and the next character wraps ("wrap pending").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import pyte
-
-from ptycassette.model import Size, Style
+from ptycassette.model import Size
 from ptycassette.terminal._buffer import Buffer, Saved
 from ptycassette.terminal._charsets import Charset
 from ptycassette.terminal._pens import Pen, Pens
-from ptycassette.terminal.grid import BLANK, Row
+from ptycassette.terminal.grid import Row
 from ptycassette.terminal.signals import Signal, SignalLog
 from ptycassette.terminal.widths import NO_JOIN, WidthMode
+
+if TYPE_CHECKING:
+    import pyte
 
 __all__ = ["DEFAULT_SCROLLBACK", "MAX_CLUSTER", "MAX_SIZE", "MIN_COLUMNS", "Core", "bounded"]
 
@@ -52,7 +53,7 @@ def bounded(size: Size) -> Size:
     )
 
 
-class Core(pyte.Screen):
+class Core:
     """The state. See ``ptycassette.terminal._terminal.Terminal`` for the whole terminal.
 
     Args:
@@ -123,21 +124,25 @@ class Core(pyte.Screen):
     # -- what pyte calls these ------------------------------------------------------------
 
     @property
-    def cursor(self) -> pyte.screens.Cursor:  # type: ignore[override]
+    def cursor(self) -> pyte.screens.Cursor:
         """The cursor, a copy: column (``columns`` while a wrap is pending), row, whether hidden."""
+        import pyte  # noqa: PLC0415 - loads slowly, and only code written for pyte asks
+
         cursor = pyte.screens.Cursor(self.buf.x, self.buf.y)
         cursor.hidden = DECTCEM not in self.mode
         return cursor
 
     @property
-    def margins(self) -> pyte.screens.Margins | None:  # type: ignore[override]
+    def margins(self) -> pyte.screens.Margins | None:
         """Top and bottom margin, counted from 0; ``None`` when they are the screen's edges."""
         if (self.buf.top, self.buf.bottom) == (0, self.lines - 1):
             return None
+        import pyte  # noqa: PLC0415 - as for the cursor
+
         return pyte.screens.Margins(self.buf.top, self.buf.bottom)
 
     @property
-    def tabstops(self) -> set[int]:  # type: ignore[override]
+    def tabstops(self) -> set[int]:
         """Columns with a tab stop."""
         return self.buf.tabs
 
@@ -148,10 +153,12 @@ class Core(pyte.Screen):
         return [row.text(cols) for row in self.buf.rows]
 
     @property
-    def buffer(self) -> Mapping[int, Mapping[int, pyte.screens.Char]]:  # type: ignore[override]
+    def buffer(self) -> Mapping[int, Mapping[int, pyte.screens.Char]]:
         """Every cell as pyte's ``Char``, by row and column. Made on each call: for inspection."""
+        from ptycassette.terminal._pyte_cells import pyte_cell  # noqa: PLC0415 - loads pyte
+
         return {
-            y: {x: _char(row.chars[x], row.styles[x]) for x in range(self.columns)}
+            y: {x: pyte_cell(row.chars[x], row.styles[x]) for x in range(self.columns)}
             for y, row in enumerate(self.buf.rows)
         }
 
@@ -198,33 +205,3 @@ class Core(pyte.Screen):
 
     def _set_charset(self) -> None:
         self.charset_map = self.gsets[self.glevel]
-
-
-_SGR_NAMES: Final = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
-
-
-def _color(color: int | str | None) -> str:
-    """A colour in pyte's notation."""
-    if color is None:
-        return "default"
-    if isinstance(color, str):
-        return color.removeprefix("#")
-    if color < len(_SGR_NAMES):
-        return _SGR_NAMES[color]
-    if color < 2 * len(_SGR_NAMES):
-        return f"bright{_SGR_NAMES[color - len(_SGR_NAMES)]}"
-    return str(pyte.graphics.FG_BG_256[color])
-
-
-def _char(char: str, style: Style) -> Any:
-    return pyte.screens.Char(
-        " " if char == BLANK else char,
-        _color(style.fg),
-        _color(style.bg),
-        style.bold,
-        style.italic,
-        bool(style.underline),
-        style.strike,
-        style.reverse,
-        style.blink,
-    )

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import pyte
-
 from ptycassette.terminal._functions import C0_FUNCTIONS, C1_FUNCTIONS, Action, resolve
 from ptycassette.terminal._grammar import (
     C0,
@@ -40,7 +38,7 @@ MAX_STRING: Final = 1 << 20
 _ACTION_LIMIT: Final = 1 << 13
 
 
-class Machine(pyte.ByteStream):
+class Machine:
     """Where parsing stands in a sequence, and what each control function does.
 
     Args:

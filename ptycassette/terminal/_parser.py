@@ -51,7 +51,7 @@ class Parser(Machine):
         """Whether a control function is open, be it an escape sequence or a string."""
         return self._state != GROUND
 
-    def feed(self, data: bytes) -> None:  # type: ignore[override]
+    def feed(self, data: bytes) -> None:
         """Parse bytes. Never raises."""
         if not data:
             return

@@ -173,7 +173,7 @@ class TracedParser(Parser):
         """Skip so many bytes of the output."""
         self._fed += length
 
-    def feed(self, data: bytes) -> None:  # type: ignore[override]
+    def feed(self, data: bytes) -> None:
         """Parse bytes, and note the offset of each character."""
         held = self._held
         self._chunk = held + data

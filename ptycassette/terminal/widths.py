@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import cached_property
 from typing import Final, Literal
 
 from ptycassette.terminal._unicode_tables import (
@@ -129,17 +130,39 @@ class WidthMode:
         self._ends = [last for _, last in ranges]
         self._values = [table[item] for item in ranges]
         self._memo: dict[str, tuple[int, int]] = {}
-        wide = [item for item in ranges if table[item][1] == 2 and table[item][0] in _RUN_KINDS]
-        wide.append((_HANGUL_FIRST, _HANGUL_LAST))
-        slow = [item for item in ranges if not self._runs_narrow(table[item]) and item not in wide]
-        # Classes within the BMP are bitmaps, and many times faster than lists of ranges.
-        narrow_class = _character_class(_between([*wide, *slow], 0x20, _BMP_LAST))
-        wide_class = _character_class([item for item in wide if item[1] <= _BMP_LAST])
-        astral_class = _character_class([item for item in wide if item[0] > _BMP_LAST])
-        self.narrow = re.compile(f"[{narrow_class}]+")
-        self.runs = re.compile(
-            f"([{narrow_class}]+)|([{wide_class}]+|[{astral_class}]+)|(.)", re.DOTALL
-        )
+        self._ranges = {item: table[item] for item in ranges}
+
+    # Classes within the BMP are bitmaps, and many times faster than lists of ranges. Compiling
+    # them takes 10 ms each, so that it waits for the first character that is not ASCII.
+
+    @cached_property
+    def narrow(self) -> re.Pattern[str]:
+        """Matches characters of width 1 that join nothing."""
+        return re.compile(f"[{self._narrow_class}]+")
+
+    @cached_property
+    def runs(self) -> re.Pattern[str]:
+        """Matches narrow characters (group 1), wide ones that join nothing (2), or one more."""
+        wide = self._wide
+        bmp = _character_class([item for item in wide if item[1] <= _BMP_LAST])
+        astral = _character_class([item for item in wide if item[0] > _BMP_LAST])
+        return re.compile(f"([{self._narrow_class}]+)|([{bmp}]+|[{astral}]+)|(.)", re.DOTALL)
+
+    @cached_property
+    def _wide(self) -> list[Range]:
+        wide = [
+            item for item, value in self._ranges.items() if value[1] == 2 and value[0] in _RUN_KINDS
+        ]
+        return [*wide, (_HANGUL_FIRST, _HANGUL_LAST)]
+
+    @cached_property
+    def _narrow_class(self) -> str:
+        slow = [
+            item
+            for item, value in self._ranges.items()
+            if not self._runs_narrow(value) and item not in self._wide
+        ]
+        return _character_class(_between([*self._wide, *slow], 0x20, _BMP_LAST))
 
     @staticmethod
     def _runs_narrow(value: tuple[int, int]) -> bool:

@@ -143,7 +143,9 @@ class ViewerApp(App[int]):
         first = self._session(path, quit_after=True, share=2)
         second = self._session(other, quit_after=True, share=2) if first is not None else None
         if first is not None and second is not None:
-            self.push_screen(CompareScreen(first, second, clock=self._clock))
+            self.push_screen(
+                CompareScreen(first, second, start_us=self._start_us, clock=self._clock)
+            )
         elif first is not None:
             first.close()
 

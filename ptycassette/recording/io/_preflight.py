@@ -45,12 +45,10 @@ def find_program(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | Non
         return found
     if _is_there(there):
         raise SpawnError("not executable", exit_status=126, where=str(there), hint="chmod +x it")
-    raise SpawnError(
-        "no such program",
-        exit_status=127,
-        where=name,
-        hint="check the name, and the PATH that the program gets (--env PATH=...)",
-    )
+    hint = "check the name, and the PATH that the program gets (--env PATH=...)"
+    if " " in name and len(argv) == 1:
+        hint = f"a program and its arguments are words of their own: -- {visible(name)}"
+    raise SpawnError("no such program", exit_status=127, where=name, hint=hint)
 
 
 def _is_there(path: Path) -> bool:

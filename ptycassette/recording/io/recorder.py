@@ -30,7 +30,6 @@ from ptycassette.cassette.io import (
     disk_errors,
     fsync_directory,
     published_manifest,
-    reason_to_keep,
     remove_abandoned_recordings,
 )
 from ptycassette.errors import (
@@ -266,6 +265,8 @@ class Recorder:
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
+            from ptycassette.cassette.io import reason_to_keep  # it loads the reader
+
             failure = reason_to_keep(self.target, status, showed_output=self._showed_output)
         late = self._late_version()
         self.journal.on_event(

@@ -11,7 +11,7 @@ import msgspec
 
 from ptycassette.model import ExitStatus, Size
 
-__all__ = ["LineMode", "Pty"]
+__all__ = ["LineMode", "Pty", "Scripted"]
 
 
 class LineMode(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,4 +75,12 @@ class Pty(Protocol):
 
     def close(self) -> None:
         """Let go of everything. Idempotent."""
+        ...
+
+
+class Scripted(Pty, Protocol):
+    """A PTY whose program is a script: it knows when it will say something next."""
+
+    def due_us(self) -> int | None:
+        """The time, on the session's clock, of the next event that needs no input."""
         ...

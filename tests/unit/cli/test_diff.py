@@ -39,7 +39,7 @@ def test_the_same_is_status_0(run: Run, pair: tuple[Path, Path]) -> None:
     """And says so."""
     ran = run("diff", pair[0], pair[0])
 
-    assert (ran.status, ran.text) == (0, f"{pair[0]} and {pair[0]} hold the same\n")
+    assert (ran.status, ran.text) == (0, f"{pair[0]} and {pair[0]} are the same\n")
 
 
 def test_what_changed_is_readable(run: Run, pair: tuple[Path, Path]) -> None:

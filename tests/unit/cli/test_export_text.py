@@ -90,3 +90,11 @@ def test_a_file_that_is_there_stays(
     assert out.read_text() == "mine"
     assert run("export", scrolled, out, "--overwrite", "--scrollback", 9).status == 0
     assert "the end" in out.read_text()
+
+
+def test_a_format_of_one_screen_leads_to_frames(run: Callable[..., Any], scrolled: Path) -> None:
+    """The ending is known, but a session cannot be written so."""
+    ran = run("export", scrolled, scrolled.with_suffix(".html"))
+
+    assert ran.status == 2
+    assert "ptycassette frames CASSETTE --last --format html" in ran.err

@@ -123,6 +123,15 @@ def test_a_mistyped_command_is_answered_with_the_likeliest(word: str, meant: str
     assert re.search(rf"Did you mean .*\b{meant}\b", ran.err)
 
 
+@pytest.mark.parametrize("word", ["help", "version"])
+def test_a_word_that_is_an_option_here_is_answered_with_it(word: str, run: Run) -> None:
+    """Other tools have commands of these names."""
+    ran = run(word)
+
+    assert ran.status == 2
+    assert f"Write: ptycassette --{word}" in ran.err
+
+
 def test_what_resembles_nothing_is_answered_with_nothing(run: Run) -> None:
     """A guess would be noise."""
     assert "Did you mean" not in run("xyzzy").err

@@ -16,14 +16,14 @@ from ptycassette import Screen, Size
 from ptycassette.model import Cursor, Output, Typed
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
-from ptycassette_viewer.comparing import differing_cells, matching_time
+from ptycassette_viewer.comparison.differences import differences
+from ptycassette_viewer.comparison.matching import differing_cells, matching_time
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
-from ptycassette_viewer.differences import differences
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import Clock
+from driving import Clock, until
 
 S = 1_000_000
 
@@ -46,9 +46,10 @@ def screen_of(*rows: str) -> Screen:
 
 
 def test_cells_that_differ_are_found() -> None:
-    """Row and columns, and all of a row that only one of them has."""
+    """Row and columns, and what is in a row or a column that only one of them has."""
     assert differing_cells(screen_of("abc", "x"), screen_of("abd", "x")) == {0: frozenset({2})}
-    assert differing_cells(screen_of("a"), screen_of("a", "b")) == {1: frozenset(range(5))}
+    assert differing_cells(screen_of("a"), screen_of("a", "b")) == {1: frozenset({0})}
+    assert differing_cells(screen_of("a"), screen_of("a", "")) == {}
 
 
 def test_exchanges_are_matched_by_number(
@@ -102,7 +103,7 @@ def test_where_they_begin_to_differ_is_found(
     )
     found = differences(first, second, by_exchange=by_exchange)
 
-    assert [t_us / S for _, begun in found for t_us in begun] == wanted
+    assert [one.t_us / S for _, begun in found for one in begun] == wanted
 
 
 def test_what_blinks_is_no_difference(
@@ -115,7 +116,7 @@ def test_what_blinks_is_no_difference(
     second = session_of(make(Output(S, b"one\r\ntwo\r\n"), Output(4 * S, b"?"), name="b"))
     found = differences(first, second, by_exchange=False)
 
-    assert [t_us for _, begun in found for t_us in begun] == [3 * S]
+    assert [one.t_us for _, begun in found for one in begun] == [3 * S]
 
 
 def test_the_same_recording_never_differs(agents: Path, session_of: Callable[[Path], Any]) -> None:
@@ -132,7 +133,7 @@ def test_every_difference_is_one(agents: Path, session_of: Callable[[Path], Any]
     """Where one begins, the screens that belong together differ."""
     first, second = session_of(agents / "codex-tui"), session_of(agents / "codex-account")
     heads = first.head(), second.head()
-    found = [t for _, begun in differences(first, second, by_exchange=True) for t in begun]
+    found = [one.t_us for _, begun in differences(first, second, by_exchange=True) for one in begun]
     for t_us in found:
         other_us = matching_time(t_us, first, second, by_exchange=True)
         heads[0].move(first.index.at(t_us))
@@ -171,7 +172,7 @@ def test_differences_are_marked_and_told(
             await pilot.press("s", "e", "e", "full_stop", "full_stop")
             await rest(pilot, screen)
             told.append(str(screen.query_one("#status", Static).render()))
-            assert screen.query_one("#pair").has_class("narrow") is narrow
+            assert screen.query_one("#stage").has_class("narrow") is narrow
 
     asyncio.run(run())
 
@@ -182,12 +183,9 @@ def test_differences_are_marked_and_told(
 
 async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both were played to their ends."""
-    for _ in range(1000):
-        await rest(pilot, screen)
-        if screen.compared >= 1:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("never compared")
+    await rest(pilot, screen)
+    await until(pilot, lambda: screen.compared >= 1)
+    await rest(pilot, screen)
 
 
 def test_a_difference_is_brought_into_view(make: Callable[..., Path]) -> None:
@@ -236,7 +234,7 @@ def test_keys_lead_from_difference_to_difference(pair: tuple[Path, Path]) -> Non
 
     assert times == [6, 6, 6, 6, 6, 0]
     assert "1 difference" in texts[0]
-    assert "there is none" in texts[1]
+    assert "no further difference" in texts[1]
     assert "\u2260" in texts[-1]
 
 
@@ -301,11 +299,12 @@ def test_every_key_of_the_comparison_does_what_the_help_says(pair: tuple[Path, P
 
 async def rest(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both are indexed and shown."""
-    for _ in range(1000):
-        await pilot.pause()
-        done = all(session.emulated.is_set() for session in screen.sessions)
-        if done and all(s.idle for s in screen.seekers) and None not in screen.shown:
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("no rest")
+    await until(
+        pilot,
+        lambda: (
+            all(session.emulated.is_set() for session in screen.sessions)
+            and all(seeker.idle for seeker in screen.seekers)
+            and None not in (screen.shown, screen.other_shown)
+        ),
+    )
+    await pilot.pause()

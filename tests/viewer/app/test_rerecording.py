@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ptycassette import Size, record
-from ptycassette_viewer.comparing import differing_cells, matching_time
-from ptycassette_viewer.differences import differences
+from ptycassette_viewer.comparison.differences import differences
+from ptycassette_viewer.comparison.matching import differing_cells, matching_time
 
 PROGRAM = """
 import sys, time
@@ -43,7 +43,7 @@ def test_a_rerecording_is_compared_with_its_cassette(
     script.write_text(PROGRAM, encoding="utf-8")
     old = session_of(recorded(tmp_path / "old", script, "blue", "0"))
     new = session_of(recorded(tmp_path / "new", script, "red", "0.3"))
-    found = [t for _, begun in differences(old, new, by_exchange=True) for t in begun]
+    found = [one for _, begun in differences(old, new, by_exchange=True) for one in begun]
     heads = old.head(), new.head()
     heads[0].move(old.index.count)
     heads[1].move(new.index.at(matching_time(old.duration_us, old, new, by_exchange=True)))

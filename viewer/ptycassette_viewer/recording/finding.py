@@ -13,21 +13,29 @@ from ptycassette_viewer.dialogs import AskDialog
 from ptycassette_viewer.patterns import Pattern, compiled, parsed
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.search import Hit, Search
+from ptycassette_viewer.seeker import Shown
+from ptycassette_viewer.session import ViewerSession
+from ptycassette_viewer.widgets.screen_view import ScreenView
 
 __all__ = ["Finding"]
 
 _REPORT_S = 0.2
+_Place = tuple[int, int, int]
+"""Of a hit: when, on the clock of the playhead; in which recording; behind which event."""
 
 
 class Finding(PlayheadScreen):
-    """One search at a time, in a thread, over every state of the screen and all else."""
+    """One search at a time, in threads, over every state of the screen and all else."""
 
     class Found(Message):
-        """What a search has found since the last message, and how far it is."""
+        """What a search in recording ``side`` has found since the last message; how far it is."""
 
-        def __init__(self, number: int, hits: list[Hit], search: Search, *, done: bool) -> None:
+        def __init__(
+            self, number: int, side: int, hits: list[Hit], search: Search, *, done: bool
+        ) -> None:
             super().__init__()
             self.number = number
+            self.side = side
             self.hits = hits
             self.t_us = search.t_us
             self.slow = search.slow
@@ -37,22 +45,28 @@ class Finding(PlayheadScreen):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.hits: list[Hit] = []
-        self._hit_seqs: list[int] = []
-        self._searching = False
+        """In the order of their places."""
+        self._sides: list[tuple[int, Hit]] = []
+        self._places: list[_Place] = []
+        self._at: _Place | None = None
+        self._searched: dict[int, float] = {}
         self._to_be_shown = False
-        self._searched_us = 0
+        self._hit_seqs: dict[ScreenView, int] = {}
         self._search_number = 0
 
     def on_unmount(self) -> None:
         """End the search."""
         self._search_number += 1
 
+    @property
+    def _searching(self) -> bool:
+        return any(share < 1 for share in self._searched.values())
+
     def status_parts(self) -> list[str]:
         """How many hits, and how far the search is."""
         parts = super().status_parts()
         if self._searching and not self.session.source.live:
-            share = self._searched_us / max(1, self.session.duration_us)
-            parts.append(f"{len(self.hits)} hits, {share:.0%} searched")
+            parts.append(f"{len(self.hits)} hits, {min(self._searched.values()):.0%} searched")
         elif self.hits or self._searching:
             parts.append(f"{len(self.hits)} hits{chr(0x2026) if self._searching else ''}")
         return parts
@@ -74,22 +88,32 @@ class Finding(PlayheadScreen):
             self.say(printable(str(error), limit=100))
             return
         self._forget_search()
-        self._searching = self._to_be_shown = True
-        self.stage.pattern = pattern
+        self._to_be_shown = True
+        self._show_pattern(pattern)
         number = self._search_number
-        self.run_worker(
-            lambda: self._look(pattern, number), thread=True, group="search", exit_on_error=False
-        )
+        for side, session in enumerate(self.sessions):
+            self._searched[side] = 0.0
+            self._start_looking(session, side, pattern, number)
         self.show_position()
 
-    def _look(self, pattern: Pattern, number: int) -> None:
-        """In a thread: look, and tell what is found in portions."""
+    def _start_looking(
+        self, session: ViewerSession, side: int, pattern: Pattern, number: int
+    ) -> None:
+        self.run_worker(
+            lambda: self._look(session, side, pattern, number),
+            thread=True,
+            group="search",
+            exit_on_error=False,
+        )
+
+    def _look(self, session: ViewerSession, side: int, pattern: Pattern, number: int) -> None:
+        """In a thread: look, and report what is found in portions."""
 
         def stop() -> bool:
-            self.session.aside()
+            session.aside()
             return self._search_number != number
 
-        source = self.session.source
+        source = session.source
         search = Search(pattern, source.size, stop)
         portion: list[Hit] = []
         reported_s = time.monotonic()
@@ -98,24 +122,23 @@ class Finding(PlayheadScreen):
                 if hit is not None:
                     portion.append(hit)
                 if time.monotonic() - reported_s >= _REPORT_S or (hit and source.live):
-                    self.post_message(self.Found(number, portion, search, done=False))
+                    self.post_message(self.Found(number, side, portion, search, done=False))
                     portion, reported_s = [], time.monotonic()
         except (CassetteError, OSError, ValueError):
             self.log("the search ended early")  # whoever indexes says why
-        self.post_message(self.Found(number, portion, search, done=True))
+        self.post_message(self.Found(number, side, portion, search, done=True))
 
     def on_finding_found(self, message: Found) -> None:
         """Mark hits; go to the first."""
         if message.number != self._search_number:
             return
-        self.hits.extend(message.hits)
-        self._hit_seqs.extend(hit.seq for hit in message.hits)
-        self._searching = not message.done
-        self._searched_us = message.t_us
+        duration_us = max(1, self.sessions[message.side].duration_us)
+        self._searched[message.side] = 1 if message.done else min(0.99, message.t_us / duration_us)
         if message.hits:
-            self.timeline.set_extra("search hit", (hit.t_us for hit in self.hits))
+            self._sides += [(message.side, hit) for hit in message.hits]
+            self.place_hits()
         # Go to the first from here on, if there is one, else to the first of all.
-        known = message.done or bool(self.hits and self.hits[-1].seq >= self.playback.seq)
+        known = not self._searching or bool(self._places and self._places[-1] >= self._here())
         if known and self._to_be_shown and self.hits:
             self._to_be_shown = False
             self.action_hit(0)
@@ -124,30 +147,72 @@ class Finding(PlayheadScreen):
                 "the search was given up" if message.given_up else f"{message.slow} places left out"
             )
             self.say(f"this expression takes too long: {what}")
-        elif message.done and not self.hits:
+        elif not self._searching and not self.hits:
             self.say("nothing was found")
         self.show_position()
+
+    def place_hits(self) -> None:
+        """Put the hits in their order, and on the timeline."""
+        placed = sorted(
+            ((self.hit_time(side, hit), side, hit.seq), number)
+            for number, (side, hit) in enumerate(self._sides)
+        )
+        self._sides = [self._sides[number] for _, number in placed]
+        self.hits = [hit for _, hit in self._sides]
+        self._places = [place for place, _ in placed]
+        self.timeline.set_extra("search hit", (place[0] for place in self._places))
+
+    def hit_time(self, side: int, hit: Hit) -> int:  # noqa: ARG002 - for screens of more than one
+        """When a hit in recording ``side`` is, on the clock of the playhead."""
+        return hit.t_us
+
+    def go_to_hit(self, side: int, hit: Hit) -> str:  # noqa: ARG002 - for screens of more than one
+        """Go to a hit; returns what the message about it begins with."""
+        self.go_to_event(hit.seq)
+        return ""
+
+    def take(self, shown: Shown) -> None:
+        """Show a screen, and of the hit that was gone to, its row."""
+        super().take(shown)
+        self.show_hit(self.stage, shown)
+
+    def show_hit(self, view: ScreenView, shown: Shown) -> None:
+        """Bring the hit that was gone to into view, once its screen is there."""
+        if self._hit_seqs.get(view) == shown.seq and shown.exact:
+            self._hit_seqs.clear()
+            view.show_found()
+
+    def _here(self) -> _Place:
+        """The place of the hit that was gone to, or of the playhead once it was moved."""
+        if self._at is not None and self._at[0] == self.playback.t_us:
+            return self._at
+        return self.playback.t_us, 0, self.playback.seq
 
     def action_hit(self, by: int) -> None:
         """The next or last hit behind the playhead, round and round."""
         if not self.hits:
             self.say("nothing was found" if not self._searching else "still looking")
             return
-        seqs, seq = self._hit_seqs, self.playback.seq
+        places, here = self._places, self._here()
         if by < 0:
-            place = bisect_left(seqs, seq) - 1  # -1 is the last
+            number = bisect_left(places, here) - 1  # -1 is the last
         else:
-            place = (bisect_right if by else bisect_left)(seqs, seq) % len(seqs)
-        hit = self.hits[place]
-        self.go_to_event(hit.seq)
-        self.say(f"{hit.where}: {hit.shown.strip()[:60]}")
+            number = (bisect_right if by else bisect_left)(places, here) % len(places)
+        side, hit = self._sides[number]
+        self._hit_seqs = {self.views[side]: hit.seq}
+        which = self.go_to_hit(side, hit)
+        self._at = places[number] if side else None
+        self.say(f"{which}{hit.where}: {hit.shown.strip()[:60]}")
+
+    def _show_pattern(self, pattern: Pattern | None) -> None:
+        for view in self.views:
+            view.pattern = pattern
 
     def _forget_search(self) -> None:
         self._search_number += 1
-        self._searching = False
-        self._searched_us = 0
-        self.hits, self._hit_seqs = [], []
-        self.stage.pattern = None
+        self._searched = {}
+        self.hits, self._sides, self._places, self._at = [], [], [], None
+        self._show_pattern(None)
         self.timeline.set_extra("search hit", ())
         self.show_position()
 

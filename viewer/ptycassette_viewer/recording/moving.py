@@ -17,7 +17,7 @@ class Moving(PlayheadScreen):
     def action_toggle_play(self) -> None:
         """Play, or pause; at the end, start again."""
         playback = self.playback
-        if not playback.playing and playback.t_us >= self.session.duration_us:
+        if not playback.playing and playback.t_us >= self.duration_us:
             self.go_to(0)
         self._follow_live = self.starting = False
         playback.playing = not playback.playing
@@ -65,13 +65,13 @@ class Moving(PlayheadScreen):
 
     def action_edge(self, share: int) -> None:
         """The start or the end."""
-        self.go_to(self.session.duration_us * share)
+        self.go_to(self.duration_us * share)
         if share and self.session.source.live:
             self._follow_live = True
 
     def action_percent(self, percent: int) -> None:
         """A share of the whole."""
-        self.go_to(self.session.duration_us * percent // 100)
+        self.go_to(self.duration_us * percent // 100)
 
     def action_speed(self, by: int) -> None:
         """Faster or slower."""
@@ -109,9 +109,12 @@ class Moving(PlayheadScreen):
 
     def action_wrap(self) -> None:
         """Wrap rows that are wider than the window, or scroll them."""
-        self.stage.wrap = not self.stage.wrap
+        wrap = not self.stage.wrap
+        for view in self.views:
+            view.wrap = wrap
         self.say("rows wrapped" if self.stage.wrap else "rows not wrapped")
 
     def action_scroll(self, cols: int, rows: int) -> None:
-        """Scroll the recorded screen."""
-        self.stage.scroll_by(cols, rows)
+        """Scroll the recorded screen; of two the larger one, which takes the other along."""
+        largest = max(self.views, key=lambda view: view.virtual_size.area)
+        largest.scroll_by(cols, rows)

@@ -40,6 +40,10 @@ class Paneling(PlayheadScreen):
     def on_tabs_tab_activated(self, message: Tabs.TabActivated) -> None:
         """Show a panel."""
         name = (message.tab.id or "").removeprefix("tab-")
+        self.choose_panel(name)
+
+    def choose_panel(self, name: str) -> None:
+        """Show the panel of that name."""
         self.query_one(ContentSwitcher).current = name
         self._focus_panel()
         self.call_after_refresh(self.show_panel, self.playback.seq)
@@ -47,7 +51,7 @@ class Paneling(PlayheadScreen):
     def _focus_panel(self) -> None:
         if not self.panels_open:
             return
-        panel = self.panels[self.query_one(ContentSwitcher).current or "events"]
+        panel = self.panels[self.current_panel]
         for widget in panel.query("*"):
             if widget.focusable:
                 widget.focus()

@@ -71,11 +71,16 @@ class PanesScreen(TextualScreen[None]):
     def place_panes(self) -> None:
         """Give every pane its place."""
         try:
-            self._place_panes()
+            self.lay_out_panes()
         except NoMatches:  # not composed yet
             return
 
-    def _place_panes(self) -> None:
+    def lay_out_panes(self) -> None:
+        """Give every pane its place.
+
+        Raises:
+            NoMatches: they are not there yet.
+        """
         width, height = self.app.size
         narrow, low = is_narrow(width), height < _LOW_ROWS
         for name in ("#timeline", "#panels", "Tabs"):

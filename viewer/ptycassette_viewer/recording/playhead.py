@@ -8,28 +8,20 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Footer, Tab, Tabs
 
 from ptycassette import Cassette, CassetteError
 from ptycassette_viewer.dialogs import ErrorDialog, LeaveDialog
 from ptycassette_viewer.divergences import ReportedDivergence
-from ptycassette_viewer.panels import (
-    BytesPanel,
-    DivergencesPanel,
-    DocumentPanel,
-    EventsPanel,
-    ExchangesPanel,
-    InputsPanel,
-    Panel,
-    ServicePanel,
-)
+from ptycassette_viewer.panels import Panel
 from ptycassette_viewer.playback import Playback
+from ptycassette_viewer.recording.all_panels import all_panels
 from ptycassette_viewer.recording.panes import PanesScreen
 from ptycassette_viewer.recording.status import playing_text, top_text
 from ptycassette_viewer.seeker import Seeker, Shown
 from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.first_sight import first_sight
-from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.source import CassetteSource
 from ptycassette_viewer.widgets.divider import Divider
 from ptycassette_viewer.widgets.line import Line
@@ -81,6 +73,8 @@ class PlayheadScreen(PanesScreen):
         self.session = session
         self.playback = Playback(session.index)
         self.seeker = Seeker(session, self._deliver)
+        self.sessions: tuple[ViewerSession, ...] = (session,)
+        self.seekers: tuple[Seeker, ...] = (self.seeker,)
         self.shown: Shown | None = None
         self.divergences = divergences
         source = session.source
@@ -96,7 +90,7 @@ class PlayheadScreen(PanesScreen):
         self._said: str | None = None
         self._problem_shown = False
         self._background_shown = False
-        self.panels = self._make_panels()
+        self.panels = self.make_panels()
         self.stage = ScreenView(id="stage")
         self.timeline = Timeline(session.index, session.signals.notable, id="timeline")
         self._top, self._status = Line(id="top"), Line(id="status")
@@ -104,42 +98,39 @@ class PlayheadScreen(PanesScreen):
     def _deliver(self, shown: Shown) -> None:
         self.post_message(self.Arrived(shown))
 
-    def _make_panels(self) -> dict[str, Panel]:
-        session, source = self.session, self.session.source
-        panels: dict[str, Panel] = {
-            "events": EventsPanel(session, id="events"),
-            "exchanges": ExchangesPanel(session, id="exchanges"),
-            "bytes": BytesPanel(session, id="bytes"),
-            "input": InputsPanel(session, id="input"),
-            "service": ServicePanel(session, id="service"),
-        }
-        if self.divergences:
-            panels["divergences"] = DivergencesPanel(self.divergences, id="divergences")
-        documents: dict[str, object] = {}
-        if self.cassette is not None:
-            documents = {
-                "manifest": self.cassette.document,
-                "probes": {"quota": self.cassette.quota, "discovery": self.cassette.discovery},
-                "scrub": self.cassette.scrub_report,
-                "final": self.cassette.final,
-            }
-        elif isinstance(source, LiveSource):
-            documents = {"session": source.meta}
-        for name, document in documents.items():
-            panels[name] = DocumentPanel(name, document, id=name)
-        return panels
+    @property
+    def duration_us(self) -> int:
+        """How long the timeline is."""
+        return self.session.duration_us
+
+    @property
+    def views(self) -> tuple[ScreenView, ...]:
+        """The recorded terminals on screen."""
+        return (self.stage,)
+
+    def make_panels(self) -> dict[str, Panel]:
+        """The panels by name, in the order of their tabs."""
+        return all_panels(self.session, self.divergences)
+
+    def tabs(self) -> tuple[str, ...]:
+        """What one chooses a panel by."""
+        return tuple(self.panels)
+
+    def stages(self) -> Widget:
+        """What is beside the panels."""
+        return self.stage
 
     def compose(self) -> ComposeResult:
         """Title, screen and panels, timeline, status, keys."""
         yield self._top
         with Container(id="body"):
-            yield self.stage
+            yield self.stages()
             yield Divider(id="divider")
             with Vertical(id="panels"):
-                tabs = Tabs(*(Tab(name.capitalize(), id=f"tab-{name}") for name in self.panels))
+                tabs = Tabs(*(Tab(name.capitalize(), id=f"tab-{name}") for name in self.tabs()))
                 tabs.can_focus = False
                 yield tabs
-                with ContentSwitcher(initial="events"):
+                with ContentSwitcher(initial=next(iter(self.panels))):
                     yield from self.panels.values()
         yield self.timeline
         yield self._status
@@ -148,8 +139,9 @@ class PlayheadScreen(PanesScreen):
     def on_mount(self) -> None:
         """Start everything."""
         self.place_panes()
-        self.session.start()
-        self.seeker.start()
+        for session, seeker in zip(self.sessions, self.seekers, strict=True):
+            session.start()
+            seeker.start()
         self.timeline.set_extra("divergence", (found.t_ms * 1000 for found in self.divergences))
         if self._follow_live:
             self.tick()
@@ -185,8 +177,9 @@ class PlayheadScreen(PanesScreen):
     def on_unmount(self) -> None:
         """Stop everything."""
         self.starting = False
-        self.seeker.close()
-        self.session.close()
+        for session, seeker in zip(self.sessions, self.seekers, strict=True):
+            seeker.close()
+            session.close()
 
     # -- moving ----------------------------------------------------------------------
 
@@ -196,9 +189,13 @@ class PlayheadScreen(PanesScreen):
         self._place(t_us, seq)
 
     def _place(self, t_us: int, seq: int | None = None) -> None:
-        self.playback.place(min(max(0, t_us), self.session.duration_us), seq)
-        self.seeker.request(self.playback.t_us, seq)
+        self.playback.place(min(max(0, t_us), self.duration_us), seq)
+        self.request(self.playback.t_us, seq)
         self.show_position()
+
+    def request(self, t_us: int, seq: int | None) -> None:
+        """Ask for the screen at a moment, or behind event ``seq``."""
+        self.seeker.request(t_us, seq)
 
     def go_to_event(self, seq: int | None) -> None:
         """Put the playhead right after an event; None shows a message instead."""
@@ -220,14 +217,18 @@ class PlayheadScreen(PanesScreen):
         if not playback.playing:
             return
         before = playback.seq
-        playback.tick(elapsed, end_us=self.session.duration_us)
-        if playback.seq != before or not playback.playing:
-            self.seeker.request(playback.t_us, playback.seq)
+        playback.tick(elapsed, end_us=self.duration_us)
+        if len(self.sessions) > 1 or playback.seq != before or not playback.playing:
+            self.request(playback.t_us, playback.seq)
         self.show_position()
 
     def on_playhead_screen_arrived(self, message: Arrived) -> None:
         """Show what the seeker found."""
-        shown = self.shown = message.shown
+        self.take(message.shown)
+
+    def take(self, shown: Shown) -> None:
+        """Show a screen."""
+        self.shown = shown
         if shown.exact and shown.t_us == self.playback.t_us and not self.playback.playing:
             self.playback.seq = shown.seq  # the index did not know it when it was asked for
         self.stage.screen_shown = shown.screen
@@ -235,12 +236,12 @@ class PlayheadScreen(PanesScreen):
         if not self.playback.playing or now - self._panel_shown_at >= 1 / _PANELS_PER_S:
             self._panel_shown_at = now
             self.show_panel(shown.seq)
-        self._show_top()
+        self.show_top()
         self.show_position()
 
     def on_screen_view_moved(self) -> None:
         """Say which rows are in view."""
-        self._show_top()
+        self.show_top()
 
     def on_timeline_seek(self, message: Timeline.Seek) -> None:
         """Go where the user clicked."""
@@ -265,12 +266,17 @@ class PlayheadScreen(PanesScreen):
         """What the status line says besides where the playhead is."""
         return [] if self.zoomed is None else ["zoomed (z)"]
 
+    def playing_parts(self) -> list[str]:
+        """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""
+        parts = playing_text(self.playback, self.session, live=self._follow_live)
+        if self.shown is not None and not self.shown.exact:
+            parts.append("stored frame")
+        return parts
+
     def show_position(self) -> None:
         """Show where the playhead is."""
         self.timeline.position_us = self.playback.t_us
-        first, *rest = playing_text(self.playback, self.session, live=self._follow_live)
-        if self.shown is not None and not self.shown.exact:
-            rest.append("stored frame")
+        first, *rest = self.playing_parts()
         rest += self.status_parts()
         if self._said is not None:
             rest.insert(0, self._said)  # in a narrow window the rest gives way, never the time
@@ -281,19 +287,20 @@ class PlayheadScreen(PanesScreen):
         super().zoom(pane)
         self.show_position()
 
-    def _show_top(self) -> None:
+    def show_top(self) -> None:
+        """Say what is shown."""
         rows, cols = self.stage.rows_in_view, self.stage.cols_in_view
-        self._top.show(top_text(self.session, self.cassette, self.shown, rows=rows, cols=cols))
+        self._top.show(top_text(self.session, self.shown, rows=rows, cols=cols))
 
     def refresh_progress(self) -> None:
         """Show how far the background work is."""
-        self._show_top()
-        self.timeline.set_duration(self.session.duration_us)
+        self.show_top()
+        self.timeline.set_duration(self.duration_us)
         if not self._background_shown or self.session.source.live:
-            self._background_shown = self.session.emulated.is_set()
+            self._background_shown = all(session.emulated.is_set() for session in self.sessions)
             self.timeline.refresh()
             self.show_panel(self.playback.seq)
-        problem = self.session.problem
+        problem = next((s.problem for s in self.sessions if s.problem is not None), None)
         if problem is not None and not self._problem_shown:
             self._problem_shown = True
             self.app.push_screen(
@@ -321,10 +328,12 @@ class PlayheadScreen(PanesScreen):
         """Whether another screen is below this one."""
         return len(self.app.screen_stack) > 2
 
+    @property
+    def current_panel(self) -> str:
+        """The name of the panel that is shown when panels are open."""
+        return self.query_one(ContentSwitcher).current or next(iter(self.panels))
+
     def show_panel(self, seq: int) -> None:
         """Tell the open panel where the playhead is."""
-        if not self.panels_open:
-            return
-        panel = self.panels.get(self.query_one(ContentSwitcher).current or "")
-        if panel is not None:
-            panel.show(seq)
+        if self.panels_open:
+            self.panels[self.current_panel].show(seq)

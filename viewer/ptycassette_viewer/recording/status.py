@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ptycassette import Cassette, printable, visible
+from ptycassette import printable, visible
 from ptycassette_viewer.browse import harness_text
 from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
-from ptycassette_viewer.session import Progress, ViewerSession
+from ptycassette_viewer.session import CassetteSource, Progress, ViewerSession
 
 __all__ = ["playing_text", "top_text"]
 
@@ -28,7 +28,6 @@ def playing_text(playback: Playback, session: ViewerSession, *, live: bool) -> l
 
 def top_text(
     session: ViewerSession,
-    cassette: Cassette | None,
     shown: Shown | None,
     *,
     rows: tuple[int, int] | None = None,
@@ -45,8 +44,9 @@ def top_text(
         parts.append(background)
     if progress.problem is not None:
         parts.append("DAMAGED")
-    if cassette is not None:
-        harness = cassette.manifest.harness
+    source = session.source
+    if isinstance(source, CassetteSource):
+        harness = source.cassette.manifest.harness
         parts.append(visible(harness_text(harness.name, harness.binary_version), limit=40))
     if shown is not None:
         screen = shown.screen

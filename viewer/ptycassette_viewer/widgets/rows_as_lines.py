@@ -52,16 +52,27 @@ def wrapped_lines(screen: Screen, width: int, *, beside: Screen | None = None) -
 def overlaid_lines(
     first: Screen, second: Screen, different: Collection[int], width: int | None
 ) -> list[Line]:
-    """Both screens in one: a row that differs twice, first and then second. None: not wrapped."""
+    """Both screens in one: a row that differs twice, first and then second. None: not wrapped.
+
+    Of a row that is blank on one side, only the other is there.
+    """
     lines: list[Line] = []
     for row in range(max(first.size.rows, second.size.rows)):
-        sides = ((0, "-"), (1, "+")) if row in different else ((0, " "),)
+        sides: tuple[tuple[int, str], ...] = ((0, " "),)
+        if row in different:
+            shown = [side for side in ((0, "-"), (1, "+")) if _shows((first, second)[side[0]], row)]
+            sides = tuple(shown) or sides
         for of, sign in sides:
             screen = second if of else first
             if row < screen.size.rows:
                 parts = _parts(screen, row, width) if width else ((0, screen.size.cols),)
                 lines += [Line(row, start, end, of, sign) for start, end in parts]
     return lines
+
+
+def _shows(screen: Screen, row: int) -> bool:
+    text, runs = row_of(screen, row)
+    return bool(text.strip() or runs)
 
 
 def _parts(screen: Screen, row: int, width: int) -> tuple[tuple[int, int], ...]:

@@ -62,8 +62,9 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         super().__init__(id=id)
         self._hurried: Pattern | None = None
         self._painted: dict[int, tuple[object, object, object, Strip]] = {}
-        self._follows = follows
+        self.follows = follows
         self._lines: list[Line] | None = None
+        self._taken_along = False
 
     def watch_screen_shown(self, before: Screen | None, after: Screen | None) -> None:
         """Repaint the rows that changed, or all of them."""
@@ -154,17 +155,30 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         return left + 1, min(screen.size.cols, left + width)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Say so."""
+        """Other columns or rows are in view."""
         super().watch_scroll_x(old_value, new_value)
-        self.post_message(self.Moved())
+        self._scrolled()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Say so."""
+        """Other columns or rows are in view."""
         super().watch_scroll_y(old_value, new_value)
+        self._scrolled()
+
+    def _scrolled(self) -> None:
+        """Take the partner along; say so."""
+        if self.partner is not None and not self._taken_along:
+            self.partner.go_along(self.scroll_x, self.scroll_y)
         self.post_message(self.Moved())
 
+    def go_along(self, x: float, y: float) -> None:
+        """Scroll as the partner did, as far as there are rows and columns."""
+        self._taken_along = True
+        self.scroll_to(x=x, y=y, animate=False, immediate=True, force=True)
+        self._taken_along = False
+
     def show_row(self, row: int, col: int = 0) -> None:
-        """Bring a row, and a column of it, into view, unless they are."""
+        """Bring a row, and a column of it, into view, unless they are; and stay there."""
+        self.stay()
         line = self._line_of(row)
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if height and not top <= line < top + height:
@@ -174,18 +188,34 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
             x = max(0, col - width // 2)
             self.scroll_to(x=x, animate=False, immediate=True, force=True)
 
+    def show_found(self) -> None:
+        """Bring a row with what was found into view, unless one is."""
+        screen = self.screen_shown
+        if screen is None:
+            return
+        rows = [row for row in range(screen.size.rows) if self._found(screen, row)]
+        top, height = self.scroll_offset.y, self.scrollable_content_region.height
+        if rows and not any(top <= self._line_of(row) < top + height for row in rows):
+            self.show_row(rows[0])
+
     def scroll_by(self, cols: int, rows: int) -> None:
         """Scroll, and stay there."""
-        self._follows = False
+        self.stay()
         self.scroll_relative(x=cols, y=rows, animate=False)
+
+    def stay(self) -> None:
+        """Do not follow the cursor any more: the user scrolls."""
+        for view in (self, self.partner):
+            if view is not None:
+                view.follows = False
 
     def on_mouse_scroll_down(self) -> None:
         """The user scrolls."""
-        self._follows = False
+        self.stay()
 
     def on_mouse_scroll_up(self) -> None:
         """The user scrolls."""
-        self._follows = False
+        self.stay()
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
@@ -200,7 +230,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
     def _follow(self) -> None:
         screen = self.screen_shown
         height = self.scrollable_content_region.height
-        if not self._follows or screen is None or not screen.cursor.visible or height < 2:
+        if not self.follows or screen is None or not screen.cursor.visible or height < 2:
             return
         top, row = self.scroll_offset.y, self._line_of(screen.cursor.row)
         around = min(_AROUND_ROWS, (height - 1) // 2)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from ptycassette import Screen, cells_of_row
+from itertools import zip_longest
+
+from ptycassette import Cursor, Screen, Size, cells_of_row
 from ptycassette_viewer.session import ViewerSession
 
-__all__ = ["differing_cells", "matching_time"]
+__all__ = ["differing_cells", "further_exchanges", "is_matched", "matching_time"]
+
+_BLANK = cells_of_row(Screen(size=Size(1, 1), rows=("",), cursor=Cursor(0, 0)), 0)[0]
 
 
 def differing_cells(a: Screen, b: Screen) -> dict[int, frozenset[int]]:
-    """Rows to the columns in which two screens differ, in text or in style."""
+    """Rows to the columns in which two screens differ, in text or in style.
+
+    What only the larger screen has is compared with blank cells.
+    """
     found: dict[int, frozenset[int]] = {}
     for row in range(max(a.size.rows, b.size.rows)):
         ours = cells_of_row(a, row) if row < a.size.rows else []
         theirs = cells_of_row(b, row) if row < b.size.rows else []
         if ours == theirs:
             continue
-        found[row] = frozenset(
-            col
-            for col in range(max(len(ours), len(theirs)))
-            if col >= len(ours) or col >= len(theirs) or ours[col] != theirs[col]
-        )
+        pairs = zip_longest(ours, theirs, fillvalue=_BLANK)
+        cols = frozenset(col for col, (one, other) in enumerate(pairs) if one != other)
+        if cols:
+            found[row] = cols
     return found
 
 
@@ -46,6 +52,23 @@ def matching_time(
     if since_us >= length_us:
         return other_us + other_length_us
     return other_us - (-since_us * other_length_us // length_us)  # rounded up: not before it
+
+
+def is_matched(t_us: int, ours: ViewerSession, theirs: ViewerSession) -> bool:
+    """Whether ``theirs`` has an exchange of the number that is going on at ``t_us``."""
+    place = ours.exchanges.place_of(ours.index.at(t_us))
+    if place < 0:
+        return True
+    return 0 <= _place_of_number(theirs, ours.exchanges.number(place)) < len(theirs.exchanges)
+
+
+def further_exchanges(ours: ViewerSession, theirs: ViewerSession) -> int:
+    """How many exchanges ``theirs`` has behind the last one of ``ours``."""
+    last = [
+        session.exchanges.number(len(session.exchanges) - 1) if len(session.exchanges) else -1
+        for session in (ours, theirs)
+    ]
+    return max(0, last[1] - last[0])
 
 
 def _place_of_number(session: ViewerSession, number: int) -> int:

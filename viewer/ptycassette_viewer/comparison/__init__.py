@@ -1,0 +1,1 @@
+"""Two recordings: which moments belong together, where they differ, and both on one screen."""
