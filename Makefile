@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 BROKEN_OFF := $(VENV)/.broken-off
 
+# Tests start hundreds of processes: what one of them compiles is there for the next.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup demo docs dist test test-all retest check bench fuzz fixtures format clean
 
 help:

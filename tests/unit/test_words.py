@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,12 @@ def modules() -> list[Path]:
     """The modules of the library, of the viewer and of the tools beside them."""
     folders = ("ptycassette", "viewer/ptycassette_viewer", "benchmarks", "fixtures", "fuzz")
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What is in a module; read once for all laws."""
+    return ast.parse(path.read_bytes())
 
 
 def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -46,7 +53,7 @@ def test_no_name_is_a_word_that_only_its_author_understands() -> None:
     found += [
         f"{path}:{line}: {name}"
         for path in modules()
-        for name, line in names(ast.parse(path.read_bytes()))
+        for name, line in names(tree_of(path))
         if banned_in(name)
     ]
 
@@ -59,7 +66,7 @@ def test_no_public_function_is_documented_by_a_mnemonic_alone() -> None:
     found = [
         f"{path}:{node.lineno}: {text}"
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_bytes()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if not node.name.startswith("_")
         if (text := ast.get_docstring(node)) and MNEMONIC.fullmatch(text)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import textual.app
+import textual.pilot
+from textual._context import active_app
 
 from ptycassette import Size, open_cassette
 from ptycassette.model import JournalEvent
@@ -16,6 +21,34 @@ AGENTS = Path(__file__).resolve().parents[2] / "fixtures" / "agents"
 
 MakeCassette = Callable[..., Path]
 OpenSession = Callable[[Path], ViewerSession]
+
+
+@pytest.fixture(autouse=True)
+def waits_for_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot goes on when all messages were handled.
+
+    Textual's own goes on when the process uses little of the processor for 20 ms: after each key
+    for nothing, and on a busy machine too early.
+    """
+    monkeypatch.setattr(textual.app, "wait_for_idle", all_handled)
+    monkeypatch.setattr(textual.pilot, "wait_for_idle", all_handled)
+
+
+async def all_handled(_min_sleep: float = 0, _max_sleep: float = 0) -> None:
+    """Come back when no widget had a message or a callback for some rounds of the event loop."""
+    app = active_app.get()
+    rounds = 0
+    while rounds < 10:
+        await asyncio.sleep(0)
+        pumps = [app, *(pump for screen in app.screen_stack for pump in screen.walk_children())]
+        rounds = 0 if any(map(_busy, [*pumps, *app.screen_stack])) else rounds + 1
+
+
+def _busy(pump: Any) -> bool:
+    """Whether a widget has something to handle; Textual does not say so in public."""
+    return bool(
+        pump.message_queue_size or pump._next_callbacks or getattr(pump, "_callbacks", None)
+    )
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.recording_screen import RecordingScreen
 
-__all__ = ["Clock", "drive", "press", "recording", "settled"]
+__all__ = ["Clock", "drive", "press", "recording", "settled", "until"]
 
 Scenario = Callable[[Pilot[Any]], Awaitable[None]]
 
@@ -35,23 +36,31 @@ def recording(pilot: Pilot[Any]) -> RecordingScreen:
     return found[-1]
 
 
+async def until(pilot: Pilot[Any], reached: Callable[[], object]) -> None:
+    """Wait until ``reached()`` is true: as long as a busy machine may need for it."""
+    end_s = time.monotonic() + 90
+    await pilot.pause()
+    while not reached():
+        assert time.monotonic() < end_s, "the app never came to what the test waits for"
+        await pilot.pause(0.005)
+
+
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the background work is done and the screen asked for is shown."""
-    for _ in range(2_000):
-        await pilot.pause()
-        screens = [s for s in pilot.app.screen_stack if isinstance(s, PlayheadScreen)]
-        if all(
+
+    def rests() -> bool:
+        return all(
             not s.starting
             and s.seeker.idle
             and s.session.emulated.is_set()
             and s.shown is not None
             and s.shown.exact
-            for s in screens
-        ):
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("the app did not come to rest")
+            for s in pilot.app.screen_stack
+            if isinstance(s, PlayheadScreen)
+        )
+
+    await until(pilot, rests)
+    await pilot.pause()
 
 
 async def press(pilot: Pilot[Any], *keys: str) -> None:

@@ -23,12 +23,13 @@ EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u2
 """Borders, bullets and what pads them: U+2500 to U+25FF, the signs before items of agents."""
 
 _BAR = re.compile(f"[{''.join(sorted(_BARS))}]")
-_NARROW = width_mode("cluster").narrow
 _NONE: frozenset[int] = frozenset()
 _REMEMBERED = 4096
 """Most rows are read several times: with those beside them that are new."""
 
 _Cells = Sequence[str]
+_Side = tuple[int, int]
+_Pane = tuple[_Side, int, int]
 
 
 class Line(NamedTuple):
@@ -55,8 +56,10 @@ class Piece(NamedTuple):
 
     def text(self) -> str:
         """The text of the cells, canonical."""
-        cells = self.line.cells[self.start : self.end]
-        return canonical(cells if isinstance(cells, str) else "".join(cells))
+        cells = self.line.cells
+        if isinstance(cells, str):
+            return _canonical(cells, self.start, self.end)
+        return canonical("".join(cells[self.start : self.end]))
 
     def sources(self) -> list[int]:
         """For each canonical character its offset in the output, or -1."""
@@ -86,14 +89,21 @@ def line_of(row: Row, cols: int) -> Line:
         cells = [" " if char == BLANK else char for char in row.chars[:cols]]
         while cells and cells[-1] == " ":
             cells.pop()
-    spaced = row.chars[cols - 1 : cols] == [" "]
-    return Line(cells, (row.origins or ())[: len(cells)], row.wrapped, spaced)
+    chars = row.chars
+    spaced = len(chars) >= cols and chars[cols - 1] == " "
+    origins = () if row.origins is None else row.origins[: len(cells)]
+    return Line(cells, origins, row.wrapped, spaced)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _canonical(cells: str, start: int, end: int) -> str:
+    return canonical(cells[start:end])
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _is_narrow(text: str) -> bool:
     """Whether each character has a cell of its own."""
-    return _NARROW.fullmatch(text) is not None
+    return width_mode("cluster").narrow.fullmatch(text) is not None
 
 
 def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
@@ -105,22 +115,39 @@ def panes(lines: Sequence[Line]) -> Iterator[list[Piece]]:
     if not any(bars):
         yield from _texts(lines)
         return
-    none: frozenset[int] = frozenset()
-    begun: dict[tuple[int, int], list[Piece]] = {}
-    for line, above, own, below in zip(lines, (none, *bars), bars, (*bars[1:], none), strict=False):
-        standing = sorted(own & (above | below)) if own else ()
-        between = [*pairwise((-1, *standing, len(line.cells)))]
-        # What is right of the last bar ends anywhere.
-        sides = [(left, right if right < len(line.cells) else -1) for left, right in between]
-        for side in [side for side in begun if side not in sides]:
-            yield begun.pop(side)
-        for (left, right), side in zip(between, sides, strict=True):
-            piece = _stripped(line, left + 1, right)
+    begun: dict[_Side, list[Piece]] = {}
+    before: Sequence[_Pane] = ()
+    for line, above, own, below in zip(
+        lines, (_NONE, *bars), bars, (*bars[1:], _NONE), strict=False
+    ):
+        between = _between_bars(own, above, below, len(line.cells))
+        if between is not before:
+            standing = {side for side, _, _ in between}
+            for side in [side for side in begun if side not in standing]:
+                yield begun.pop(side)
+            before = between
+        for side, start, end in between:
+            piece = _stripped(line, start, end)
             if piece is not None:
-                begun.setdefault(side, []).append(piece)
+                if side in begun:
+                    begun[side].append(piece)
+                else:
+                    begun[side] = [piece]
             elif side in begun:
                 yield begun.pop(side)
     yield from begun.values()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _between_bars(
+    own: frozenset[int], above: frozenset[int], below: frozenset[int], length: int
+) -> Sequence[_Pane]:
+    """The panes of a line: what names each, where its cells start, and where they end."""
+    bars = (-1, *sorted(own & (above | below)), length)
+    # What is right of the last bar ends anywhere.
+    return tuple(
+        ((left, right if right < length else -1), left + 1, right) for left, right in pairwise(bars)
+    )
 
 
 def _texts(lines: Sequence[Line]) -> Iterator[list[Piece]]:

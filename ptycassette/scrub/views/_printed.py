@@ -45,10 +45,10 @@ _COLOURS = re.compile(_COLOUR)
 _LINE_ENDS = re.compile(r"[\r\n\x08\x0b\x0c]+")
 _BREAKING = re.compile(rf"[\x1b\xc2](?:(?<=\x1b)(?:\[{_MOVES}|[DEMc])|(?<=\xc2)\x9b{_MOVES})")
 _SILENT = re.compile(
-    r"[\x1b\x00\x07\x0e\x0f\x18\x1a\x7f\xc2]"
+    r"[\x1b\x00\x07\x0e\x0f\x1a\x7f\xc2]"
     rf"(?:(?<=\x1b)(?:(?:P{_DCS}|[\]X^_]){_BODY}{_END}|\[{_PARAMETERS}|{_SHORT})?"
     rf"|(?<=\xc2)\x9b{_PARAMETERS}"
-    r"|(?<=[\x00\x07\x0e\x0f\x18\x1a\x7f]))"
+    r"|(?<=[\x00\x07\x0e\x0f\x1a\x7f]))"
 )
 # A character over itself, or over a low line.
 _CHAR = "(?:[!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
@@ -93,7 +93,7 @@ class PrintedView(View):
     def __init__(self, raw: str, *, base: int, cuts: Sequence[_Span] = ()) -> None:
         marked = _COLOURS.sub(_MARK, "".join([raw[slice(*kept)] for kept in _kept(raw, cuts)]))
         marked = _BREAKING.sub(f"{_MARK}\n", _LINE_ENDS.sub("\n", marked))
-        super().__init__(_SILENT.sub("", marked))
+        super().__init__(_SILENT.sub("", marked).replace(_MARK, ""))
         self._raw = raw
         self._base = base
         self._cuts = cuts

@@ -20,7 +20,7 @@ from ptycassette_viewer.dialogs import ErrorDialog
 from ptycassette_viewer.recording_screen import RecordingScreen
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import drive, press, settled
+from driving import drive, press, settled, until
 
 CORRUPT = Path(__file__).resolve().parents[3] / "fixtures" / "corrupt"
 
@@ -112,11 +112,7 @@ def test_damage_found_later_is_told(name: str) -> None:
     async def run() -> None:
         app = ViewerApp(CORRUPT / name)
         async with app.run_test() as pilot:
-            for _ in range(400):
-                await pilot.pause()
-                if isinstance(pilot.app.screen, ErrorDialog):
-                    break
-                await asyncio.sleep(0.01)
+            await until(pilot, lambda: isinstance(pilot.app.screen, ErrorDialog))
             assert isinstance(pilot.app.screen, ErrorDialog)
             shown.append(pilot.app.screen.error.message)
             await pilot.press("enter")

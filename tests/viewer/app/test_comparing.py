@@ -23,7 +23,7 @@ from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import Clock
+from driving import Clock, until
 
 S = 1_000_000
 
@@ -183,12 +183,9 @@ def test_differences_are_marked_and_told(
 
 async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both were played to their ends."""
-    for _ in range(1000):
-        await rest(pilot, screen)
-        if screen.compared >= 1:
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("never compared")
+    await rest(pilot, screen)
+    await until(pilot, lambda: screen.compared >= 1)
+    await rest(pilot, screen)
 
 
 def test_a_difference_is_brought_into_view(make: Callable[..., Path]) -> None:
@@ -302,15 +299,12 @@ def test_every_key_of_the_comparison_does_what_the_help_says(pair: tuple[Path, P
 
 async def rest(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both are indexed and shown."""
-    for _ in range(1000):
-        await pilot.pause()
-        done = all(session.emulated.is_set() for session in screen.sessions)
-        if (
-            done
-            and all(s.idle for s in screen.seekers)
+    await until(
+        pilot,
+        lambda: (
+            all(session.emulated.is_set() for session in screen.sessions)
+            and all(seeker.idle for seeker in screen.seekers)
             and None not in (screen.shown, screen.other_shown)
-        ):
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("no rest")
+        ),
+    )
+    await pilot.pause()

@@ -20,7 +20,7 @@ from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.compare_screen import CompareScreen
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import press, settled
+from driving import press, settled, until
 
 Snap = Callable[..., bool]
 
@@ -84,8 +84,7 @@ def test_the_main_screen(
         app.theme = theme
         await settled(pilot)
         screen = pilot.app.screen
-        while not getattr(screen, "session", None) or screen.session.progress.verified is None:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: screen.session and screen.session.progress.verified is not None)
         screen.refresh_progress()
         await press(pilot, *keys.split())
         await pilot.pause()
@@ -170,13 +169,14 @@ def test_two_recordings(
 
 async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both were played to their ends, and what was asked for is shown."""
-    for _ in range(2_000):
-        await pilot.pause()
-        exact = all(
-            shown is not None and shown.exact for shown in (screen.shown, screen.other_shown)
-        )
-        if screen.compared >= 1 and exact and all(seeker.idle for seeker in screen.seekers):
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("never compared")
+    await until(
+        pilot,
+        lambda: (
+            screen.compared >= 1
+            and all(
+                shown is not None and shown.exact for shown in (screen.shown, screen.other_shown)
+            )
+            and all(seeker.idle for seeker in screen.seekers)
+        ),
+    )
+    await pilot.pause()

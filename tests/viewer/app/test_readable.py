@@ -23,7 +23,7 @@ from ptycassette_viewer.compare_screen import CompareScreen
 from ptycassette_viewer.dialogs import ErrorDialog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import drive, press, recording, settled
+from driving import drive, press, recording, settled, until
 
 S = 1_000_000
 EVENTS: tuple[JournalEvent, ...] = (
@@ -57,6 +57,12 @@ def strips(app: Any) -> list[list[Segment]]:
 def text_of(app: Any) -> list[str]:
     """The same as text."""
     return ["".join(segment.text for segment in line) for line in strips(app)]
+
+
+async def text_with(pilot: Pilot[Any], *words: str) -> list[str]:
+    """The text as soon as all ``words`` are drawn."""
+    await until(pilot, lambda: all(word in "\n".join(text_of(pilot.app)) for word in words))
+    return text_of(pilot.app)
 
 
 @pytest.fixture
@@ -107,12 +113,10 @@ def test_every_dialog_is_readable_in_80x24(path: Path, keys: str, words: list[st
     lines: list[str] = []
 
     async def scenario(pilot: Pilot[Any]) -> None:
-        while recording(pilot).session.progress.verified is None:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: recording(pilot).session.progress.verified is not None)
         recording(pilot).refresh_progress()
         await press(pilot, "end", *keys.split())
-        await pilot.pause(0.3)
-        lines.extend(text_of(pilot.app))
+        lines.extend(await text_with(pilot, *words))
 
     drive(path, scenario)
     text = "\n".join(lines)
@@ -124,16 +128,16 @@ def test_errors_are_readable_in_80x24(path: Path) -> None:
     """What, where, and what to do, also when each is long."""
     lines: list[str] = []
     problem = CassetteError("what " * 60, where="/where/" * 20, hint="do this")
+    words = ("what what", "/where/", "do this", "OK")
 
     async def scenario(pilot: Pilot[Any]) -> None:
         pilot.app.push_screen(ErrorDialog(problem))
-        await pilot.pause(0.2)
-        lines.extend(text_of(pilot.app))
+        lines.extend(await text_with(pilot, *words))
 
     drive(path, scenario)
     text = "\n".join(lines)
 
-    assert [word for word in ("what what", "/where/", "do this", "OK") if word not in text] == []
+    assert [word for word in words if word not in text] == []
 
 
 def test_lists_of_cassettes_are_readable_in_80x24(path: Path) -> None:
@@ -141,12 +145,7 @@ def test_lists_of_cassettes_are_readable_in_80x24(path: Path) -> None:
     lines: list[str] = []
 
     async def scenario(pilot: Pilot[Any]) -> None:
-        for _ in range(100):  # each is opened in the background
-            await pilot.app.workers.wait_for_complete()
-            await pilot.pause(0.05)
-            lines[:] = text_of(pilot.app)
-            if any("0:04.000" in line for line in lines):
-                break
+        lines.extend(await text_with(pilot, "0:04.000"))  # each is opened in the background
 
     drive(path.parent, scenario)
     text = "\n".join(lines)
@@ -162,10 +161,10 @@ def test_two_recordings_are_readable_in_80x24(path: Path) -> None:
         screen = pilot.app.screen
         assert isinstance(screen, CompareScreen)
         await pilot.press("end")
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if screen.compared >= 1 and all(seeker.idle for seeker in screen.seekers):
-                break
+        await until(
+            pilot, lambda: screen.compared >= 1 and all(seeker.idle for seeker in screen.seekers)
+        )
+        await pilot.pause()
         lines.extend(text_of(pilot.app))
 
     drive(path, scenario, other=path)
@@ -182,8 +181,7 @@ def test_what_matters_comes_first_in_80_columns(make: Callable[..., Path]) -> No
     lines: list[str] = []
 
     async def scenario(pilot: Pilot[Any]) -> None:
-        while recording(pilot).session.progress.verified is None:
-            await pilot.pause(0.02)
+        await until(pilot, lambda: recording(pilot).session.progress.verified is not None)
         await press(pilot, "plus", "plus", "i", "g", *"elsewhere", "enter")
         recording(pilot).refresh_progress()
         await pilot.pause()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from ptycassette.testing import fixed_id
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.session.live import LiveSource
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from driving import until
 
 
 @pytest.fixture
@@ -33,16 +37,12 @@ def journal(tmp_path: Path) -> JournalFile:
     return JournalFile(meta, directory=tmp_path)
 
 
-async def until(pilot: Pilot[Any], text: str) -> RecordingScreen:
+async def shows(pilot: Pilot[Any], text: str) -> RecordingScreen:
     """Wait until the screen shows ``text``."""
-    for _ in range(1_000):
-        await pilot.pause()
-        screen = pilot.app.screen
-        assert isinstance(screen, RecordingScreen)
-        if screen.shown is not None and text in screen.shown.screen.text:
-            return screen
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{text!r} was never shown")
+    screen = pilot.app.screen
+    assert isinstance(screen, RecordingScreen)
+    await until(pilot, lambda: screen.shown is not None and text in screen.shown.screen.text)
+    return screen
 
 
 def test_what_is_printed_is_shown_as_it_comes(journal: JournalFile) -> None:
@@ -53,23 +53,22 @@ def test_what_is_printed_is_shown_as_it_comes(journal: JournalFile) -> None:
         journal.on_output(1_000, b"first\r\n")
         app = ViewerApp(journal.path, live=True)
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, "first")
+            await shows(pilot, "first")
             journal.on_event(Typed(2_000, b"x"))
             journal.on_event(Resized(3_000, Size(6, 40)))
             journal.on_event(Signalled(3_500, "int"))
             journal.on_event(Noted(3_600, {"type": "turn"}))
             journal.on_output(4_000, b"second\r\n")
-            screen = await until(pilot, "second")
+            screen = await shows(pilot, "second")
             status.append(str(screen.query_one("#status", Static).render()))
             await pilot.press("home")
             journal.on_output(5_000, b"third\r\n")
             await pilot.pause(0.2)
             assert screen.playback.seq == 0
             await pilot.press("end")
-            await until(pilot, "third")
+            await shows(pilot, "third")
             journal.on_event(Finished(t_us=6_000))
-            while not screen.session.indexed.is_set():  # noqa: ASYNC110 - set by a thread
-                await asyncio.sleep(0.01)
+            await until(pilot, screen.session.indexed.is_set)
             assert screen.shown is not None
             assert screen.shown.screen.size == Size(6, 40)
 
@@ -147,7 +146,7 @@ def test_a_recording_in_progress_is_searched_as_it_grows(journal: JournalFile) -
         journal.on_event(Typed(2_000, b"x"))
         app = ViewerApp(journal.path, live=True)
         async with app.run_test(size=(80, 24)) as pilot:
-            screen = await until(pilot, "walnuts")
+            screen = await shows(pilot, "walnuts")
             await pilot.press("slash", *"walnuts", "enter")
             await hits(pilot, screen, 2)
             journal.on_event(Noted(3_000, {"type": "walnuts"}))
@@ -166,12 +165,7 @@ def test_a_recording_in_progress_is_searched_as_it_grows(journal: JournalFile) -
 
 async def hits(pilot: Pilot[Any], screen: RecordingScreen, count: int) -> None:
     """Wait until so many were found."""
-    for _ in range(1_000):
-        await pilot.pause()
-        if len(screen.hits) >= count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{len(screen.hits)} hits")
+    await until(pilot, lambda: len(screen.hits) >= count)
 
 
 def test_a_search_that_waits_ends_with_the_screen(journal: JournalFile) -> None:
@@ -181,7 +175,7 @@ def test_a_search_that_waits_ends_with_the_screen(journal: JournalFile) -> None:
         journal.on_output(1_000, b"walnuts\r\n")
         app = ViewerApp(journal.path, live=True)
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, "walnuts")
+            await shows(pilot, "walnuts")
             await pilot.press("slash", *"nothing", "enter")
             await pilot.pause()
             await pilot.press("escape", "q")
@@ -200,7 +194,7 @@ def test_service_events_appear_as_they_come(journal: JournalFile) -> None:
         journal.on_event(Noted(2_000, {"type": "first"}))
         app = ViewerApp(journal.path, live=True)
         async with app.run_test(size=(120, 40)) as pilot:
-            screen = await until(pilot, "hello")
+            screen = await shows(pilot, "hello")
             await pilot.press("p", "tab", "tab", "tab", "tab")
             await grown(pilot, screen, 1)
             journal.on_event(Noted(3_000, {"type": "second"}))
@@ -220,12 +214,8 @@ def test_service_events_appear_as_they_come(journal: JournalFile) -> None:
 
 async def grown(pilot: Pilot[Any], screen: RecordingScreen, count: int) -> None:
     """Wait until the tree has so many branches."""
-    for _ in range(1_000):
-        await pilot.pause()
-        if len(screen.query_one("#service-tree", Tree).root.children) == count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("the tree did not grow")
+    root = screen.query_one("#service-tree", Tree).root
+    await until(pilot, lambda: len(root.children) == count)
 
 
 def test_markers_on_a_live_recording_are_kept_in_memory(
@@ -239,7 +229,7 @@ def test_markers_on_a_live_recording_are_kept_in_memory(
     async def run() -> None:
         app = ViewerApp(journal.path, live=True)
         async with app.run_test(size=(80, 24)) as pilot:
-            screen = await until(pilot, "hello")
+            screen = await shows(pilot, "hello")
             await pilot.press("m")
             await pilot.pause()
             seen.append(str(pilot.app.screen.query_one("#hint", Static).render()))

@@ -26,6 +26,7 @@ from ptycassette.model import (
     FinalRecord,
     Finished,
     InputRecord,
+    Manifest,
     Noted,
     Output,
     OutputRecord,
@@ -198,53 +199,81 @@ def test_an_error_inside_the_with_aborts(tmp_path: Path) -> None:
 
 
 FINAL = FinalRecord(seq=1, t_ms=0, duration_ms=0)
+CLEAN = ScrubReport(status="clean")
+
+
+def _note(seq: int, t_ms: int = 0, payload: object = 1) -> ServiceEventRecord:
+    return ServiceEventRecord(seq=seq, t_ms=t_ms, payload=payload)
+
+
+def _key(seq: int, t_ms: int = 0, data: bytes = b"") -> InputRecord:
+    return InputRecord(seq=seq, t_ms=t_ms, kind="input", bytes=data)
+
+
+def _chunk(offset: int, length: int, data: bytes) -> tuple[OutputRecord, bytes]:
+    return OutputRecord(seq=1, t_ms=0, offset=offset, length=length), data
+
+
+def _give(writer: CassetteWriter, item: Any) -> None:
+    match item:
+        case range():
+            writer.reserve(item.start, item.stop)
+        case (record, data):
+            writer.add(record, data)
+        case ScrubReport():
+            writer.put(item)
+        case Manifest():
+            writer.publish(item)
+        case _:
+            writer.add(item)
+
+
+CYCLE: dict[str, object] = {}
+CYCLE["again"] = [CYCLE]
+NO_EMULATOR = msgspec.structs.replace(
+    manifest_of(),
+    terminal=msgspec.structs.replace(manifest_of().terminal, emulator=EmulatorId("", "")),
+)
+REFUSED: list[tuple[str, type[Exception], str, list[Any]]] = [
+    ("not the next", ValueError, "seq 2, t_ms 0 after seq 0", [_key(2)]),
+    ("too far", ValueError, "1 bytes at 1 for 1 bytes at 0", [_chunk(1, 1, b"x")]),
+    ("too short", ValueError, "2 bytes at 0 for 1 bytes at 0", [_chunk(0, 2, b"x")]),
+    ("time goes back", ValueError, "t_ms 4 after seq 1, t_ms 5", [_note(1, 5), _note(2, 4)]),
+    ("behind the end", ValueError, "complete", [FINAL, _note(2, 4)]),
+    ("no end", ValueError, "final.json", [CLEAN, manifest_of()]),
+    ("no report", ValueError, "scrub-report.json", [FINAL, manifest_of()]),
+    ("kept for another time", ValueError, "kept for|after seq",
+     [range(1, 1), range(2, 1), _key(1, 2, b"x")]),
+    ("kept for another kind", ValueError, "kept for|after seq",
+     [range(1, 1), range(2, 1), OutputRecord(seq=1, t_ms=1, offset=0, length=0)]),
+    ("kept for later", ValueError, "kept for|after seq",
+     [range(1, 1), range(2, 1), _key(2, 1, b"x")]),
+    ("kept and not used", ValueError, "seq 1 was reserved",
+     [range(1, 0), msgspec.structs.replace(FINAL, seq=2), CLEAN, manifest_of()]),
+    *(("no JSON", errors.RecordError, ".", [_note(1, payload=payload)]) for payload in (
+        float("nan"), 2**63, "\ud800", {1: 2}, [float("inf")], {"a": {"\udfff": 1}})),
+    ("a cycle", errors.LimitError, "deeper", [_note(1, payload=CYCLE)]),
+    ("a cycle in a document", errors.LimitError, "deeper",
+     [msgspec.structs.replace(FINAL, metadata=CYCLE)]),
+    ("a large document", errors.LimitError, ".",
+     [msgspec.structs.replace(FINAL, final_text="x" * (5 << 20))]),
+    ("no emulator", errors.ManifestError, ".", [FINAL, CLEAN, NO_EMULATOR]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("record", "data", "says"),
-    [
-        (InputRecord(seq=2, t_ms=0, kind="input"), b"", "seq 2, t_ms 0 after seq 0"),
-        (OutputRecord(seq=1, t_ms=0, offset=1, length=1), b"x", "1 bytes at 1 for 1 bytes at 0"),
-        (OutputRecord(seq=1, t_ms=0, offset=0, length=2), b"x", "2 bytes at 0 for 1 bytes at 0"),
-    ],
+    ("error", "says", "items"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-def test_records_that_do_not_fit_are_misuse(
-    tmp_path: Path, record: InputRecord | OutputRecord, data: bytes, says: str
+def test_what_a_reader_would_refuse_is_not_written(
+    tmp_path: Path, error: type[Exception], says: str, items: list[Any]
 ) -> None:
-    """Order and offsets are the caller's to keep."""
-    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(ValueError, match=says):
-        writer.add(record, data)
-
-
-def test_time_may_not_go_back(tmp_path: Path) -> None:
-    """A writer refuses what a reader would."""
+    """The last of these, and nothing is left of those before it."""
     with CassetteWriter(tmp_path / "c") as writer:
-        writer.add(ServiceEventRecord(seq=1, t_ms=5, payload=1))
+        for item in items[:-1]:
+            _give(writer, item)
 
-        with pytest.raises(ValueError, match="t_ms 4 after seq 1, t_ms 5"):
-            writer.add(ServiceEventRecord(seq=2, t_ms=4, payload=1))
-
-
-def test_nothing_follows_the_final_record(tmp_path: Path) -> None:
-    """It is the last event."""
-    with CassetteWriter(tmp_path / "c") as writer:
-        writer.add(FINAL)
-
-        with pytest.raises(ValueError, match="complete"):
-            writer.add(ServiceEventRecord(seq=2, t_ms=4, payload=1))
-
-
-@pytest.mark.parametrize("missing", ["final.json", "scrub-report.json"])
-def test_a_cassette_needs_its_documents(tmp_path: Path, missing: str) -> None:
-    """Without a final record or a scrub report nothing is published."""
-    with CassetteWriter(tmp_path / "c") as writer:
-        if missing == "final.json":
-            writer.put(ScrubReport(status="clean"))
-        else:
-            writer.add(FINAL)
-
-        with pytest.raises(ValueError, match=missing):
-            writer.publish(manifest_of())
+        with pytest.raises(error, match=says):
+            _give(writer, items[-1])
     assert _names(tmp_path) == []
 
 
@@ -283,65 +312,6 @@ def test_records_may_come_late_in_numbers_that_were_kept(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "record",
-    [
-        InputRecord(seq=1, t_ms=2, kind="input", bytes=b"x"),
-        OutputRecord(seq=1, t_ms=1, offset=0, length=0),
-        InputRecord(seq=2, t_ms=1, kind="input", bytes=b"x"),
-    ],
-    ids=["another time", "another kind", "another order"],
-)
-def test_only_what_a_number_was_kept_for_takes_it(
-    tmp_path: Path, record: InputRecord | OutputRecord
-) -> None:
-    """Time and order hold for what comes late, too."""
-    with CassetteWriter(tmp_path / "c") as writer:
-        writer.reserve(1, 1)
-        writer.reserve(2, 1)
-
-        with pytest.raises(ValueError, match=r"kept for|after seq"):
-            writer.add(record)
-
-
-def test_a_number_that_was_kept_and_not_used_stops_publishing(tmp_path: Path) -> None:
-    """A reader would miss it."""
-    with CassetteWriter(tmp_path / "c") as writer:
-        writer.reserve(1, 0)
-        writer.add(msgspec.structs.replace(FINAL, seq=2))
-        writer.put(ScrubReport(status="clean"))
-
-        with pytest.raises(ValueError, match="seq 1 was reserved"):
-            writer.publish(manifest_of())
-
-
-@pytest.mark.parametrize(
-    "payload", [float("nan"), 2**63, "\ud800", {1: 2}, [float("inf")], {"a": {"\udfff": 1}}]
-)
-def test_what_a_reader_would_refuse_is_not_written(tmp_path: Path, payload: object) -> None:
-    """Values that JSON, or the reference reader, cannot hold."""
-    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.RecordError):
-        writer.add(ServiceEventRecord(seq=1, t_ms=0, payload=payload))
-
-
-def test_a_value_that_nests_too_deep_is_not_written(tmp_path: Path) -> None:
-    """The writer holds itself to the limits of the reader, cycles included."""
-    cycle: list[object] = []
-    cycle.append(cycle)
-
-    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError, match="deeper"):
-        writer.add(ServiceEventRecord(seq=1, t_ms=0, payload=cycle))
-
-
-def test_a_document_that_nests_too_deep_is_not_written(tmp_path: Path) -> None:
-    """The same for the metadata of the final record."""
-    cycle: dict[str, object] = {}
-    cycle["again"] = cycle
-
-    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError, match="deeper"):
-        writer.add(msgspec.structs.replace(FINAL, metadata=cycle))
-
-
-@pytest.mark.parametrize(
     ("limits", "record", "data"),
     [
         (Limits(max_line_bytes=50), InputRecord(seq=1, t_ms=0, kind="input", bytes=b"x" * 50), b""),
@@ -366,31 +336,7 @@ def test_what_is_too_long_is_not_written(
     assert _names(tmp_path) == []
 
 
-def test_a_document_that_is_too_large_is_not_written(tmp_path: Path) -> None:
-    """A reader would refuse it."""
-    with CassetteWriter(tmp_path / "c") as writer, pytest.raises(errors.LimitError):
-        writer.add(msgspec.structs.replace(FINAL, final_text="x" * (5 << 20)))
-
-
-def test_a_manifest_that_a_reader_would_refuse_is_not_published(tmp_path: Path) -> None:
-    """The writer reads its own manifest first."""
-    terminal = msgspec.structs.replace(manifest_of().terminal, emulator=EmulatorId("", ""))
-    with _fill(CassetteWriter(tmp_path / "c")) as writer, pytest.raises(errors.ManifestError):
-        writer.publish(msgspec.structs.replace(manifest_of(), terminal=terminal))
-
-    assert _names(tmp_path) == []
-
-
 # ------------------------------------------------------------------ the target
-
-
-def test_an_empty_directory_may_be_published_over(tmp_path: Path) -> None:
-    """``mkdir`` first is no reason to refuse: nothing is lost."""
-    (tmp_path / "c").mkdir()
-    write_cassette(tmp_path / "c")
-
-    with open_cassette(tmp_path / "c") as cassette:
-        assert cassette.output_size == 0
 
 
 def test_an_existing_cassette_is_not_replaced_unasked(tmp_path: Path) -> None:
@@ -440,22 +386,17 @@ def test_a_newer_cassette_is_never_replaced(tmp_path: Path) -> None:
         CassetteWriter(tmp_path / "c", overwrite=True)
 
 
-def test_a_diagnostic_directory_may_be_replaced(tmp_path: Path) -> None:
-    """It is ours, and the next run may succeed."""
-    shutil.copytree(V1.parent / "corrupt" / "diagnostic", tmp_path / "c")
-    write_cassette(tmp_path / "c", overwrite=True)
+@pytest.mark.parametrize("there", ["", "diagnostic", "id-missing"])
+def test_what_is_no_loss_may_be_replaced(tmp_path: Path, there: str) -> None:
+    """A directory that is empty, a diagnostic, and what recording again repairs."""
+    if there:
+        shutil.copytree(V1.parent / "corrupt" / there, tmp_path / "c")
+    else:
+        (tmp_path / "c").mkdir()
+    write_cassette(tmp_path / "c", overwrite=bool(there))
 
     with open_cassette(tmp_path / "c") as cassette:
-        assert cassette.pinned
-
-
-def test_a_broken_cassette_may_be_replaced(tmp_path: Path) -> None:
-    """Recording again is how one repairs it."""
-    shutil.copytree(V1.parent / "corrupt" / "id-missing", tmp_path / "c")
-    write_cassette(tmp_path / "c", overwrite=True)
-
-    with open_cassette(tmp_path / "c") as cassette:
-        assert cassette.pinned
+        assert (cassette.pinned, cassette.output_size) == (True, 0)
 
 
 def _file(path: Path) -> None:
