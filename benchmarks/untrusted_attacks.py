@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from ptycassette.model import JournalEvent, Noted, Output, Resized, Size, Typed
 
-__all__ = ["CASSETTE", "HISTORY", "JSON", "JSON_LINES", "PATTERNS", "PROBE", "SCENARIO", "SCRIPT",
-           "TEXT", "TOML", "WHOLE", "YAML", "Attack"]  # fmt: skip
+__all__ = ["CASSETTE", "CHECKS", "HISTORY", "JSON", "JSON_LINES", "PATTERNS", "PROBE", "SCENARIO",
+           "SCRIPT", "TEXT", "TOML", "WHOLE", "YAML", "Attack"]  # fmt: skip
 
 Attack = Callable[[int], bytes]
 """The bytes of a file of at most so many bytes."""
@@ -220,6 +220,32 @@ SCENARIO: dict[str, Attack] = {
             {"type": "service_json", "json_path": "$" + "[?(@" * 5_000}]}}).encode()
     ),
 }  # fmt: skip
+
+_EACH_OF_MANY: dict[str, dict[str, object]] = {
+    "text": {"type": "frame_never_contains", "text": "aab"},
+    "text-any-case": {"type": "frame_never_contains", "text": "aab", "ignore_case": True},
+    "text-row": {"type": "frame_eventually_contains", "text": "b", "row": 0},
+    "pattern": {"type": "frame_never_contains", "regex": "a+b"},
+    "pattern-large": {"type": "frame_contains", "regex": "(a?){40}c"},
+    "normalised": {"type": "frame_contains", "text": "b", "normalise": ["path", "duration", "pid"]},
+    "stable": {"type": "frame_stable_for", "stable_for_ms": 1900},
+    "stable-text": {"type": "frame_stable_for", "stable_for_ms": 1900, "text": "a"},
+    "size": {"type": "size_eventually", "rows": 1, "cols": 1},
+    "style": {"type": "style", "text": "a", "fg": 1},
+    "title": {"type": "title", "regex": "b"},
+    "link": {"type": "link", "text": "b"},
+    "clipboard": {"type": "clipboard", "text": "b"},
+    "bytes": {"type": "input_bytes", "bytes_hex": "61" * 1000 + "62"},
+    "typed": {"type": "input_text", "regex": "b"},
+    "resizes": {"type": "resize_order", "before_kind": "input", "after_kind": "final"},
+    "json": {"type": "service_json", "json_path": "$..*", "equals": 1},
+    "json-one": {"type": "service_json", "json_path": "$.a.b.c", "equals": 1},
+    "metadata": {"type": "final_metadata", "metadata_key": "a", "equals": 1},
+    "gaps": {"type": "timing_gap", "min_ms": 0},
+    "order": {"type": "raw_output_order"},
+}
+CHECKS: dict[str, Attack] = {name: _many(predicate) for name, predicate in _EACH_OF_MANY.items()}
+"""Thousands of predicates, for a recording of thousands of events."""
 
 _TIMED = b'{"seq":%d,"t_ms":0,'
 _FRAME = b'"size":{"Rows":1,"Cols":1},"text":[%s],"cursor":{"Row":0,"Col":0,"Visible":true},%s%s'

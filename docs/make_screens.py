@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,38 @@ async def _rest(app: ViewerApp) -> None:
             return
 
 
+async def trace_picture(path: Path, size: tuple[int, int], title: str) -> str:
+    """A trace of a failed test, as SVG."""
+    app = ViewerApp(path, traces=(path,))
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(0.5)
+        return app.export_screenshot(title=title)
+
+
+_TEST = """
+import pytest
+
+@pytest.mark.ptycassette("codex-tui")
+def test_the_note_is_read(ptycassette_session):
+    codex = ptycassette_session
+    codex.wait_for_text("Ask Codex")
+    codex.submit("What does todo.txt say?")
+    codex.wait_for_text("walnuts")
+"""
+
+
+def failed_trace(folder: Path) -> Path:
+    """The trace of a test that asked something else than was recorded."""
+    test = folder / "test_notes.py"
+    test.write_text(_TEST, encoding="utf-8")
+    shutil.copytree(AGENTS / "codex-tui", folder / "cassettes" / "codex-tui")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+    (found,) = folder.glob(".ptycassette-traces/*/*/trace.json")
+    return found
+
+
 def diverged(folder: Path) -> Path:
     """The report of a stand-in that was asked something else than was recorded."""
     report = folder / "report.json"
@@ -95,6 +128,10 @@ def main(only: list[str]) -> None:
     os.chdir(DOCS.parent)  # so that the pictures show short paths
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
+        if not only or "viewer-trace" in only:
+            trace = failed_trace(Path(folder))
+            svg = asyncio.run(trace_picture(trace, (140, 36), "ptycassette view trace"))
+            (OUT / "viewer-trace.svg").write_text(svg, encoding="utf-8")
         report = diverged(Path(folder))
         for name, recordings, size, keys in SCREENS:
             if only and name not in only:

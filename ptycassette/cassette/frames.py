@@ -13,6 +13,7 @@ from ptycassette.model import (
     JournalEvent,
     Output,
     Resized,
+    painted_lines,
 )
 from ptycassette.terminal import FramePolicy
 
@@ -48,7 +49,7 @@ def frame_of(
 
 def _painted(event: Output) -> bytes:
     """As ``painted_bytes`` of the record that it becomes."""
-    return event.data if event.stream is None else event.data.replace(b"\n", b"\r\n")
+    return event.data if event.stream is None else painted_lines(event.data)
 
 
 class FrameMaker:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ptycassette.cli._options import TIME, allow_unscrubbed_option
-from ptycassette.errors import UsageError
+from ptycassette.errors import NotFoundError, UsageError
 
 __all__ = ["command", "memory_option", "viewer"]
 
@@ -87,15 +88,21 @@ def command(
     With OTHER, a second cassette, both are shown side by side, and what differs is
     marked. Press ? for the keys. Notes are kept beside the cassette, never in it.
 
+    `ptycassette view trace` shows what failed tests left: the traces in
+    .ptycassette-traces, here or in a directory above, the newest first; with OTHER
+    those of tests with this in their names. PATH may also be a trace itself, or a
+    directory of them.
+
     Example: ptycassette view hello.cassette
     """
+    traces = _traces(path, other)
     if serve:
         arguments = [path, *([other] if other else []), f"--memory={memory}"]
         arguments += [f"--start={start}"] if start is not None else []
         arguments += [f"--report={report}"] if report is not None else []
         arguments += ["--no-cache"] if no_cache else []
         arguments += ["--allow-unscrubbed"] if allow_unscrubbed else []
-        return int(viewer("serve")(arguments, host=host, port=port))
+        return int(viewer("serve")(arguments, host=host, port=port, traces=bool(traces)))
     show = viewer("view")
     shown = show(
         path,
@@ -105,5 +112,35 @@ def command(
         start=start,
         report=report,
         cache=not no_cache,
+        traces=[str(trace) for trace in traces],
     )
     return int(shown)
+
+
+def _traces(path: str, other: str | None) -> list[Path]:
+    """The traces of tests that are meant, the newest first; none when a cassette is.
+
+    Raises:
+        NotFoundError: traces are meant, and there is none.
+    """
+    from ptycassette.pytest_plugin.traces import PLACE, find_traces, traces_at
+
+    given = Path(path)
+    if path != "trace" or given.exists():
+        return traces_at(given) if other is None else []
+    found = find_traces(Path.cwd())
+    if not found:
+        raise NotFoundError(
+            f"there is no {PLACE} with a trace in it, here or in a directory above",
+            where=str(Path.cwd()),
+            hint="run pytest: a test that fails with ptycassette leaves a trace; "
+            "or give the path of one: ptycassette view PATH/trace.json",
+        )
+    named = [trace for trace in found if other is None or other in trace.parent.name]
+    if not named:
+        names = ", ".join(sorted({trace.parent.name for trace in found})[:5])
+        raise NotFoundError(
+            f"no test with {other!r} in its name left a trace", where=str(found[0].parents[2]),
+            hint=f"there are traces of: {names}",
+        )  # fmt: skip
+    return named

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         StreamKind,
         StreamKinds,
         painted_bytes,
+        painted_lines,
         streams_of,
     )
     from ptycassette.model.toml_text import (
@@ -167,7 +168,14 @@ else:
             "re2_engine": ("PatternError", "compile_re2"),
             "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
             "screen": ("DEFAULT_STYLE", "Screen", "Style", "StyleRun"),
-            "streams": ("STREAMS_KEY", "StreamKind", "StreamKinds", "painted_bytes", "streams_of"),
+            "streams": (
+                "STREAMS_KEY",
+                "StreamKind",
+                "StreamKinds",
+                "painted_bytes",
+                "painted_lines",
+                "streams_of",
+            ),
             "toml_text": ("MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"),
             "visible_text": ("printable", "visible", "visible_bytes"),
         },
@@ -250,6 +258,7 @@ __all__ = [
     "fill_variables",
     "moment_us",
     "painted_bytes",
+    "painted_lines",
     "parse_toml",
     "printable",
     "read_toml",

@@ -181,8 +181,8 @@ class SecretWatch(Protocol):
         """The session begins, or begins anew."""
         ...
 
-    def saw(self, event: JournalEvent, screen: Emulator) -> Sequence[Secret]:
-        """What an event gives away; ``screen`` is the one right after it."""
+    def saw(self, event: JournalEvent, screen: Emulator | None) -> Sequence[Secret]:
+        """What an event gives away; ``screen`` is the one right after it, where one types there."""
         ...
 
     def ended(self) -> Sequence[Secret]:

@@ -9,7 +9,14 @@ import msgspec
 from ptycassette.model.events import Event, OutputRecord
 from ptycassette.model.manifest import Manifest
 
-__all__ = ["STREAMS_KEY", "StreamKind", "StreamKinds", "painted_bytes", "streams_of"]
+__all__ = [
+    "STREAMS_KEY",
+    "StreamKind",
+    "StreamKinds",
+    "painted_bytes",
+    "painted_lines",
+    "streams_of",
+]
 
 STREAMS_KEY = "streams"
 
@@ -74,5 +81,10 @@ def painted_bytes(event: Event) -> bytes:
     """
     record = event.record
     if isinstance(record, OutputRecord) and record.stream is not None:
-        return event.data.replace(b"\n", b"\r\n")
+        return painted_lines(event.data)
     return event.data
+
+
+def painted_lines(data: bytes) -> bytes:
+    """What was written to a pipe or a file, as a terminal gets it."""
+    return data.replace(b"\n", b"\r\n")

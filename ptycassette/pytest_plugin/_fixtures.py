@@ -109,6 +109,7 @@ def ptycassette_use(
             "match": settings.match,
             "order": settings.order,
             "size": settings.size,
+            "streams": settings.streams,
             "lenient": settings.lenient,
             "allow_unplayed": settings.allow_unplayed,
             **options,
@@ -140,7 +141,7 @@ def ptycassette_session(
     with ExitStack() as stack:
         if ptycassette_settings.mode == "auto" and not ptycassette_path.exists():
             stack.enter_context(recording_lock(ptycassette_path))
-        run = SessionRun(ptycassette_use(), state, lenient=ptycassette_settings.lenient)
+        run = SessionRun(ptycassette_use(), lenient=ptycassette_settings.lenient)
         try:
             session = run.start()
         except CassetteError as exc:

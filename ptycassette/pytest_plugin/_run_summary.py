@@ -49,8 +49,12 @@ class RunSummary:
     def take(self, test: str, state: TestState) -> None:
         """Note the result of a test."""
         self._known.update(str(path) for path in state.used)
-        self._notes += [f"{test}: {note}" for note in state.notes]
+        self._notes += [f"{test}: {note}" for run in state.runs for note in run.notes()]
         self._spared.update(str(path) for path in state.spared)
+
+    def add_note(self, test: str, note: str) -> None:
+        """Note something else about what drifted in a test."""
+        self._notes.append(f"{test}: {note}")
 
     def spare(self, shelf: Path) -> None:
         """Note a test that did not finish: it may use any cassette on its file's shelf."""

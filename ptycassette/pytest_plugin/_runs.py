@@ -15,11 +15,12 @@ import msgspec
 
 from ptycassette.cassette.io import PendingRecordings
 from ptycassette.errors import DivergenceError
-from ptycassette.model import visible
+from ptycassette.model import printable, visible
 from ptycassette.pytest_plugin._state import TestState
-from ptycassette.pytest_plugin.traces import steps_object
+from ptycassette.pytest_plugin.traces import drift_object, steps_object
 from ptycassette.replaying import (
     INPUT_MISSING,
+    Drift,
     divergence_error,
     divergence_lines,
     divergence_object,
@@ -35,9 +36,8 @@ __all__ = ["SessionRun", "ShimRun", "UseRun", "recording_lock"]
 class SessionRun:
     """A session in this process."""
 
-    def __init__(self, using: Use, state: TestState, *, lenient: bool) -> None:
+    def __init__(self, using: Use, *, lenient: bool) -> None:
         self._using = using
-        self._state = state
         self._lenient = lenient
         self._stack = ExitStack()
         self.session: Session | None = None
@@ -52,9 +52,6 @@ class SessionRun:
         __tracebackhide__ = True
         self._stack.close()
         result = self._using.result
-        if result.drift is not None:
-            name = visible(self._using.path.name)
-            self._state.notes += [f"{name}: {line}" for line in drift_lines(result.drift)]
         if result.divergences and self._lenient:
             raise divergence_error(result.divergences[0], where=str(self._using.path))
 
@@ -66,6 +63,14 @@ class SessionRun:
         """From the result."""
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
+
+    def drifted(self) -> bool:
+        """The use in it is a run, too."""
+        return False
+
+    def notes(self) -> list[str]:
+        """None of its own: the use in it is a run, too."""
+        return []
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """None of its own: the use in it is a run, too."""
@@ -95,6 +100,17 @@ class UseRun:
         """None: it raised what there was, or its fixture reports it."""
         return []
 
+    def drifted(self) -> bool:
+        """From the result."""
+        return bool(self._result.drift)
+
+    def notes(self) -> list[str]:
+        """The drift, after ``rerecord`` and ``rewrite``."""
+        if self._result.drift is None:
+            return []
+        name = visible(Path(self._result.cassette).name)
+        return [f"{name}: {line}" for line in drift_lines(self._result.drift)]
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
         result = self._result
@@ -106,10 +122,11 @@ class UseRun:
                 "action": result.action,
                 "divergences": [divergence_object(found) for found in result.divergences],
                 "unplayed": msgspec.to_builtins(result.unplayed),
-                "notes": [*result.notes, *(drift_lines(result.drift) if result.drift else ())],
+                "notes": [*result.notes, *_ends_that_drifted(result.drift)],
                 "errors": [],
                 "steps": steps,
                 "screens": screens,
+                "drift": drift_object(result.drift, result.sides),
             }
         ]
 
@@ -131,6 +148,7 @@ class ShimRun:
         self._library = library
         self._allow_unplayed = allow_unplayed
         self._pending = pending
+        self._notes: list[str] = []
 
     def reports(self) -> list[dict[str, Any]]:
         """The reports so far, in the order of the starts."""
@@ -153,7 +171,7 @@ class ShimRun:
             cassette = self._settled(report)
             self._note(cassette)
             if report["result"] in {"drifted", "recorded"}:
-                self._state.notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                self._notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
                 continue
             problem = self._problem(report)
             if problem:
@@ -202,6 +220,14 @@ class ShimRun:
             if (problem := self._problem(report))
         ]
 
+    def drifted(self) -> bool:
+        """From the reports."""
+        return any(report["result"] == "drifted" for report in self.reports())
+
+    def notes(self) -> list[str]:
+        """What the recorders reported."""
+        return self._notes
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the reports, one for each stand-in."""
         del log
@@ -211,11 +237,17 @@ class ShimRun:
                 "action": "stand-in",
                 "divergences": report["divergences"],
                 "unplayed": report["unplayed"],
-                "notes": report["notes"],
+                "drift": report.get("drift", []),
+                "notes": [] if report.get("drift") else report["notes"],
                 "errors": [report["error"]] if report["error"] else [],
             }
             for report in self.reports()
         ]
+
+
+def _ends_that_drifted(found: Drift | None) -> list[str]:
+    """What changed besides exchanges, which have pictures."""
+    return [f"{one.kind}: {printable(one.message)}" for one in found.divergences] if found else []
 
 
 def _only_missing(report: dict[str, Any]) -> bool:

@@ -24,7 +24,7 @@ __all__ = ["MARKER", "Settings", "add_options", "project_of", "settings_of"]
 
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
-    "lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
+    "streams=None, lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "
     "cassette a test uses, and how. A path is relative to the directory of cassettes."
 )
 _CHOICES = {
@@ -51,9 +51,10 @@ _FLAGS = {
     "lenient": "go on after a divergence; the test fails all the same at its end",
 }
 _MARKER_KEYS = {
-    "argv", "mode", "match", "order", "size", "lenient", "allow_unplayed", "before_record", "hooks",
+    "argv", "mode", "match", "order", "size", "streams", "lenient", "allow_unplayed",
+    "before_record", "hooks",
 }  # fmt: skip
-_CODE_KEYS = {"argv", "size", "before_record", "hooks"}
+_CODE_KEYS = {"argv", "size", "streams", "before_record", "hooks"}
 """What only a test can say: there is no option and no ini key for it."""
 
 
@@ -66,6 +67,7 @@ class Settings(NamedTuple):
     path: str | None = None
     argv: tuple[str, ...] | None = None
     size: Any = None
+    streams: Any = None
     lenient: bool = False
     allow_unplayed: bool = False
     before_record: Callable[[Any], Any] | None = None
@@ -189,6 +191,7 @@ def settings_of(
         path=None if path is None else str(path),
         argv=None if argv is None else tuple(argv),
         size=pick("size"),
+        streams=pick("streams"),
         lenient=bool(pick("lenient")),
         allow_unplayed=bool(pick("allow_unplayed")),
         before_record=pick("before_record"),

@@ -30,6 +30,14 @@ class Run(Protocol):
         """What went otherwise than recorded, for people: expected, got, the screen."""
         ...
 
+    def drifted(self) -> bool:
+        """Whether something was recorded that is not what the cassette has."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Lines for the end of the test run: what drifted."""
+        ...
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """What a trace shows of each recording: cassette, divergences, unplayed, notes, steps."""
         ...
@@ -43,7 +51,6 @@ class TestState:
         steps: what the test did with its sessions.
         used: the cassettes that were played or recorded.
         spared: libraries of which it is not known what the test uses, as the real programs ran.
-        notes: lines for the end of the test run (drift, stale recordings).
     """
 
     __test__ = False
@@ -53,7 +60,6 @@ class TestState:
         self.steps = StepLog()
         self.used: list[Path] = []
         self.spared: list[Path] = []
-        self.notes: list[str] = []
         self._open: list[Run] = []
 
     def complete(self) -> None:

@@ -201,7 +201,6 @@ def pytest_runtest_makereport(
     if not report.passed and "ptycassette_shims" in getattr(item, "fixturenames", ()):
         run_summary.spare(directory_of(item))
     if call.when == "call":
-        run_summary.take(item.nodeid, state)
         when = config_value(item.config, "trace", "on-failure")
         if report.failed:
             said = report.longreprtext
@@ -211,9 +210,15 @@ def pytest_runtest_makereport(
                 for problem in run.problems()
                 if problem.split("\n")[0] not in said
             ]
-        if state.runs and (when == "always" or (when == "on-failure" and report.failed)):
+        run_summary.take(item.nodeid, state)
+        drifted = any(run.drifted() for run in state.runs)
+        asked = when == "always" or (when == "on-failure" and (report.failed or drifted))
+        if state.runs and asked:
             note_failure(call, state.steps)
-            report.sections.append(("ptycassette", written_trace(item, report, state)))
+            trace = written_trace(item, report, state)
+            report.sections.append(("ptycassette", trace))
+            if drifted and report.passed:  # nobody sees the sections of a test that passes
+                run_summary.add_note(item.nodeid, trace)
         stale = run_summary.stale_of(state)
         if stale and config_value(item.config, "stale", "report") == "fail" and report.passed:
             report.outcome = "failed"

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
         divergence_object,
     )
     from ptycassette.replaying.divergence_kinds import INPUT_MISSING
-    from ptycassette.replaying.drifts import Drift, DriftChange, drift_lines
+    from ptycassette.replaying.drift_picture import DriftPicture, picture_object
+    from ptycassette.replaying.drifted_screens import drift_pictures
+    from ptycassette.replaying.drifts import Drift, DriftChange, Side, drift_lines
     from ptycassette.replaying.paint import ansi_lines
     from ptycassette.replaying.scheduler import (
         DONE,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
         Wait,
         replay_mode,
     )
-    from ptycassette.replaying.stored import changed_rows, restyled_rows, screen_of
+    from ptycassette.replaying.stored import changed_rows, restyled_rows, screen_object, screen_of
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -36,7 +38,9 @@ else:
             "differences": ("changes_of", "folded_rows"),
             "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
             "divergence_kinds": ("INPUT_MISSING",),
-            "drifts": ("DriftChange", "Drift", "drift_lines"),
+            "drift_picture": ("DriftPicture", "picture_object"),
+            "drifted_screens": ("drift_pictures",),
+            "drifts": ("DriftChange", "Drift", "Side", "drift_lines"),
             "paint": ("ansi_lines",),
             "scheduler": (
                 "DONE",
@@ -49,7 +53,7 @@ else:
                 "Wait",
                 "replay_mode",
             ),
-            "stored": ("changed_rows", "restyled_rows", "screen_of"),
+            "stored": ("changed_rows", "restyled_rows", "screen_object", "screen_of"),
         },
     )
 
@@ -62,9 +66,11 @@ __all__ = [
     "Done",
     "Drift",
     "DriftChange",
+    "DriftPicture",
     "Emit",
     "ReplayMode",
     "Scheduler",
+    "Side",
     "Wait",
     "ansi_lines",
     "cells_of_row",
@@ -74,9 +80,12 @@ __all__ = [
     "divergence_lines",
     "divergence_object",
     "drift_lines",
+    "drift_pictures",
     "folded_rows",
+    "picture_object",
     "replay_mode",
     "restyled_rows",
     "safe_cluster",
+    "screen_object",
     "screen_of",
 ]

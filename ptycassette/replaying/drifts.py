@@ -1,7 +1,9 @@
 """What changed between two recordings of the same thing: exchanges, screens, the end, the binary.
 
 Pure: two lists of events and their manifests in, a ``Drift`` out. Exchanges are
-aligned by their input, so that an added one does not make all later ones differ.
+aligned by their input, so that an added one does not make all later ones differ. Streams that
+are not a terminal are compared apart, and without screens: in which order a program's writes to
+two pipes are read is chance.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from ptycassette.model import (
     FrameRecord,
     InputRecord,
     Manifest,
+    OutputRecord,
     printable,
+    streams_of,
     visible,
 )
 from ptycassette.replaying.divergence import Divergence, Said
@@ -78,8 +82,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 class _Exchange(msgspec.Struct):
     number: int
     sent: str
-    output: bytes
-    screen: tuple[str, ...]
+    outputs: dict[str, bytes] = msgspec.field(default_factory=dict)
+    screen: tuple[str, ...] = ()
 
 
 def drift_of_sides(old: Side, new: Side) -> Drift:
@@ -110,10 +114,11 @@ def _drift(old: Side, new: Side, alike: Scorer | None, threshold: float) -> Drif
     exchanges: list[DriftChange] = []
     screens: list[DriftChange] = []
     pairs = list(_aligned(before, after, exchanges))
+    at_terminal = any(streams_of(side.manifest).with_terminal for side in (old, new))
     for left, right in pairs:
         if alike is None:
             exchanges.extend(_output_change(left, right))
-            screens.extend(_screen_change(left, right))
+            screens.extend(_screen_change(left, right) if at_terminal else ())
         else:
             screens.extend(_meaning_change(left, right, alike, threshold))
     return Drift(
@@ -127,17 +132,17 @@ def _exchanges(events: Sequence[Event]) -> list[_Exchange]:
     """Split events into exchanges. Number 0 is the output before any input."""
     records = [event.record for event in events if isinstance(event.record, InputRecord)]
     entries = read_entries(records)
-    found = [_Exchange(0, "", b"", ())]
+    found = [_Exchange(0, "")]
     found += [
-        _Exchange(entry.number, "masked" if entry.masked else entry.shown, b"", ())
-        for entry in entries
+        _Exchange(entry.number, "masked" if entry.masked else entry.shown) for entry in entries
     ]
     at = 0
     for event in events:
         while at < len(entries) and event.seq >= entries[at].seq:
             at += 1
-        if event.kind == "output":
-            found[at].output += event.data
+        if isinstance(event.record, OutputRecord):
+            outputs, name = found[at].outputs, event.record.stream or "output"
+            outputs[name] = outputs.get(name, b"") + event.data
         elif isinstance(event.record, FrameRecord):
             found[at].screen = event.record.text
     return found
@@ -197,22 +202,20 @@ def _change(
 
 
 def _output_change(left: _Exchange, right: _Exchange) -> Iterator[DriftChange]:
-    if left.output != right.output:
-        at = next(
-            (
-                number
-                for number, (one, other) in enumerate(zip(left.output, right.output, strict=False))
-                if one != other
-            ),
-            min(len(left.output), len(right.output)),
-        )
+    for name in sorted(left.outputs.keys() | right.outputs.keys()):
+        before, after = left.outputs.get(name, b""), right.outputs.get(name, b"")
+        if before == after:
+            continue
+        pairs = enumerate(zip(before, after, strict=False))
+        differing = (number for number, (one, other) in pairs if one != other)
+        at = next(differing, min(len(before), len(after)))
         yield DriftChange(
             kind="changed",
-            what=f"output from byte {at} on",
+            what=f"{name} from byte {at} on",
             old=left.number,
             new=right.number,
-            expected=_text(left.output[at : at + 80]),
-            got=_text(right.output[at : at + 80]),
+            expected=_text(before[at : at + 80]),
+            got=_text(after[at : at + 80]),
         )
 
 

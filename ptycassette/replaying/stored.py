@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Any
 
 import msgspec
 
 from ptycassette.model import FrameRecord, Screen, Size
 
-__all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_of"]
+__all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_object", "screen_of"]
 
 
 MAX_SIDE = 1000
@@ -54,3 +55,15 @@ def restyled_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[in
     for row, (was, now) in enumerate(zip_longest(old, after.styles or (), fillvalue=())):
         if was != now:
             yield row
+
+
+def screen_object(screen: Screen) -> dict[str, Any]:
+    """A screen as JSON: rows down to the last one with something in it, and their styles."""
+    styled = [number for number, runs in enumerate(screen.styles, 1) if runs]
+    texts = [number for number, row in enumerate(screen.rows, 1) if row.strip()]
+    used = max((*texts, *styled), default=0)
+    return {
+        "rows": list(screen.rows[:used]),
+        "cols": screen.size.cols,
+        "styles": msgspec.to_builtins(screen.styles[:used]),
+    }

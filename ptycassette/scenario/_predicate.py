@@ -7,12 +7,15 @@ all is in ``predicates.py``.
 
 from __future__ import annotations
 
+import itertools
+import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from ptycassette.model import FilePatterns, FrameRecord, PatternError, file_pattern
+from ptycassette.scenario._effort import PER_CHAR, PER_LOOK, PER_PATTERN_CHAR, Effort
 from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario.evidence import Evidence
 
@@ -25,9 +28,12 @@ __all__ = [
     "bad_kind",
     "bad_pattern",
     "bad_text",
+    "in_short",
     "wanted",
 ]
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 300
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}
 
 
@@ -66,6 +72,7 @@ class Look:
         evidence: the recording.
         defined: the normalisers of the scenario.
         start_ms: the time that the predicate names, or 0.
+        effort: counts what is looked at.
         fixed: whether it names one.
     """
 
@@ -74,12 +81,14 @@ class Look:
         evidence: Evidence,
         defined: Mapping[str, Normaliser],
         start_ms: int,
+        effort: Effort,
         *,
         fixed: bool,
     ) -> None:
         self.evidence = evidence
         self.defined = defined
         self.start_ms = start_ms
+        self.effort = effort
         self.fixed = fixed
 
     def end_ms(self, within_ms: int | None) -> int:
@@ -112,21 +121,25 @@ class Look:
     ) -> Failed | None:
         """Whether some frame of the window is right."""
         end_ms = self.end_ms(within_ms)
-        if any(found(frame) for frame in self.evidence.frames_between(self.start_ms, end_ms)):
-            return None
+        for frame in self.evidence.frames_between(self.start_ms, end_ms):
+            self.effort.spend(PER_LOOK)
+            if found(frame):
+                return None
         return Failed(f"{expected} did not come from {self.start_ms} to {end_ms} ms", end_ms)
 
     def any_text(self, query: Worded, texts: Iterable[str], what: str) -> Failed | None:
         """Whether the text is in one of several."""
-        seen = list(dict.fromkeys(texts))
-        if query.regex is not None:
-            pattern = file_pattern(query.regex)
-            hit = any(map(pattern.found, seen))
-        else:
-            hit = any((query.text or "") in text for text in seen)
-        if hit:
-            return None
-        shown = ", ".join(repr(text) for text in seen[:5]) or "nothing"
+        pattern = None if query.regex is None else file_pattern(query.regex)
+        per_char = PER_CHAR if pattern is None else PER_PATTERN_CHAR
+        seen: dict[str, None] = {}
+        for text in texts:
+            self.effort.spend(PER_LOOK + per_char * len(text))
+            if text in seen:
+                continue
+            if (query.text or "") in text if pattern is None else pattern.found(text):
+                return None
+            seen[text] = None
+        shown = in_short(seen)
         return Failed(f"no {what} with {wanted(query)}; there was {shown}", self.start_ms)
 
 
@@ -146,6 +159,11 @@ class Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def problem(self, known: PredicateContext) -> str | None:  # noqa: ARG002
         """What is wrong with its fields beyond their types; None when all is well."""
         return None
+
+
+def in_short(values: Iterable[Any]) -> str:
+    """The first of some values, for messages, each as its first characters."""
+    return ", ".join(map(_SHORT.repr, itertools.islice(values, 5))) or "nothing"
 
 
 def wanted(query: Worded) -> str:
@@ -176,5 +194,5 @@ def bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
     try:
         patterns.check(pattern)
     except PatternError as exc:
-        return f"regex {pattern!r}: {exc}"
+        return f"regex '{pattern}': {exc}"
     return None

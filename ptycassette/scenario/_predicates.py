@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
+from ptycassette.scenario._effort import PER_LOOK, Effort
 from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario._predicate import Failed, Look
 from ptycassette.scenario._screen_predicates import (
@@ -79,9 +80,13 @@ def type_name(predicate: Predicate | type[Predicate]) -> str:
 
 
 def evaluate(
-    predicate: Predicate, evidence: Evidence, defined: Mapping[str, Normaliser]
+    predicate: Predicate,
+    evidence: Evidence,
+    defined: Mapping[str, Normaliser],
+    effort: Effort,
 ) -> Failed | None:
     """Evaluate one predicate, ``not`` included."""
+    effort.spend(PER_LOOK)
     start_ms = 0 if predicate.at_ms is None else predicate.at_ms
     if predicate.exchange is not None:
         sent_ms = evidence.start_of(predicate.exchange)
@@ -90,7 +95,7 @@ def evaluate(
             return Failed(f"there is no input {predicate.exchange}; there are {total}", 0)
         start_ms += sent_ms
     fixed = predicate.at_ms is not None or predicate.exchange is not None
-    failed = predicate.judge(Look(evidence, defined, start_ms, fixed=fixed))
+    failed = predicate.judge(Look(evidence, defined, start_ms, effort, fixed=fixed))
     if not predicate.negate:
         return failed
     return Failed("it holds, and must not", start_ms) if failed is None else None

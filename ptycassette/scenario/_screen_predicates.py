@@ -7,6 +7,12 @@ from collections.abc import Callable
 import msgspec
 
 from ptycassette.model import FrameRecord, file_pattern
+from ptycassette.scenario._effort import (
+    PER_CHAR,
+    PER_LOOK,
+    PER_PATTERN_CHAR,
+    PER_REWRITTEN_CHAR,
+)
 from ptycassette.scenario._normalise import normaliser_of
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 
@@ -118,6 +124,7 @@ class FrameStableFor(TextQuery, frozen=True, kw_only=True, tag="frame_stable_for
         if not frames or frames[0].t_ms > look.start_ms:
             return Failed(f"there is no frame at {look.start_ms} ms", look.start_ms)
         if self.text is None and self.regex is None:
+            look.effort.spend(PER_LOOK * len(frames))
             changed = [frame for frame in frames if frame.text != frames[0].text]
             return Failed("the screen changed", changed[0].t_ms) if changed else None
         found = _finder(self, look)
@@ -251,14 +258,23 @@ def _is_size(frame: FrameRecord, size: SizeIs | SizeEventually) -> bool:
 def _finder(query: TextQuery, look: Look) -> Callable[[FrameRecord], bool]:
     """A function that looks for the query in one frame."""
     normalise = normaliser_of(query.normalise, look.defined)
+    per_char = PER_CHAR if query.regex is None else PER_PATTERN_CHAR
+
+    def text_of(frame: FrameRecord) -> str:
+        text = _cut(frame, query)
+        look.effort.spend(PER_LOOK + per_char * len(text))
+        for _ in query.normalise:
+            look.effort.spend(PER_REWRITTEN_CHAR * len(text))
+        return normalise(text) if query.normalise else text
+
     if query.regex is not None:
         pattern = file_pattern(query.regex, ignore_case=query.ignore_case)
-        return lambda frame: pattern.found(normalise(_cut(frame, query)))
+        return lambda frame: pattern.found(text_of(frame))
     sought = normalise(query.text or "")
     if query.ignore_case:
         sought = sought.lower()
-        return lambda frame: sought in normalise(_cut(frame, query)).lower()
-    return lambda frame: sought in normalise(_cut(frame, query))
+        return lambda frame: sought in text_of(frame).lower()
+    return lambda frame: sought in text_of(frame)
 
 
 def _cut(frame: FrameRecord, query: TextQuery) -> str:

@@ -7,7 +7,16 @@ import re
 from typing import Any
 
 from ptycassette.scenario._comparing import Compare, compares
-from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_kind, bad_text
+from ptycassette.scenario._effort import PER_LOOK, PER_RECORD, PER_VALUE, Effort
+from ptycassette.scenario._predicate import (
+    Base,
+    Failed,
+    Look,
+    PredicateContext,
+    bad_kind,
+    bad_text,
+    in_short,
+)
 
 __all__ = [
     "ExitStatusIs",
@@ -24,6 +33,8 @@ __all__ = [
 
 Kind = str
 MAX_PATH_CHARS = 1000
+_EVERYWHERE = re.compile(r"\.\.|[*?:]")
+"""A path that looks at more than one value on its way."""
 _COSTLY = re.compile(r"=~|\b(?:match|search)\s*\(")
 """Regular expressions inside of a JSONPath: they run on an engine that may never end."""
 
@@ -33,6 +44,7 @@ class RawOutputOrder(Base, frozen=True, kw_only=True, tag="raw_output_order"):
 
     def judge(self, look: Look) -> Failed | None:
         """As its class says."""
+        look.effort.spend(PER_RECORD * len(look.evidence.outputs))
         last = (0, -1, -1)
         for record in look.evidence.outputs:
             here = (record.seq, record.t_ms, record.offset)
@@ -100,15 +112,17 @@ class ResizeOrder(Base, frozen=True, kw_only=True, tag="resize_order"):
 
     def judge(self, look: Look) -> Failed | None:
         """As its class says."""
+        timed = look.evidence.timed
+        look.effort.spend(PER_RECORD * len(timed))
         resizes = [record for record in look.evidence.inputs if record.kind == "resize"]
         if not resizes:
             return Failed("there is no resize", look.start_ms)
+        first = min((seq for seq, _, kind in timed if kind == self.before_kind), default=None)
+        last = max((seq for seq, _, kind in timed if kind == self.after_kind), default=None)
         for resize in resizes:
-            before = {kind for seq, _, kind in look.evidence.timed if seq < resize.seq}
-            after = {kind for seq, _, kind in look.evidence.timed if seq > resize.seq}
-            if self.before_kind and self.before_kind not in before:
+            if self.before_kind and (first is None or first >= resize.seq):
                 return Failed(f"no {self.before_kind} before the resize", resize.t_ms)
-            if self.after_kind and self.after_kind not in after:
+            if self.after_kind and (last is None or last <= resize.seq):
                 return Failed(f"no {self.after_kind} behind the resize", resize.t_ms)
         return None
 
@@ -126,17 +140,22 @@ class ServiceJson(Compare, frozen=True, kw_only=True, tag="service_json"):
         """As its class says."""
         import jsonpath  # noqa: PLC0415 - most scenarios have none
 
+        path = jsonpath.compile(self.json_path)
+        everywhere = _EVERYWHERE.search(self.json_path) is not None
         seen: list[Any] = []
-        for record in look.evidence.services:
-            values = jsonpath.findall(self.json_path, record.payload)
+        for number, record in enumerate(look.evidence.services):
+            count = look.evidence.values_in(number) if everywhere else len(self.json_path)
+            look.effort.spend(PER_LOOK + PER_VALUE * count)
+            values = path.findall(record.payload)
             if not values and self.exists is False:
                 return None
             for value in values:
                 if compares(self, value):
                     return None
                 seen.append(value)
-        shown = ", ".join(repr(value) for value in seen[:5]) or "nothing"
-        message = f"no service event has such a value at {self.json_path}; there was {shown}"
+        message = (
+            f"no service event has such a value at {self.json_path}; there was {in_short(seen)}"
+        )
         return Failed(message, look.start_ms)
 
 
@@ -157,7 +176,7 @@ class FinalMetadata(Compare, frozen=True, kw_only=True, tag="final_metadata"):
             value = metadata.get(self.metadata_key)
             absent_is_right = self.exists is False and not there
             if not absent_is_right and not (there and compares(self, value)):
-                return Failed(f"metadata {self.metadata_key!r} is {value!r}", final.t_ms)
+                return Failed(f"metadata {self.metadata_key!r} is {in_short([value])}", final.t_ms)
         if self.text and self.text not in (final.final_text or ""):
             return Failed(f"the final text does not contain {self.text!r}", final.t_ms)
         return None
@@ -200,6 +219,7 @@ class TimingGap(Base, frozen=True, kw_only=True, tag="timing_gap"):
 
     def judge(self, look: Look) -> Failed | None:
         """As its class says."""
+        look.effort.spend(PER_RECORD * len(look.evidence.timed))
         times = [t for _, t, kind in look.evidence.timed if self.kind in {"", kind}]
         bounded = self.min_ms is not None or self.max_ms is not None
         if len(times) < (2 if bounded else 1):
@@ -215,25 +235,26 @@ class TimingGap(Base, frozen=True, kw_only=True, tag="timing_gap"):
 
 def _sent(query: InputBytes | PasteBoundary, look: Look) -> Failed | None:
     sought = bytes.fromhex(query.bytes_hex)
+    look.effort.spend(PER_RECORD * len(look.evidence.inputs))
     records = [record for record in look.evidence.inputs if record.kind == "input"]
     if query.key and any(record.key == query.key for record in records):
         return None
-    if sought and _in_a_row(sought, [record.bytes or b"" for record in records]):
+    if sought and _in_a_row(sought, [record.bytes or b"" for record in records], look.effort):
         return None
     named = repr(sought) if sought else f"key {query.key!r}"
     return Failed(f"{named} was not sent", look.start_ms)
 
 
-def _in_a_row(sought: bytes, chunks: list[bytes]) -> bool:
+def _in_a_row(sought: bytes, chunks: list[bytes], effort: Effort) -> bool:
     """Whether some consecutive chunks are together exactly ``sought``."""
-    for first in range(len(chunks)):
-        joined = b""
-        for chunk in chunks[first:]:
-            joined += chunk
-            if joined == sought:
+    sent = b"".join(chunks)
+    starts = [0, *itertools.accumulate(map(len, chunks))]
+    ends = set(starts)
+    for start in starts:
+        if start + len(sought) in ends:
+            effort.spend(PER_LOOK + len(sought))
+            if sent.startswith(sought, start):
                 return True
-            if not sought.startswith(joined):
-                break
     return False
 
 

@@ -6,15 +6,18 @@ Cells are ``{"Char", "Mode", "FG", "BG"}`` with the emulator's own colour number
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from typing import Any
-
-from wcwidth import wcwidth
 
 from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
 from ptycassette.scenario._predicate import Base, Failed, Look
 from ptycassette.terminal import split_cells
 
 __all__ = ["StyleIs", "styled"]
+
+
+_PER_CELL = 300
 
 
 class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
@@ -35,8 +38,14 @@ class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
 
     def judge(self, look: Look) -> Failed | None:
         """As its class says."""
+
+        def right(frame: FrameRecord) -> bool:
+            cells = sum(map(len, frame.cells or frame.text)) + sum(map(len, frame.styles or ()))
+            look.effort.spend(_PER_CELL * cells)
+            return styled(frame, self)
+
         return look.frame_is(
-            lambda frame: styled(frame, self),
+            right,
             f"{self.text!r} painted so",
             lambda _: "no such text, or painted otherwise",
         )
@@ -53,15 +62,34 @@ def styled(frame: FrameRecord, wanted: StyleIs) -> bool:
 
 def _row_of_runs(frame: FrameRecord, number: int, wanted: StyleIs) -> bool:
     row = frame.text[number]
+    if wanted.text not in row:
+        return False
+    cells = split_cells(row)
     runs = frame.styles[number] if frame.styles and number < len(frame.styles) else ()
-    by_cell = {col: run.style for run in runs for col in range(run.col, run.col + run.length)}
-    at = row.find(wanted.text)
+    right = [_painted(DEFAULT_STYLE, wanted)] * len(cells)
+    for run in runs:
+        end = min(run.col + run.length, len(cells))
+        right[run.col : end] = [_painted(run.style, wanted)] * max(0, end - run.col)
+    return _stands(row, wanted.text, right, [*itertools.accumulate(map(len, cells), initial=0)])
+
+
+def _stands(row: str, text: str, right: list[bool], starts: list[int]) -> bool:
+    """Whether the text stands in a row where all of its cells are right.
+
+    Args:
+        row: its text.
+        text: what is looked for.
+        right: for each cell whether it is painted so.
+        starts: for each cell the character of the row with which it begins, and the end.
+    """
+    wrong = [0, *itertools.accumulate(not one for one in right)]  # in the cells before each
+    at = row.find(text)
     while at >= 0:
-        first = len(split_cells(row[:at]))
-        cells = range(first, first + len(split_cells(wanted.text)))
-        if all(_painted(by_cell.get(cell, DEFAULT_STYLE), wanted) for cell in cells):
+        first = bisect.bisect_right(starts, at) - 1
+        last = bisect.bisect_right(starts, at + len(text)) - 1
+        if wrong[last] == wrong[first]:
             return True
-        at = row.find(wanted.text, at + 1)
+        at = row.find(text, at + 1)
     return False
 
 
@@ -78,15 +106,10 @@ def _painted(style: Style, wanted: StyleIs) -> bool:
 
 
 def _row_of_cells(row: list[dict[str, Any]], wanted: StyleIs) -> bool:
-    chars = [chr(cell.get("Char", 32) or 32) for cell in row]
-    length = sum(wcwidth(char) != 0 for char in wanted.text)
-    for first in range(len(chars) - length + 1):
-        if "".join(chars[first : first + length]) != wanted.text:
-            continue
-        if all(
-            (wanted.fg is None or cell.get("FG") == wanted.fg)
-            and (wanted.bg is None or cell.get("BG") == wanted.bg)
-            for cell in row[first : first + length]
-        ):
-            return True
-    return False
+    chars = "".join(chr(cell.get("Char", 32) or 32) for cell in row)
+    right = [
+        (wanted.fg is None or cell.get("FG") == wanted.fg)
+        and (wanted.bg is None or cell.get("BG") == wanted.bg)
+        for cell in row
+    ]
+    return _stands(chars, wanted.text, right, [*range(len(row) + 1)])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from ptycassette.model import printable, visible
+from ptycassette.scenario._effort import PER_REWRITTEN_CHAR, Effort
 from ptycassette.scenario._predicate import Failed
 from ptycassette.scenario._predicates import evaluate, type_name
 from ptycassette.scenario._screen_predicates import TextQuery
@@ -58,23 +59,32 @@ class ScenarioOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_scenario(scenario: Scenario, evidence: Evidence) -> ScenarioOutcome:
-    """Evaluate everything; a failure stops nothing."""
+    """Evaluate everything; a failure stops nothing.
+
+    Raises:
+        UsageError: it would take too long (``Effort``), or a pattern would.
+    """
+    effort = Effort()
     checks = list(_binding(scenario, evidence))
     applied: dict[str, None] = {}
     for group, predicates in scenario.groups.items():
         for number, predicate in enumerate(predicates, 1):
             if isinstance(predicate, TextQuery):
                 applied.update(dict.fromkeys(predicate.normalise))
-            failed = evaluate(predicate, evidence, scenario.normalisers)
+            failed = evaluate(predicate, evidence, scenario.normalisers, effort)
             name = predicate.name or f"{type_name(predicate)}-{number}"
-            checks.append(_outcome(group, name, failed, evidence))
+            checks.append(_outcome(group, name, failed, evidence, effort))
     return ScenarioOutcome(scenario=scenario.name, checks=tuple(checks), normalisers=tuple(applied))
 
 
-def _outcome(group: str, name: str, failed: Failed | None, evidence: Evidence) -> CheckOutcome:
+def _outcome(
+    group: str, name: str, failed: Failed | None, evidence: Evidence, effort: Effort
+) -> CheckOutcome:
     if failed is None:
         return CheckOutcome(group=group, name=name, passed=True)
     frame = evidence.frame_at(failed.t_ms)
+    if frame is not None:  # it is shown
+        effort.spend(PER_REWRITTEN_CHAR * sum(map(len, frame.text)))
     return CheckOutcome(
         group=group, name=name, passed=False, message=failed.message, t_ms=failed.t_ms,
         screen=_used(frame.text) if frame else (),

@@ -12,6 +12,7 @@ import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 from ptycassette.model import (
     Event,
@@ -94,10 +95,18 @@ class Evidence:
     def frames_between(self, start_ms: int, end_ms: int) -> Iterator[FrameRecord]:
         """The frame shown at the start, and all that came up to the end."""
         first = max(0, bisect.bisect_right(self._frame_times, start_ms) - 1)
-        for frame in self.frames[first:]:
-            if frame.t_ms > end_ms:
+        for at in range(first, len(self.frames)):
+            if self.frames[at].t_ms > end_ms:
                 return
-            yield frame
+            yield self.frames[at]
+
+    def values_in(self, service: int) -> int:
+        """How many JSON values a service event holds, by its number from 0."""
+        return self._value_counts[service]
+
+    @cached_property
+    def _value_counts(self) -> list[int]:
+        return [_values(record.payload) for record in self.services]
 
     @cached_property
     def clipboard(self) -> list[str]:
@@ -118,3 +127,10 @@ class Evidence:
     @cached_property
     def _raw(self) -> bytes:
         return b"".join(event.data for event in self._events() if event.kind == "output")
+
+
+def _values(payload: Any) -> int:
+    """How many values JSON holds, itself included. It nests no deeper than a reader allows."""
+    if isinstance(payload, dict):
+        return 1 + sum(map(_values, payload.values()))
+    return 1 + sum(map(_values, payload)) if isinstance(payload, list) else 1

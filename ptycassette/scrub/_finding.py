@@ -10,7 +10,6 @@ there on, and looked for in the texts of the same block again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -36,8 +35,6 @@ from ptycassette.scrub.views import (
     BLOCK,
     InputChannel,
     Joined,
-    Messages,
-    OutputText,
     ScreenReader,
     Seen,
     StreamText,
@@ -51,6 +48,7 @@ __all__ = ["SETTLED", "Finder", "Found"]
 
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""
+_OF_TERMINALS = frozenset({"terminal", "null", "device"})
 
 
 class Found(NamedTuple):
@@ -97,22 +95,22 @@ class Finder:
         self._searcher = searcher
         self._masks = masks
         self._tally = tally
-        self._touched = masks["output"].touch if again else None
-        self._text = OutputText(block, self._touched)
         streams = meta.streams or StreamKinds()
+        apart = {"stdout": streams.stdout, "stderr": streams.stderr}
+        self._apart = any(kind not in _OF_TERMINALS for kind in apart.values())
         self._reader = ScreenReader(meta.size, seen, traced=traced)
-        self._streams = {
-            name: StreamText(
-                name,
-                block,
-                screen=ScreenReader(meta.size, seen, traced=traced, newline_mode=True),
-            )
-            for name, kind in (("stdout", streams.stdout), ("stderr", streams.stderr))
-            if kind not in {"terminal", "null", "device"}
-        }
+        terminal = StreamText(
+            "terminal" if self._apart else "",
+            block,
+            screen=self._reader,
+            wanted=masks["output"].touch if again else None,
+        )
+        self._streams: dict[str | None, StreamText] = {None: terminal}
+        for name in (name for name, kind in apart.items() if kind not in _OF_TERMINALS):
+            screen = ScreenReader(meta.size, seen, traced=traced, newline_mode=True)
+            self._streams[name] = StreamText(name, block, screen=screen)
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
-        self._messages = Messages()
         self._typed = InputChannel()
         self._service = Joined()
         self._cols = meta.size.cols
@@ -131,22 +129,20 @@ class Finder:
     @property
     def blind(self) -> bool:
         """Whether the screen must be read again, by a reader that is ``traced``."""
-        readers = [stream.screen for stream in self._streams.values()]
-        return self._reader.blind or any(one is not None and one.blind for one in readers)
+        return any(one.screen is not None and one.screen.blind for one in self._streams.values())
 
     def take(self, event: JournalEvent) -> None:
         """Read one event."""
         self._t_us = max(self._t_us, event.t_us)
         match event:
-            case Output(stream=None):
-                self._output(event.data)
             case Output():
-                self._stream(event)
+                self._output(event)
             case Resized():
                 self._reader.resize(event.size)
                 self._cols = event.size.cols
             case Typed() if self._stdin is not None:
-                self._search("input", self._stdin.feed(event.data, self._sent))
+                for views in self._stdin.feed(event.data, self._sent):
+                    self._search("input", views)
                 self._sent += len(event.data)
             case Typed():
                 self._search("input", self._typed.feed(event.data))
@@ -172,37 +168,23 @@ class Finder:
 
     def rest(self) -> None:
         """Read what is left at the end."""
-        self._reader.rest()
-        self._search("output", chain(self._text.rest(), self._reader.take(), self._messages.rest()))
         for stream in self._streams.values():
             self._search("output", stream.rest())
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
         self._search("service-events", self._service.rest())
         self.settled = self._fed
 
-    def _output(self, data: bytes) -> None:
-        while data:
-            part = data[: self._block - self._fed % self._block]
-            data = data[len(part) :]
-            self._fed += len(part)
-            self._reader.feed(part)
-            printed = list(self._text.feed(part))
-            messages = list(self._messages.feed(part))
-            if self._touched is not None and not self._touched(self._fed - len(part), self._fed):
-                messages.clear()
-            if printed or messages or self._reader.full:
-                self._search("output", chain(printed, self._reader.take(), messages))
-                if not self._streams:
-                    self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
-
-    def _stream(self, event: Output) -> None:
-        """Read output that did not go to the terminal. It is settled at the end alone."""
-        stream = self._streams.get(event.stream or "")
+    def _output(self, event: Output) -> None:
+        """Read output. What did not go to the terminal alone is settled at the end."""
+        stream = self._streams.get(event.stream)
         if stream is None:  # of a stream that the head does not name
             name = event.stream or ""
             stream = self._streams[name] = StreamText(name, self._block)
-        self._search("output", stream.feed(event.data, self._fed))
+        for views in stream.feed(event.data, self._fed):
+            self._search("output", views)
         self._fed += len(event.data)
+        if not self._apart:
+            self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
 
     def _payload(self, channel: str, payload: Any) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""
@@ -250,12 +232,7 @@ class Finder:
         """Turn a match into patches."""
         if channel == "service-events" and _in_one_string(view, match):
             return  # it gets a placeholder when it is written
-        patches = self._masks[channel]
-        new = False
-        for start, end in match.stretches:
-            for offset, data in view.patches(start, end, match.form):
-                new = patches.add(offset, data) or new
-        if not new:
+        if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
         self._note(self.found, channel, match)
         start, end = match.stretches[0]

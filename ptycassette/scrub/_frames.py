@@ -29,9 +29,7 @@ def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str,
     if joined is not None:
         found += [(joined, match) for match in searcher.search_joined(joined)]
     for where, match in found:
-        for start, end in match.stretches:
-            for at, data in where.patches(start, end, match.form):
-                patches.add(at, data)
+        patches.cover(where.masks(match.stretches, match.form))
     if not found:
         return rows, []
     masked = patches.apply(canonical("\n".join(rows)).encode("latin-1"), 0).decode("latin-1")

@@ -61,6 +61,7 @@ _ESCAPES = re.compile(
 )
 _QUOTED = re.compile(r"(?P<escape>=[0-9A-F]{2})|(?P<line_end>=\r?\n)|[^=]+|=")
 _NUMBER = re.compile(r"[0-9]+")
+_CHARACTER = re.compile(r"[^=%\\&]+|.", re.DOTALL)
 # Of two digits X, of three x, and of more a letter that looks like one, or the mask of four bytes.
 _DECIMALS = {2: "88", 3: "120", 4: "1093", 5: "65336", 6: "120793"}
 _NUMBERED = {"u": "\\u0078", "U": "\\U00000078", "x": "\\x78"}
@@ -90,10 +91,7 @@ def mask(text: str, form: str = TEXT) -> str:
             some of its digits are escaped (``base642escaped``).
     """
     if form.startswith(BASE64):
-        phase = int(form[len(BASE64) :][:1] or 0)
-        if form.endswith(QUOTED):
-            return _quoted_base64(text, phase)
-        return (_escaped_base64 if form.endswith(ESCAPED) else _base64)(text, phase)
+        return _base64(text, form[len(BASE64) :])
     if form in _SUBSTITUTED:
         pattern, masked = _SUBSTITUTED[form]
         return pattern.sub(masked, text)
@@ -113,36 +111,20 @@ def decimal_mask(digits: str) -> str:
     return _DECIMALS.get(wanted, digits).rjust(len(digits), "0")
 
 
-def _base64(text: str, phase: int) -> str:
-    """Mask base64 digits. Line ends between them stay."""
+def _base64(text: str, rest: str) -> str:
+    """Mask base64 digits. Line ends between them stay; what is escaped stays so (%2B, =3D)."""
+    phase = int(rest[:1] or 0)
+    pattern, masked = _SUBSTITUTED.get(rest[1:], (_CHARACTER, re.Match.group))
     parts = []
-    for char in text:
-        parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
-        phase += char not in _BETWEEN_LINES
-    return "".join(parts)
-
-
-def _escaped_base64(text: str, phase: int) -> str:
-    """Mask base64 digits, some of which are percent escapes (%2B, %3D)."""
-    parts = []
-    for match in _ESCAPES.finditer(text):
+    for match in pattern.finditer(text):
         piece = match.group()
-        escaped = len(piece) > 1 and piece[0] in "%\\&"
-        parts.append(_escape(match) if escaped else _base64(piece, phase))
-        phase += 1 if escaped else len(piece)
-    return "".join(parts)
-
-
-def _quoted_base64(text: str, phase: int) -> str:
-    """Mask base64 digits in quoted-printable text, whose lines continue after an equals sign."""
-    parts = []
-    for match in _QUOTED.finditer(text):
-        piece = match.group()
-        if match["line_end"]:
-            parts.append(piece)
+        if len(piece) > 1 and piece[0] in "%\\&=":
+            parts.append(masked(match))
+            phase += not (rest.endswith(QUOTED) and match["line_end"])
             continue
-        parts.append("=78" if match["escape"] else _base64(piece, phase))
-        phase += 1 if match["escape"] else len(piece)
+        for char in piece:
+            parts.append(_X_IN_BASE64[phase % 4] if char in _BASE64_DIGITS else char)
+            phase += char not in _BETWEEN_LINES
     return "".join(parts)
 
 

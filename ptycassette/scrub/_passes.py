@@ -28,6 +28,7 @@ class Passes:
         second: makes a reader of what is masked.
         patches: what is to be masked of the output; both kinds of reader add to it.
         watch: sees what the first reader reads, and says what is secret.
+        typed_at_screen: whether it sees screens, too.
 
     Attributes:
         left: the reader that still found something each time; None when no secret is left.
@@ -41,7 +42,9 @@ class Passes:
         second: NewReader,
         patches: Patches,
         watch: SecretWatch | None = None,
+        typed_at_screen: bool = True,
     ) -> None:
+        self._typed_at_screen = typed_at_screen
         self._source = source
         self._new_first = first
         self._new_second = second
@@ -64,7 +67,8 @@ class Passes:
             else:
                 first.take(item[0])
                 if self._watch is not None:
-                    first.know(self._watch.saw(item[0], first.screen))
+                    screen = first.screen if self._typed_at_screen else None
+                    first.know(self._watch.saw(item[0], screen))
                 fed += len(item[0].data) if isinstance(item[0], Output) else 0
             # What is known now was in what was read before. Not at each value: of many that
             # come late most are known when twice as much was read, or all of it.

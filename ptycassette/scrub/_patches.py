@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 __all__ = ["Patches"]
 
@@ -57,6 +57,11 @@ class Patches:
         if new and (self.lowest is None or offset < self.lowest):
             self.lowest = offset
         return new
+
+    def cover(self, parts: Iterable[tuple[int, bytes]]) -> bool:
+        """Add several patches. False when nothing was new."""
+        added = [self.add(offset, data) for offset, data in parts]
+        return any(added)
 
     def touch(self, start: int, end: int) -> bool:
         """Whether anything is to be written between two offsets."""

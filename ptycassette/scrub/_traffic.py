@@ -23,11 +23,7 @@ def scrubbed_traffic(searcher: Searcher, tally: Tally, chunks: Sequence[bytes]) 
         channel = TrafficChannel()
         for view in chain.from_iterable([*map(channel.feed, chunks), channel.rest()]):
             for match in searcher.search(view.text, by_rules=by_rules):
-                new = False
-                for start, end in match.stretches:
-                    for offset, data in view.patches(start, end, match.form):
-                        new = patches.add(offset, data) or new
-                if new:
+                if patches.cover(view.masks(match.stretches, match.form)):
                     tally.count(_PROVIDER, match.rule, form=match.form)
             searcher.adopt()
     if not len(patches):

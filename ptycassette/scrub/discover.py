@@ -17,9 +17,7 @@ import msgspec
 
 from ptycassette.model import SessionMeta
 from ptycassette.scrub.rules import (
-    PUBLIC_FOLDERS,
-    PUBLIC_HOSTS,
-    PUBLIC_USERS,
+    WORDS,
     Rule,
     RuleSet,
     declares_a_secret,
@@ -205,7 +203,7 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
     if parent.lower() in _HOMES:
         users.add(last)
     for user in sorted(users):
-        if len(user) >= SHORTEST_KNOWN and user.lower() not in PUBLIC_USERS:
+        if len(user) >= SHORTEST_KNOWN and user.lower() not in WORDS["public-users"]:
             yield KnownValue(
                 user, "user-name", "<user>", pieces=False, word=True, named=is_ordinary(user)
             )
@@ -214,10 +212,10 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
             yield KnownValue(environment[name], "email", "<email>", pieces=False)
     for name in _HOSTS:
         host = environment.get(name, "")
-        if len(host) > SHORTEST_KNOWN and host.lower() not in PUBLIC_HOSTS:
-            named = is_ordinary(host) or host.lower() in PUBLIC_USERS
+        if len(host) > SHORTEST_KNOWN and host.lower() not in WORDS["public-hosts"]:
+            named = is_ordinary(host) or host.lower() in WORDS["public-users"]
             yield KnownValue(host, "host-name", "<host>", pieces=False, word=True, named=named)
-    if home.count("/") >= _LEAST_DEPTH and last.lower() not in PUBLIC_USERS:
+    if home.count("/") >= _LEAST_DEPTH and last.lower() not in WORDS["public-users"]:
         yield KnownValue(home, "home-path", "$HOME", pieces=False)
     yield from _folders(meta.cwd, home)
 
@@ -225,6 +223,8 @@ def identity_values(meta: SessionMeta) -> Iterator[KnownValue]:
 def _folders(cwd: str, home: str) -> Iterator[KnownValue]:
     """The parts of the session's working directory that identify the user."""
     inside = cwd.removeprefix(f"{home}/") if home else cwd
-    private = [part for part in inside.split("/") if part and part.lower() not in PUBLIC_FOLDERS]
+    private = [
+        part for part in inside.split("/") if part and part.lower() not in WORDS["public-folders"]
+    ]
     if cwd.count("/") >= 2 and private:
         yield KnownValue(cwd, "worktree-path", "$PWD", pieces=False)

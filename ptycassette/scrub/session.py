@@ -113,8 +113,6 @@ class SessionScrubber:
         """See ``model.StepScrubber.steps``."""
         self._know_session(meta)
         seen = Seen()
-        if meta.streams is not None and meta.streams.stdin != "terminal":
-            watch = None  # nobody types there, and nothing is asked for on a screen
         passes = Passes(
             source,
             first=lambda traced: self._reader(meta, seen=seen, traced=traced),
@@ -123,6 +121,8 @@ class SessionScrubber:
             ),
             patches=self._masks["output"],
             watch=watch,
+            # Elsewhere nobody types, and nothing is asked for on a screen.
+            typed_at_screen=meta.streams is None or meta.streams.stdin == "terminal",
         )
         yield from passes.run()
         if passes.left is not None:

@@ -6,10 +6,17 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.session._stream_ends import StreamEnds
     from ptycassette.session.async_session import AsyncSession
     from ptycassette.session.base import SessionBase
     from ptycassette.session.core import SessionView
-    from ptycassette.session.options import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+    from ptycassette.session.options import (
+        CLEAN_NAMES,
+        DEFAULT_SIZE,
+        StreamChoice,
+        child_environment,
+        kinds_named,
+    )
     from ptycassette.session.session import Session
     from ptycassette.session.steps import SessionStep, StepLog, collect_steps
     from ptycassette.session.waits import matches_in_file
@@ -17,10 +24,17 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "_stream_ends": ("StreamEnds",),
             "async_session": ("AsyncSession",),
             "core": ("SessionView",),
             "base": ("SessionBase",),
-            "options": ("CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"),
+            "options": (
+                "CLEAN_NAMES",
+                "DEFAULT_SIZE",
+                "StreamChoice",
+                "child_environment",
+                "kinds_named",
+            ),
             "session": ("Session",),
             "steps": ("SessionStep", "StepLog", "collect_steps"),
             "waits": ("matches_in_file",),
@@ -36,7 +50,10 @@ __all__ = [
     "SessionStep",
     "SessionView",
     "StepLog",
+    "StreamChoice",
+    "StreamEnds",
     "child_environment",
     "collect_steps",
+    "kinds_named",
     "matches_in_file",
 ]

@@ -17,7 +17,7 @@ from ptycassette.errors import InputRefusedError
 from ptycassette.model import Typed
 from ptycassette.system.pty import LineMode, Pty
 
-__all__ = ["Input", "InputQueue", "Sending"]
+__all__ = ["Input", "InputQueue", "Sending", "typed_event"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ class InputQueue:
             if what.source != "terminal":
                 self.last_us = self._now_us()
             self._count_line(taken, mode)
-            self._tell(_typed(self._now_us(), taken, what, secret=mode.secret))
+            self._tell(typed_event(self._now_us(), taken, what, secret=mode.secret))
         return True
 
     def _check_lines(self, data: bytes, mode: LineMode) -> None:
@@ -145,7 +145,7 @@ class InputQueue:
         self._line_bytes = len(last) if ended else self._line_bytes + len(last)
 
 
-def _typed(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
+def typed_event(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
     """The event for the tap, with the real bytes. Answers of the terminal are never secret."""
     return Typed(
         t_us,

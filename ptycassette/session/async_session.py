@@ -14,11 +14,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Self
 
+from ptycassette.errors import SessionClosedError
 from ptycassette.model import ExitStatus, Screen, Size
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
-    SUBMIT_PAUSE_S,
     SessionBase,
     Source,
 )
@@ -29,6 +29,7 @@ from ptycassette.session.waits import (
     CursorAt,
     Exited,
     Idle,
+    LineRead,
     Satisfies,
     Stable,
     WaitCondition,
@@ -90,7 +91,7 @@ class AsyncSession(SessionBase):
     ) -> None:
         """Paste or type text, pause, and press Enter, as agent CLIs need it."""
         await self._deliver(self._without_enter(text, source), timeout_s)
-        await self._rest(SUBMIT_PAUSE_S)
+        await self._rest(self._submit_pause_s)
         await self.send_key("enter", source=source, timeout_s=timeout_s)
 
     @step
@@ -106,7 +107,7 @@ class AsyncSession(SessionBase):
     ) -> None:
         """As ``submit``, of text that is secret as in ``send_secret``."""
         await self._deliver(self._without_enter(text, source, secret=True), timeout_s)
-        await self._rest(SUBMIT_PAUSE_S)
+        await self._rest(self._submit_pause_s)
         await self._deliver(self._key("enter", source, secret=True), timeout_s)
 
     @step
@@ -193,10 +194,11 @@ class AsyncSession(SessionBase):
     ) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, _LoopEvent()
-        stop = core.watch(changed.set, screen=not isinstance(wait, Exited))
+        stop = core.watch(changed.set, screen=not isinstance(wait, Exited | LineRead))
         try:
             deadline_us = core.now_us() + round(timeout_s * 1e6)
-            await self._await(core.screen(), timeout_s)
+            if not isinstance(wait, LineRead):
+                await self._await(core.screen(), timeout_s)
             while True:
                 changed.clear()
                 view, now_us = core.view(), core.now_us()
@@ -213,6 +215,52 @@ class AsyncSession(SessionBase):
                 await self._block(changed, max(0, until_us - now_us) / 1e6)
         finally:
             stop()
+
+    # --- over pipes ----------------------------------------------------------------------
+
+    @step
+    async def close_stdin(self) -> None:
+        """Let the program see the end of its stdin, behind all that was sent. Idempotent.
+
+        Raises:
+            ValueError: it is at a terminal.
+        """
+        await self._await(self._with_pipes().close_stdin(), DEFAULT_TIMEOUT_S)
+
+    @step
+    async def read_line(
+        self, *, stream: str = "stdout", timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> bytes:
+        """The next line of ``stdout`` or ``stderr``, with its newline; empty at the end.
+
+        Raises:
+            ValueError: the program is at a terminal, or there is no such stream.
+            WaitTimeoutError: no whole line came within ``timeout_s``.
+        """
+        core = self._with_pipes()
+        await self.wait_for(LineRead(core, stream), timeout_s=timeout_s)
+        return core.take_line(stream)
+
+    @step
+    async def communicate(
+        self, data: bytes | str = b"", *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> tuple[bytes, bytes]:
+        """Send ``data``, end stdin, and wait for the program's end, as ``Popen.communicate``.
+
+        Returns:
+            All of its stdout, and all of its stderr.
+
+        Raises:
+            ValueError: the program is at a terminal.
+            WaitTimeoutError: it has not ended within ``timeout_s``.
+        """
+        self._with_pipes()
+        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        with suppress(SessionClosedError):  # a program need not read what it is sent
+            await self._deliver(Input(data=given), timeout_s)
+        await self.close_stdin()
+        await self.wait_exit(timeout_s=timeout_s)
+        return self.stdout, self.stderr
 
     # --- the end -----------------------------------------------------------------------
 

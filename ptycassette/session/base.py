@@ -5,6 +5,7 @@ The waiting is theirs; everything else is here or in ``session_core``.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypedDict, Unpack
@@ -24,11 +25,20 @@ from ptycassette.model import (
     encode_key,
     encode_paste,
 )
+from ptycassette.session._pipe_pump import PipePump
+from ptycassette.session._piped_core import PipedCore, has_pipes
 from ptycassette.session.core import Input, SessionCore
-from ptycassette.session.options import DEFAULT_SIZE, child_environment
+from ptycassette.session.options import DEFAULT_SIZE, StreamChoice, child_environment, kinds_named
 from ptycassette.session.pump import Pump, ScriptPump, ThreadPump
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
-from ptycassette.system.pty import DEFAULT_GRACE_S, PtyChild, Scripted, spawn
+from ptycassette.system.pty import (
+    DEFAULT_GRACE_S,
+    PipedChild,
+    PtyChild,
+    Scripted,
+    spawn,
+    spawn_piped,
+)
 from ptycassette.terminal import default_emulator
 
 __all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]
@@ -57,7 +67,7 @@ class Wiring(TypedDict, total=False):
 
 
 class SessionBase:
-    """A program under a PTY, driven from here. See ``Session`` and ``AsyncSession``.
+    """A program under a PTY or over pipes, driven from here. See ``Session``, ``AsyncSession``.
 
     Args:
         argv: the program and its arguments; no shell is involved.
@@ -67,6 +77,9 @@ class SessionBase:
         clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
         term: its TERM.
         timeout_s: end the program after this long; ``timed_out`` tells.
+        streams: ``terminal``, or ``pipes`` for its stdin, stdout and stderr, each its own, as
+            ``subprocess`` gives them. Or their kinds, each ``pipe`` or ``null``. With pipes,
+            ``size`` is that of the screen on which all that it writes is shown.
         tap: listens to everything that happens; called from the pump's thread.
         clock: where times come from.
         sleeper: waits in ``submit``; ``async_sleeper`` does in an event loop.
@@ -86,22 +99,25 @@ class SessionBase:
         clean_env: bool = True,
         term: str = "xterm-256color",
         timeout_s: float | None = None,
+        streams: StreamChoice = "terminal",
         **wiring: Unpack[Wiring],
     ) -> None:
         # First, because it takes time, and what the program writes is stamped when it is read.
         emulator = wiring.get("emulator", default_emulator)(size)
-        child = spawn(
-            argv,
-            size=size,
-            cwd=cwd,
-            env=child_environment(clean=clean_env, extra=env, term=term),
+        kinds = kinds_named(streams)
+        environment = child_environment(clean=clean_env, extra=env, term=term)
+        start = functools.partial(spawn, argv, size=size, cwd=cwd, env=environment)
+        child: PtyChild | PipedChild = (
+            start()
+            if kinds.only_terminal
+            else spawn_piped(kinds, lambda given: start(streams=given, lingers=True))
         )
         self._take(child, size, timeout_s, {**wiring, "emulator": lambda _: emulator})
 
     @classmethod
     def over(
         cls,
-        pty: PtyChild | Scripted,
+        pty: PtyChild | PipedChild | Scripted,
         *,
         size: Size = DEFAULT_SIZE,
         timeout_s: float | None = None,
@@ -117,7 +133,11 @@ class SessionBase:
         return session
 
     def _take(
-        self, pty: PtyChild | Scripted, size: Size, timeout_s: float | None, wiring: Wiring
+        self,
+        pty: PtyChild | PipedChild | Scripted,
+        size: Size,
+        timeout_s: float | None,
+        wiring: Wiring,
     ) -> None:
         """Wire everything up, and begin."""
         clock = wiring.get("clock") or MonotonicClock()
@@ -127,18 +147,25 @@ class SessionBase:
         self._pty = pty
         self._size = size
         self._closed = False
-        self._core = SessionCore(
-            pty,
-            clock=clock,
-            emulator=emulator,
-            tap=wiring.get("tap"),
-            start_us=wiring.get("start_us"),
-        )
+        parts: dict[str, Any] = {
+            "clock": clock,
+            "emulator": emulator,
+            "tap": wiring.get("tap"),
+            "start_us": wiring.get("start_us"),
+        }
+        self._pipes = PipedCore(pty, **parts) if has_pipes(pty) else None
+        self._core: SessionCore = self._pipes or SessionCore(pty, **parts)
+        live: dict[str, Any] = {
+            "sleeper": sleeper,
+            "timeout_s": timeout_s,
+            "grace_s": DEFAULT_GRACE_S,
+        }
         self._pump: Pump
         if isinstance(pty, PtyChild):
-            self._pump = ThreadPump(
-                self._core, pty, sleeper=sleeper, timeout_s=timeout_s, grace_s=DEFAULT_GRACE_S
-            )
+            self._pump = ThreadPump(self._core, pty, **live)
+        elif isinstance(pty, PipedChild):
+            assert self._pipes is not None  # noqa: S101 - narrows the type
+            self._pump = PipePump(self._pipes, pty, **live)
         else:
             self._pump = ScriptPump(self._core, pty, clock=clock, sleeper=sleeper)
         self._pump.start()
@@ -146,7 +173,7 @@ class SessionBase:
     @property
     def pid(self) -> int:
         """Process id of the program; 0 for a script."""
-        return self._pty.pid if isinstance(self._pty, PtyChild) else 0
+        return self._pty.pid if isinstance(self._pty, PtyChild | PipedChild) else 0
 
     @property
     def size(self) -> Size:
@@ -190,26 +217,64 @@ class SessionBase:
         return bool(getattr(self._pty, "hides_input", False))
 
     def _key(self, name: str, source: Source, *, secret: bool = False) -> Input:
-        """A key, in the mode that the program has set."""
+        """A key, in the mode that the program has set; over pipes there is Enter alone."""
+        if self._pipes is not None:
+            if canonical_key(name) != "enter":
+                raise ValueError(
+                    f"{name}: keys are for terminals, and the program has pipes; send bytes"
+                    " (send), or end its stdin (close_stdin)"
+                )
+            return Input(data=b"\n", source=source, secret=secret)
         data = encode_key(name, application_cursor=self._core.scan.application_cursor)
         return Input(data=data, source=source, key=canonical_key(name), secret=secret)
 
     def _text(self, text: str, source: Source, *, secret: bool = False) -> Input:
-        """Text as from a keyboard: a newline is the Enter key."""
+        """Text as from a keyboard: a newline is the Enter key, over pipes a newline."""
+        if self._pipes is not None:
+            data = text.encode("utf-8", "surrogateescape")
+            return Input(data=data, source=source, secret=secret)
         typed = text.replace("\r\n", "\r").replace("\n", "\r")
         data = typed.encode("utf-8", "surrogateescape")
         return Input(data=data, source=source, secret=secret)
 
     def _paste(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """Text as from a clipboard, bracketed if the program asked for it."""
+        if self._pipes is not None:
+            return self._text(text, source, secret=secret)
         data = encode_paste(text, bracketed=self._core.scan.bracketed_paste)
         return Input(data=data, source=source, paste=True, secret=secret)
 
     def _without_enter(self, text: str, source: Source, *, secret: bool = False) -> Input:
         """The first half of a submission: pasted where pastes are bracketed, typed elsewhere."""
-        if self._core.scan.bracketed_paste:
+        if self._pipes is None and self._core.scan.bracketed_paste:
             return self._paste(text, source, secret=secret)
         return self._text(text, source, secret=secret)
+
+    @property
+    def _submit_pause_s(self) -> float:
+        return SUBMIT_PAUSE_S if self._pipes is None else 0.0
+
+    @property
+    def stdout(self) -> bytes:
+        """All that the program wrote to its stdout so far; for programs over pipes.
+
+        Raises:
+            ValueError: it is at a terminal.
+        """
+        return bytes(self._with_pipes().outputs["stdout"])
+
+    @property
+    def stderr(self) -> bytes:
+        """As ``stdout``, of its stderr. Empty where both are one stream."""
+        return bytes(self._with_pipes().outputs["stderr"])
+
+    def _with_pipes(self) -> PipedCore:
+        if self._pipes is None:
+            raise ValueError(
+                "the program is at a terminal, which has one stream for all: use screen() and"
+                " keys, or start it with streams='pipes'"
+            )
+        return self._pipes
 
     def _noted(self, payload: Any) -> Any:
         """Makes a service event."""

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Literal
 
+from ptycassette.model import StreamKinds
 from ptycassette.system.pty import DEFAULT_SIZE
 
-__all__ = ["CLEAN_NAMES", "DEFAULT_SIZE", "child_environment"]
+__all__ = [
+    "CLEAN_NAMES",
+    "DEFAULT_SIZE",
+    "PIPES",
+    "StreamChoice",
+    "child_environment",
+    "kinds_named",
+]
+
+PIPES = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")
+
+StreamChoice = Literal["terminal", "pipes"] | StreamKinds
 
 CLEAN_NAMES = (
     "HOME",
@@ -29,6 +42,29 @@ CLEAN_NAMES = (
 and the user's language, and nothing that holds a credential or names the outer terminal."""
 
 _OF_THE_OUTER_TERMINAL = ("COLUMNS", "LINES", "TERMCAP")
+
+
+def kinds_named(streams: StreamChoice) -> StreamKinds:
+    """The kinds of the program's streams.
+
+    Raises:
+        ValueError: it is another word, or they are kinds that only a caller can give.
+    """
+    match streams:
+        case "terminal":
+            return StreamKinds()
+        case "pipes":
+            return PIPES
+        case StreamKinds():
+            given = {streams.stdin, streams.stdout, streams.stderr}
+            if streams.only_terminal or given <= {"pipe", "null"}:
+                return streams
+        case _:
+            raise ValueError(f"streams is {streams!r}, and must be terminal, pipes or StreamKinds")
+    raise ValueError(
+        f"streams are pipe or null each here, not {', '.join(sorted(given))}: other kinds are"
+        " recorded as the caller gives them, with `ptycassette rec --as-given` or a shim"
+    )
 
 
 def child_environment(

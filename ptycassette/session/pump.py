@@ -18,7 +18,7 @@ from typing import Protocol
 from ptycassette.model import Clock, Sleeper
 from ptycassette.session.core import SessionCore
 from ptycassette.system import raised_priority
-from ptycassette.system.pty import PtyChild, Scripted
+from ptycassette.system.pty import PipedChild, PtyChild, Scripted
 
 __all__ = ["Pump", "ScriptPump", "ThreadPump"]
 
@@ -127,7 +127,7 @@ class ThreadPump:
 
     Args:
         core: the session.
-        child: its PTY.
+        child: its PTY, or its pipes (``PipePump``).
         sleeper: rests.
         timeout_s: end the program after this long; never when None.
         grace_s: how long it may then take after SIGTERM.
@@ -136,7 +136,7 @@ class ThreadPump:
     def __init__(
         self,
         core: SessionCore,
-        child: PtyChild,
+        child: PtyChild | PipedChild,
         *,
         sleeper: Sleeper,
         timeout_s: float | None,
@@ -219,19 +219,22 @@ class ThreadPump:
             limits.append(_HUNG_UP_S)
         if self._deadline is not None:
             limits.append(max(0.0, self._deadline - time.monotonic()))
-        return self._ready.wait(
-            min(limits) if limits else None,
-            reading=not core.hung_up,
-            writing=core.wants_to_write,
-        )
+        return self._ready.wait(min(limits) if limits else None, self._wishes())
+
+    def _wishes(self) -> dict[int, tuple[bool, bool]]:
+        """What the program's descriptors are waited for."""
+        reading, writing = not self._core.hung_up, self._core.wants_to_write
+        return {self._fd: (reading, writing)} if reading or writing else {}
+
+    @property
+    def _fd(self) -> int:
+        assert isinstance(self._child, PtyChild)  # noqa: S101 - PipePump asks for no PTY
+        return self._child.fd
 
     def _is_over(self) -> bool:
         """Whether the program and all it started ended, and everything they wrote was read."""
         core = self._core
-        if self._deadline is not None and time.monotonic() >= self._deadline:
-            self._deadline = None
-            core.timed_out = True
-            self._child.request_end(self._grace_s)
+        self._look_at_deadline()
         if not self._ready.take_news():
             return False
         core.look_for_end()
@@ -245,17 +248,22 @@ class ThreadPump:
             more = core.pump_output()
             if not more and (core.hung_up or time.monotonic() > until):
                 break
-            if not self._ready.wait(_STRANGER_S, reading=True, writing=False):
+            if not self._ready.wait(_STRANGER_S, {self._fd: (True, False)}):
                 break
         core.pause()
         return True
 
+    def _look_at_deadline(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._deadline = None
+            self._core.timed_out = True
+            self._child.request_end(self._grace_s)
+
 
 class _Readiness:
-    """Waits for the PTY, for the supervisor, and for other threads."""
+    """Waits for the program, for the supervisor, and for other threads."""
 
-    def __init__(self, child: PtyChild) -> None:
-        self._child_fd = child.fd
+    def __init__(self, child: PtyChild | PipedChild) -> None:
         self._news_fd: int | None = child.control_fd
         self._wake_fd, self._waker_fd = os.pipe()
         os.set_blocking(self._wake_fd, False)
@@ -281,13 +289,10 @@ class _Readiness:
         """The supervisor is gone: its socket stays readable for ever."""
         self._news_fd = None
 
-    def wait(self, timeout_s: float | None, *, reading: bool, writing: bool) -> bool:
-        """Sleep until something can be done; whether there is."""
+    def wait(self, timeout_s: float | None, wishes: dict[int, tuple[bool, bool]]) -> bool:
+        """Sleep until something can be done; whether there is. ``wishes`` as for ``_wait_for``."""
         found = _wait_for(
-            [self._wake_fd, *([] if self._news_fd is None else [self._news_fd])],
-            self._child_fd,
-            (reading, writing),
-            timeout_s,
+            [self._wake_fd, *([] if self._news_fd is None else [self._news_fd])], wishes, timeout_s
         )
         if self._news_fd in found:
             self._news = True
@@ -307,22 +312,22 @@ class _Readiness:
 
 
 def _wait_for(
-    others: list[int], pty: int, wishes: tuple[bool, bool], timeout_s: float | None
+    others: list[int], wishes: dict[int, tuple[bool, bool]], timeout_s: float | None
 ) -> set[int]:
-    """Which descriptors are ready: ``others`` for reading, ``pty`` as wished (reading, writing).
+    """Which descriptors are ready: ``others`` for reading, the rest as wished (reading, writing).
 
     poll(2) on Linux, which knows no limit of descriptors; select(2) elsewhere,
     as poll and kqueue have had faults with terminals on macOS.
     """
-    reading, writing = wishes
     if sys.platform != "linux":
-        sources = [*others, pty] if reading else others
-        found = select.select(sources, [pty] if writing else [], [], timeout_s)
+        reading = [fd for fd, wish in wishes.items() if wish[0]]
+        writing = [fd for fd, wish in wishes.items() if wish[1]]
+        found = select.select([*others, *reading], writing, [], timeout_s)
         return {*found[0], *found[1]}
     poll = select.poll()
     for fd in others:
         poll.register(fd, select.POLLIN)
-    if reading or writing:
-        poll.register(pty, (select.POLLIN * reading) | (select.POLLOUT * writing))
+    for fd, (reads, writes) in wishes.items():
+        poll.register(fd, (select.POLLIN * reads) | (select.POLLOUT * writes))
     timeout_ms = None if timeout_s is None else timeout_s * 1000
     return {fd for fd, _ in poll.poll(timeout_ms)}

@@ -1,4 +1,4 @@
-"""``Session``: a program under a PTY, driven by calls that block."""
+"""``Session``: a program under a PTY or over pipes, driven by calls that block."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Self
 
+from ptycassette.errors import SessionClosedError
 from ptycassette.model import ExitStatus, Screen, Size
 from ptycassette.session.base import (
     CLOSE_GRACE_S,
     DEFAULT_TIMEOUT_S,
-    SUBMIT_PAUSE_S,
     SessionBase,
     Source,
 )
@@ -22,6 +23,7 @@ from ptycassette.session.waits import (
     CursorAt,
     Exited,
     Idle,
+    LineRead,
     Satisfies,
     Stable,
     WaitCondition,
@@ -35,7 +37,7 @@ __all__ = ["Session"]
 
 
 class Session(SessionBase):
-    """A program under a PTY, driven by calls that block; a context manager that closes it.
+    """A program driven by calls that block; a context manager that closes it.
 
     See ``SessionBase`` for what it is made from. Calls may come from several threads.
     """
@@ -92,7 +94,7 @@ class Session(SessionBase):
     ) -> None:
         """Paste or type text, pause, and press Enter, as agent CLIs need it."""
         self._deliver(self._without_enter(text, source), timeout_s)
-        self._pump.rest(SUBMIT_PAUSE_S)
+        self._pump.rest(self._submit_pause_s)
         self.send_key("enter", source=source, timeout_s=timeout_s)
 
     @step
@@ -112,7 +114,7 @@ class Session(SessionBase):
     ) -> None:
         """As ``submit``, of text that is secret as in ``send_secret``."""
         self._deliver(self._without_enter(text, source, secret=True), timeout_s)
-        self._pump.rest(SUBMIT_PAUSE_S)
+        self._pump.rest(self._submit_pause_s)
         self._deliver(self._key("enter", source, secret=True), timeout_s)
 
     @step
@@ -207,10 +209,11 @@ class Session(SessionBase):
     def wait_for(self, wait: WaitCondition, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
         """Wait for anything that can be asked about a view of the session."""
         core, changed = self._core, threading.Event()
-        stop = core.watch(changed.set, screen=not isinstance(wait, Exited))
+        stop = core.watch(changed.set, screen=not isinstance(wait, Exited | LineRead))
         try:
             deadline_us = core.now_us() + round(timeout_s * 1e6)
-            self._await(core.screen(), timeout_s)
+            if not isinstance(wait, LineRead):
+                self._await(core.screen(), timeout_s)
             while True:
                 changed.clear()
                 view, now_us = core.view(), core.now_us()
@@ -227,6 +230,50 @@ class Session(SessionBase):
                 self._pump.block(changed, max(0, until_us - now_us) / 1e6)
         finally:
             stop()
+
+    # --- over pipes ----------------------------------------------------------------------
+
+    @step
+    def close_stdin(self) -> None:
+        """Let the program see the end of its stdin, behind all that was sent. Idempotent.
+
+        Raises:
+            ValueError: it is at a terminal.
+        """
+        self._await(self._with_pipes().close_stdin(), DEFAULT_TIMEOUT_S)
+
+    @step
+    def read_line(self, *, stream: str = "stdout", timeout_s: float = DEFAULT_TIMEOUT_S) -> bytes:
+        """The next line of ``stdout`` or ``stderr``, with its newline; empty at the end.
+
+        Raises:
+            ValueError: the program is at a terminal, or there is no such stream.
+            WaitTimeoutError: no whole line came within ``timeout_s``.
+        """
+        core = self._with_pipes()
+        self.wait_for(LineRead(core, stream), timeout_s=timeout_s)
+        return core.take_line(stream)
+
+    @step
+    def communicate(
+        self, data: bytes | str = b"", *, timeout_s: float = DEFAULT_TIMEOUT_S
+    ) -> tuple[bytes, bytes]:
+        """Send ``data``, end stdin, and wait for the program's end, as ``Popen.communicate``.
+
+        Returns:
+            All of its stdout, and all of its stderr.
+
+        Raises:
+            ValueError: the program is at a terminal.
+            WaitTimeoutError: it has not ended within ``timeout_s``.
+        """
+        self._with_pipes()
+        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        with suppress(SessionClosedError):  # a program need not read what it is sent
+            self._deliver(Input(data=given), timeout_s)
+        self.close_stdin()
+        self.wait_exit(timeout_s=timeout_s)
+        return self.stdout, self.stderr
 
     # --- the end -----------------------------------------------------------------------
 

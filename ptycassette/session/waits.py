@@ -11,13 +11,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
-from ptycassette.model import Cursor, Screen, visible
+from ptycassette.model import Cursor, Screen, printable
+from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
 
 __all__ = [
     "CursorAt",
     "Exited",
     "Idle",
+    "LineRead",
     "Satisfies",
     "Stable",
     "WaitCondition",
@@ -27,6 +29,9 @@ __all__ = [
     "matches_in_file",
     "unread",
 ]
+
+
+_HINT = "wait for something that appears, or give it more time (timeout_s)"
 
 
 class WaitCondition(Protocol):
@@ -77,13 +82,13 @@ def contains(text: str) -> Satisfies:
         rows = "\n".join(row.ljust(screen.size.cols) for row in screen.rows)
         return pattern.search(rows) is not None
 
-    return Satisfies(shown, f"the text {visible(text)!r}")
+    return Satisfies(shown, f"the text '{printable(text)}'")
 
 
 def matches(pattern: str | re.Pattern[str]) -> Satisfies:
     """``pattern`` is found in the rows joined by newlines; ``^`` and ``$`` match at rows."""
     compiled = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
-    what = f"a match of {visible(compiled.pattern)!r}"
+    what = f"a match of '{printable(compiled.pattern)}'"
     return Satisfies(lambda screen: compiled.search(screen.text) is not None, what)
 
 
@@ -97,7 +102,7 @@ def matches_in_file(source: str) -> Satisfies:
     from ptycassette.model import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
-    what = f"a match of {visible(source)!r}"
+    what = f"a match of '{printable(source)}'"
     return Satisfies(lambda screen: pattern.found(screen.text), what)
 
 
@@ -157,6 +162,30 @@ class Idle:
         return max(view.changed_us, view.input_us) + self._quiet_us
 
 
+class LineRead:
+    """A stream has another line, or has ended; see ``PipedCore.has_line``."""
+
+    hint = (
+        "many programs keep back what they write to a pipe until it is a lot, or they end: run"
+        " them unbuffered (python -u, stdbuf -oL), end their stdin (close_stdin), or give them"
+        " more time (timeout_s)"
+    )
+
+    def __init__(self, core: PipedCore, stream: str) -> None:
+        if stream not in core.outputs:
+            raise ValueError(f"stream is {stream!r}, and must be stdout or stderr")
+        self.what = f"a line on {stream}"
+        self._core, self._stream = core, stream
+
+    def met(self, view: SessionView, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
+        """Whether a line can be taken."""
+        return self._core.has_line(self._stream)
+
+    def due_us(self, view: SessionView) -> int | None:  # noqa: ARG002 - the protocol's
+        """Never by itself."""
+        return None
+
+
 class Exited:
     """The program and all that it started have ended, and all of their output was read."""
 
@@ -177,12 +206,12 @@ def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> Cass
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
-    rows = tuple(map(visible, rows))
+    rows = tuple(map(printable, rows))
     if not view.finished:
         return WaitTimeoutError(
             f"waited {timeout_s:g} s for {what}",
             screen=rows,
-            hint="wait for something that appears, or give it more time (timeout_s)",
+            hint=getattr(wait, "hint", _HINT),
         )
     shown = "\n".join(f"  | {row}" for row in rows)
     return SessionClosedError(

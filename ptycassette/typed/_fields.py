@@ -29,6 +29,8 @@ _BORDERS = "│┃|║▏▕╎┊ \t╭╮╰╯┌┐└┘─━═+-"
 _LETTER = re.compile(r"[^\W\d_]")
 _PROMPT_ENDS = tuple(":?>=]›❯»")  # noqa: RUF001
 _INPUT_BEGINS = tuple(">›❯»")  # noqa: RUF001
+_ARROW = re.compile(r"\s*(?:[-=~─═]+[>›❯»]|>{2,}|[→➜⇒▶])\s*")  # noqa: RUF001 - decorates a prompt
+_MOST_LABEL_WORDS = 4  # behind a sign with which input lines begin, too
 
 How = Literal["unseen", "asked", "hidden", "silent"]
 """Why something typed is secret; see ``typed_secrets``."""
@@ -190,7 +192,7 @@ def _asks(at: AtCursor, answered: str) -> bool:
     behind = at.rows[at.row][len(at.before) :] if at.row < len(at.rows) else ""
     for label in (at.before, behind):
         if _LETTER.search(label):
-            return row_asks(label)
+            return row_asks(label) or _label_asks(label)
     for row in reversed(at.rows[max(0, at.row - _ROWS_ABOVE) : at.row]):
         if _LETTER.search(row):
             old = answered != "" and row.strip(_BORDERS).startswith(answered)
@@ -211,8 +213,15 @@ def _asks_somewhere(rows: tuple[str, ...]) -> bool:
 
 def row_asks(row: str) -> bool:
     """Whether a row asks for a secret. One that begins as an input line was typed itself."""
-    text = row.strip(_BORDERS)
+    arrow = _ARROW.match(row)
+    text = row[arrow.end() if arrow else 0 :].strip(_BORDERS)
     return not text.startswith(_INPUT_BEGINS) and asks_for_secret(text)
+
+
+def _label_asks(label: str) -> bool:
+    """Whether a few words beside the cursor ask for one, behind the sign of an input line."""
+    text = label.strip(_BORDERS).lstrip("".join(_INPUT_BEGINS))
+    return len(text.split()) <= _MOST_LABEL_WORDS and asks_for_secret(text)
 
 
 def _changes(before: tuple[str, ...], now: tuple[str, ...]) -> Iterator[str]:
@@ -238,10 +247,18 @@ def _hides(shown: str, typed: str, *, exactly: bool) -> bool:
         exactly: take only a sign for each character, or a row of three or more of one kind.
     """
     signs = shown.strip(" │┃|║")
+    if _is_one_sign(signs) and len(signs) == len(typed) >= _FEW_SIGNS:
+        return True
     if not signs or set(signs) - _MASKS:
         return False
     # The program may be behind the keys, or have lost some that came at once (ink).
     behind = signs[0] in _CERTAIN and signs == signs[0] * len(signs)
-    if exactly and behind and _FEW_SIGNS <= len(signs) <= len(typed):
+    # One more, where it took Enter for text (ink, of a line that came in one piece).
+    if exactly and behind and _FEW_SIGNS <= len(signs) <= len(typed) + 1:
         return True
     return len(signs) == len(typed) or not (exactly or set(signs) & _AMBIGUOUS)
+
+
+def _is_one_sign(signs: str) -> bool:
+    """Whether it is the same sign again and again, and none of text."""
+    return len(set(signs)) == 1 and (not signs[0].isalnum() or signs[0] in "xX")

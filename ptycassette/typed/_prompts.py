@@ -27,6 +27,9 @@ SECRETS = (
     "4-digit code", "6-digit code", "8-digit code", "six-digit code", "enter code",
     "enter the code", "paste code", "paste the code", "license key", "licence key", "auth key",
     "authentication key", "signing key", "account key", "storage key", "connection string",
+    "access code", "unlock code", "activation code", "invite code", "code word", "codeword",
+    "secret word", "magic word", "security answer", "secret answer", "recovery words", "seed words",
+    "mnemonic", "bearer", "jwt", "session cookie", "credential", "master pass", "user pass",
     # German, Dutch, Swedish, Danish, Norwegian
     "passwort", "kennwort", "geheimnis", "geheimzahl", "zugangscode", "einmalcode",
     "einmalpasswort", "bestätigungscode", "sicherheitscode", "api-schlüssel", "zugriffsschlüssel",
@@ -58,11 +61,27 @@ SECRETS = (
 )  # fmt: skip
 """Names of secrets, in lower case."""
 
-SHORT_NAMES = ("PAT", "PIN", "TAN", "OTP", "TOTP", "CVV", "CVC", "PUK", "pin", "otp", "totp")
+SHORT_NAMES = (
+    "PAT", "PIN", "TAN", "OTP", "TOTP", "CVV", "CVC", "PUK", "PSK", "PWD", "2FA", "MFA",
+    "pin", "otp", "totp", "psk", "pwd", "Pwd",
+)  # fmt: skip
 """Names that are also words or parts of other names: they count as they are written here."""
 
-LAST_WORDS = ("passwort", "kennwort", "token", "wachtwoord", "lösenord", "adgangskode", "passord")
+LAST_WORDS = (
+    "passwort", "kennwort", "token", "wachtwoord", "lösenord", "adgangskode", "passord",
+    "schlüssel", "sleutel", "nyckel", "nøgle", "_password", "_passwd", "_secret", "_token",
+    "_api_key", "_access_key", "_secret_key",
+)  # fmt: skip
 """With these end words that name one: ``Zugangstoken``, ``Datenbankpasswort``."""
+
+NO_SECRET_KEYS = (
+    "a", "any", "another", "arrow", "cache", "column", "config", "control", "ctrl", "dictionary",
+    "each", "enter", "esc", "escape", "first", "foreign", "function", "group", "hash", "hot",
+    "index", "json", "leader", "lookup", "map", "modifier", "next", "object", "other", "partition",
+    "prefix", "press", "primary", "public", "registry", "return", "row", "search", "shortcut",
+    "sort", "space", "tab", "unique", "which",
+)  # fmt: skip
+"""Words before "key" that make it none of a lock. With any other word it opens something."""
 
 UNSPACED = (
     "密码", "密碼", "口令", "密钥", "密鑰", "金鑰", "令牌", "验证码", "驗證碼", "授权码",
@@ -108,11 +127,21 @@ _NAMED = re.compile(
     _BEFORE
     + "(?:(?i:"
     + "|".join(map(re.escape, sorted(SECRETS, key=len, reverse=True)))
-    + "|[^\\W\\d_]+(?:"
+    + "|\\w+(?:"
     + "|".join(LAST_WORDS)
     + "))|"
     + "|".join(map(re.escape, SHORT_NAMES))
     + r")(?![\w-])"
+)
+# "Vault key for hermes:", "Wi-Fi key>", "Key for the archive:", "key (sk-...):", and "Pass:".
+_KEY = re.compile(
+    r"(?!.*\b(?:file|name|path)\b)"
+    r"(?:(?:.*\s)?(?!(?:" + "|".join(NO_SECRET_KEYS) + r")\s)[^\W\d_][\w.-]*\s+keys?"
+    r"(?=\s*[(\[:?>=]|\s+(?:for|of|to|on)\s)"
+    r"|\W*key(?=\s+(?:for|to)\s|\s*\([^)]*(?:\.\.|…|sk-))"
+    r"|\W*pass(?=\s*[:?>=]))"
+    r".*[:?>=›❯»]\s*$",  # noqa: RUF001
+    re.IGNORECASE,
 )
 _UNSPACED = re.compile("|".join(map(re.escape, UNSPACED)))
 _REQUEST = re.compile(
@@ -126,7 +155,7 @@ def asks_for_secret(label: str) -> bool:
     label = label.strip()[-_LONGEST:].replace("’", "'")  # noqa: RUF001 - both are written
     if _YES_OR_NO.search(label):
         return False
-    if _UNSEEN.search(label):
+    if _UNSEEN.search(label) or _KEY.match(label):
         return True
     named = [*_NAMED.finditer(label), *_UNSPACED.finditer(label)]
     return any(_asks(label, label[match.end() :]) for match in named)

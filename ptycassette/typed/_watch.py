@@ -31,8 +31,10 @@ class TypedWatch:
         """See ``Watch``."""
         self._learner = TypedSecrets()
 
-    def saw(self, event: JournalEvent, screen: Emulator) -> Sequence[TypedSecret]:
+    def saw(self, event: JournalEvent, screen: Emulator | None) -> Sequence[TypedSecret]:
         """See ``Watch``."""
+        if screen is None:
+            return self._learner.feed(event)
         return self._learner.feed(event, lambda: at_cursor(screen.snapshot()))
 
     def ended(self) -> Sequence[TypedSecret]:

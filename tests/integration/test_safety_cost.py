@@ -1,8 +1,9 @@
 """What a stranger's file costs: each reader with each attack, in a process with limits.
 
-``python -m benchmarks untrusted_cost`` holds them to a second of processor time: that of the
-reader's process, without its start-up. Here they may take half as much again, because machines
-differ; what is quadratic takes a hundred times as long.
+A second of processor time, which is that of the reader's process without its start-up, and 200 MB:
+the same limits as those of ``python -m benchmarks untrusted_cost``. Processor time too differs
+with what else the machine does, by half and more, so a case that is above is measured again,
+twice; what is quadratic stays above.
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ import sys
 
 import pytest
 
-from benchmarks.untrusted_cost import READERS, cases, measure
+from benchmarks.untrusted_cost import MAX_MB, MAX_S, READERS, cases, measure
 
 pytestmark = [pytest.mark.integration, pytest.mark.skipif(sys.platform != "linux", reason="/proc")]
 
-MAX_S = 1.5
-MAX_MB = 200.0
+TRIES = 3
 ALL = list(cases())
 WORST = [
     ("check", "pattern-plus-of-plus"),
     ("check", "rewrite-doubling"),
     ("check", "rewrite-restarting"),
+    ("check-many", "text"),
+    ("check-many", "title"),
+    ("check-many", "resizes"),
+    ("check-many", "json"),
+    ("check-many", "style"),
     ("probe", "patterns"),
     ("input-script", "patterns"),
     ("input-script", "note-deep"),
@@ -40,10 +45,13 @@ WORST = [
 
 
 def _is_bounded(reader: str, attack: str) -> None:
-    cost = measure(reader, attack)
+    costs = [measure(reader, attack)]
+    while not costs[-1].bounded and len(costs) < TRIES:
+        costs.append(measure(reader, attack))
+    cost = costs[-1]
 
     assert not cost.ended.startswith("!"), cost
-    assert cost.cpu_s < MAX_S, cost
+    assert cost.cpu_s < MAX_S, costs
     assert cost.mb < MAX_MB, cost
 
 

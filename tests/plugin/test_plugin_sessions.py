@@ -191,7 +191,15 @@ def test_rerecord_reports_drift_at_the_end(pytester: pytest.Pytester, recorded: 
     result = run(pytester, source, "--ptycassette-mode=rerecord")
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*drift: *test_it*input 1 changed: output*"])
+    result.stdout.fnmatch_lines(
+        ["*drift: *test_it*input 1 changed: output*", "drift: *trace: *trace.html"]
+    )
+    (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.json")
+    *_, drifted = json.loads(page.read_text())["runs"][0]["drift"]
+    assert [drifted[side]["rows"][1] for side in ("before", "now")] == [
+        "you said hello",
+        "I heard hello",
+    ]
     assert (recorded / "manifest.json").read_bytes() == before
 
 
@@ -689,3 +697,56 @@ def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -
     (raw,) = pytester.path.glob("cassettes/*/*/output.raw")
     assert raw.read_bytes().startswith(b"0000> ")
     run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)
+
+
+@pytest.mark.integration
+def test_drift_of_a_use_without_fixtures_is_printed(pytester: pytest.Pytester) -> None:
+    """In ``rerecord`` and ``rewrite``, once for each use: blocks, decorators and fixtures."""
+    source = """
+        import pytest
+        from ptycassette import use
+
+        ARGV = ["sh", "-c", "echo {said}"]
+
+        def test_block():
+            with use("block.cassette", ARGV) as session:
+                session.wait_exit(timeout_s=60)
+
+        @use("decorated.cassette", ARGV)
+        def test_decorated(session):
+            session.wait_exit(timeout_s=60)
+
+        @pytest.mark.ptycassette(argv=ARGV)
+        def test_fixture(ptycassette_session):
+            ptycassette_session.wait_exit(timeout_s=60)
+    """
+    run(pytester, source.replace("{said}", "before"), "--ptycassette-mode=record")
+    for mode in ("rerecord", "rewrite"):
+        option = f"--ptycassette-mode={mode}"
+        result = run(pytester, source.replace("{said}", "after"), option)
+
+        result.assert_outcomes(passed=3)
+        said = [line for line in result.outlines if "now:      after" in line]
+        changed = [line for line in said if line.startswith("drift: ")]
+        names = [name for name in ("block", "decorated", "fixture") for _ in range(2)]
+        assert len(changed) == len(names) == 6  # output and screen, each
+        assert all(any(f"{name}.cassette: " in line for line in changed) for name in names)
+
+
+@pytest.mark.integration
+def test_the_marker_asks_for_pipes(pytester: pytest.Pytester) -> None:
+    """The session of the fixture has the program's two streams, recorded and replayed."""
+    source = """
+        import pytest
+
+        @pytest.mark.ptycassette(argv=["sh", "-c", "cat; echo done >&2"], streams="pipes")
+        def test_it(ptycassette_session):
+            found = ptycassette_session.communicate("hello", timeout_s=60)
+            assert found == (b"hello", b"done\\n")
+    """
+    run(pytester, source, "--ptycassette-mode=record").assert_outcomes(passed=1)
+
+    run(pytester, source).assert_outcomes(passed=1)
+    changed = run(pytester, source.replace('"hello"', '"hullo"'))
+    changed.assert_outcomes(failed=1)
+    changed.stdout.fnmatch_lines(["*stdin is not what was recorded, from byte 1 on*"])

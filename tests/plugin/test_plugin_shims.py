@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -120,6 +121,11 @@ def test_rerecord_says_what_drifted(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([r"drift: *agent-one.cassette:   now: *Yes, you said hello\r"])
     result.stdout.no_fnmatch_line("drift: *now:      ")
+    (page,) = pytester.path.glob(".ptycassette-traces/2*/*/trace.json")
+    drifts = [run["drift"] for run in json.loads(page.read_text())["runs"]]
+    assert [len(drift) for drift in drifts] == [1, 1]
+    assert "Yes, you said hello" in drifts[0][0]["now"]["rows"]
+    assert "you said hello" in drifts[0][0]["before"]["rows"]
     assert kept(pytester) == ["agent-one.cassette", "agent-two.cassette"]
 
 

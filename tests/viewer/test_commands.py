@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,7 @@ def test_view_hands_over_its_options(calls: list[Any]) -> None:
                 "start": 62.0,
                 "report": "r.json",
                 "cache": False,
+                "traces": [],
             },
         )
     ]
@@ -66,7 +69,7 @@ def test_serve_hands_over_the_same_command(calls: list[Any]) -> None:
         (
             "serve",
             (["a", "--memory=300", "--start=2.0", "--report=r", "--no-cache"],),
-            {"host": "127.0.0.1", "port": 8000},
+            {"host": "127.0.0.1", "port": 8000, "traces": False},
         )
     ]
 
@@ -180,6 +183,67 @@ def test_what_is_not_there_is_a_line(
     assert out == ""
     assert where in err
     assert "Traceback" not in err
+
+
+@pytest.fixture
+def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The traces of two runs, and a directory below their place to start from."""
+    place = tmp_path / ".ptycassette-traces"
+    for run, tests in (("20260101T000000Z-1", "ab"), ("20260102T000000Z-1", "bc")):
+        for number, test in enumerate(tests):
+            made = place / run / f"test_{test}"
+            made.mkdir(parents=True)
+            for name in ("trace.json", "trace.html"):
+                (made / name).write_text("{}")
+                os.utime(made / name, (number, number))
+        (place / run / ".ptycassette-traces-of-a-run").touch()
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("trace",), ("2/c", "2/b", "1/b", "1/a")),
+        (("trace", "_b"), ("2/b", "1/b")),
+        (("{}",), ("2/c", "2/b", "1/b", "1/a")),
+        (("{}/20260101T000000Z-1",), ("1/b", "1/a")),
+        (("{}/20260101T000000Z-1/test_a",), ("1/a",)),
+        (("{}/20260101T000000Z-1/test_a/trace.html",), ("1/a",)),
+    ],
+)
+def test_traces_are_found_the_newest_first(
+    calls: list[Any], traces: Path, arguments: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    """In a directory above, by a test's name, or where the path says."""
+    assert main(["view", *(word.format(traces) for word in arguments)]) == 3
+    ((_, _, options),) = calls
+    found = [Path(path).relative_to(traces).parts for path in options["traces"]]
+
+    assert [f"{run[7]}/{test[-1]}" for run, test, _ in found] == list(wanted)
+
+
+def test_a_cassette_named_trace_is_a_cassette(
+    calls: list[Any], traces: Path, make: Callable[..., Path]
+) -> None:
+    """What is there counts before what the word means."""
+    make(Output(0, b"x")).rename(Path("trace"))
+
+    assert main(["view", "trace"]) == 3
+    assert calls[0][2]["traces"] == []
+
+
+def test_no_trace_is_an_error_that_says_where_they_come_from(
+    traces: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or which tests have left some."""
+    assert main(["view", "trace", "nothing"]) == 3
+    assert "test_a, test_b, test_c" in capsys.readouterr().err
+    shutil.rmtree(traces)
+
+    assert main(["view", "trace"]) == 3
+    assert "run pytest: a test that fails" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["view", "watch"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,9 @@ from ptycassette_viewer.recording_screen import RecordingScreen
 from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
 from ptycassette_viewer.session.session import DEFAULT_MEMORY
+from ptycassette_viewer.traces.list_screen import TraceListScreen
+from ptycassette_viewer.traces.trace_file import read_trace
+from ptycassette_viewer.traces.trace_screen import TraceScreen
 
 __all__ = ["ViewerApp"]
 
@@ -44,6 +47,7 @@ class ViewerApp(App[int]):
         clock: seconds that never go back, for playing.
         now: the wall clock, for the ages of recordings.
         cache: where what was found out about recordings is kept; None to keep nothing.
+        traces: of tests, to be shown instead of ``path``; the newest first.
     """
 
     TITLE = "ptycassette"
@@ -63,6 +67,7 @@ class ViewerApp(App[int]):
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         cache: Cache | None = None,
+        traces: Sequence[Path] = (),
     ) -> None:
         super().__init__()
         self._path = path
@@ -75,6 +80,7 @@ class ViewerApp(App[int]):
         self._clock = clock
         self._now = now
         self._cache = cache
+        self._traces = traces
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """All that the screen has keys for, beside what every Textual app has."""
@@ -94,6 +100,10 @@ class ViewerApp(App[int]):
         """Open what was asked for."""
         if self._live:
             self.watch_live(self._path)
+        elif len(self._traces) == 1:
+            self.open_trace(self._traces[0])
+        elif self._traces:
+            self.push_screen(TraceListScreen(self._traces, self.open_trace, now=self._now))
         elif self._other is not None:
             self.compare(self._path, self._other)
         elif is_library(self._path):
@@ -125,6 +135,24 @@ class ViewerApp(App[int]):
             return None, divergences_of(source.cassette.manifest.id, self._report)
         except CassetteError as problem:
             return problem, ()
+
+    def open_trace(self, path: Path) -> None:
+        """Show a trace of a test. An error is shown in a dialog."""
+        try:
+            trace = read_trace(path)
+        except CassetteError as problem:
+            status = problem.exit_status
+            alone = len(self._traces) == 1
+            after = (lambda _: self.exit(status)) if alone else None
+            self.push_screen(ErrorDialog(problem, title="This cannot be opened"), after)
+            return
+        self.push_screen(TraceScreen(trace, path, self._open_at))
+
+    def _open_at(self, path: Path, seq: int) -> None:
+        """Show a cassette right after event ``seq``."""
+        session = self._session(path, quit_after=False)
+        if session is not None:
+            self.push_screen(RecordingScreen(session, start_seq=seq, clock=self._clock))
 
     def watch_live(self, path: Path) -> None:
         """Follow a recording in progress."""

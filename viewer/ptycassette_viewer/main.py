@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from ptycassette import CassetteError, open_cassette, read_reports
+from ptycassette import CassetteError, open_cassette, printable, read_reports
 from ptycassette.errors import NotFoundError, UsageError
 from ptycassette_viewer.app import ViewerApp
 from ptycassette_viewer.browse import is_library
 from ptycassette_viewer.cache import user_cache
+from ptycassette_viewer.traces.trace_file import read_trace
 
 __all__ = ["main", "serve", "view", "watch"]
 
@@ -27,8 +28,9 @@ def view(
     start: float | None = None,
     report: str | None = None,
     cache: bool = True,
+    traces: Sequence[str] = (),
 ) -> int:
-    """Show a cassette, or the cassettes of a directory, until the user quits.
+    """Show a cassette, the cassettes of a directory, or traces of tests, until the user quits.
 
     Args:
         path: the cassette or directory.
@@ -38,6 +40,8 @@ def view(
         start: seconds into the recording to start at.
         report: of stand-ins, a file or a directory, whose divergences are shown.
         cache: keep what is found out about long recordings, so that the next time is quick.
+        traces: the JSON of traces that were found at ``path``, the newest first; one is opened,
+            more are listed.
 
     Returns:
         The exit status.
@@ -46,9 +50,15 @@ def view(
         CassetteError: one of them cannot be opened, or there is no report.
         UsageError: there is no terminal to show it in.
     """
-    _need_terminal("use `ptycassette info`, `frames` or `export` where there is none")
-    paths = [path] if other is None else [path, other]
-    _check(paths, report, allow_unscrubbed=allow_unscrubbed)
+    if traces:
+        page = Path(traces[0]).with_name("trace.html")
+        _need_terminal(f"open {printable(str(page))} in a browser")
+        if len(traces) == 1:
+            read_trace(Path(traces[0]))
+    else:
+        _need_terminal("use `ptycassette info`, `frames` or `export` where there is none")
+        paths = [path] if other is None else [path, other]
+        _check(paths, report, allow_unscrubbed=allow_unscrubbed)
     app = ViewerApp(
         Path(path),
         other=None if other is None else Path(other),
@@ -57,6 +67,7 @@ def view(
         start_us=None if start is None else round(start * 1_000_000),
         report=None if report is None else Path(report),
         cache=user_cache(os.environ) if cache else None,
+        traces=[Path(trace) for trace in traces],
     )
     status = app.run()
     return status or app.return_code or 0
@@ -100,13 +111,16 @@ def _need_terminal(hint: str) -> None:
             raise UsageError(f"the viewer needs a terminal, and {name} is not one", hint=hint)
 
 
-def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> int:
+def serve(
+    arguments: list[str], *, host: str = "127.0.0.1", port: int = 0, traces: bool = False
+) -> int:
     """Show in a browser what ``ptycassette view`` with ``arguments`` shows, until ctrl-c.
 
     Args:
         arguments: of ``ptycassette view``.
         host: the address to listen on.
         port: the port; 0 is any that is free.
+        traces: they name traces of tests, which the caller has found.
 
     Raises:
         CassetteError: what is to be shown cannot be opened, the extra ``[serve]`` is not
@@ -121,7 +135,7 @@ def serve(arguments: list[str], *, host: str = "127.0.0.1", port: int = 0) -> in
         raise CassetteError(
             f"serving needs more: {exc}", hint="install it: pip install 'ptycassette[serve]'"
         ) from exc
-    paths = takewhile(lambda word: not word.startswith("--"), arguments)
+    paths = [] if traces else takewhile(lambda word: not word.startswith("--"), arguments)
     _check(paths, None, allow_unscrubbed="--allow-unscrubbed" in arguments)
     server = ViewerServer(app_command(arguments), host=host, port=port)
 

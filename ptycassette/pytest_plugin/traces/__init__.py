@@ -6,23 +6,33 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.pytest_plugin.traces.directories import prune_runs, run_name
+    from ptycassette.pytest_plugin.traces.directories import (
+        PLACE,
+        find_traces,
+        prune_runs,
+        run_name,
+        traces_at,
+    )
     from ptycassette.pytest_plugin.traces.files import write_trace
-    from ptycassette.pytest_plugin.traces.trace import steps_object, trace_object
+    from ptycassette.pytest_plugin.traces.trace import drift_object, steps_object, trace_object
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "directories": ("prune_runs", "run_name"),
+            "directories": ("PLACE", "find_traces", "prune_runs", "run_name", "traces_at"),
             "files": ("write_trace",),
-            "trace": ("steps_object", "trace_object"),
+            "trace": ("drift_object", "steps_object", "trace_object"),
         },
     )
 
 __all__ = [
+    "PLACE",
+    "drift_object",
+    "find_traces",
     "prune_runs",
     "run_name",
     "steps_object",
     "trace_object",
+    "traces_at",
     "write_trace",
 ]

@@ -7,17 +7,17 @@ __all__ = ["SCRIPT", "STYLE"]
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--page:#f6f8fa;--card:#fff;--line:#d0d7de;
 --dull:#59636e;
---bad:#b3261e;--badbg:#fff0ee;--del:#ffc9c4;--ins:#b8edc4;--mark:#ddf4ff}
+--good:#1a7f37;--bad:#b3261e;--badbg:#fff0ee;--del:#ffc9c4;--ins:#b8edc4;--mark:#ddf4ff}
 @media (prefers-color-scheme:dark){:root{--ink:#d8dee4;--page:#0d1117;--card:#14181d;
 --line:#30363d;
---dull:#9198a1;--bad:#ff8f87;--badbg:#2d1614;--del:#7a2a25;--ins:#1f5a30;--mark:#12314f}}
+--dull:#9198a1;--good:#3fb950;--bad:#ff8f87;--badbg:#2d1614;--del:#7a2a25;--ins:#1f5a30;--mark:#12314f}}
 *{box-sizing:border-box}
 body{font:15px/1.45 system-ui,sans-serif;margin:0 auto;max-width:100em;padding:1em;
 color:var(--ink);background:var(--page)}
 h1{font-size:1.3em;overflow-wrap:anywhere}
 h2{font-size:1.05em;overflow-wrap:anywhere;margin:1.5em 0 .5em}
 h3{font-size:1em;margin:.8em 0 .4em;overflow-wrap:anywhere}
-.outcome{color:var(--bad)}small,.t,figcaption{color:var(--dull);font-size:.85em;font-weight:normal}
+.outcome{color:var(--good)}.failed-outcome{color:var(--bad)}small,.t,figcaption{color:var(--dull);font-size:.85em;font-weight:normal}
 .why{background:var(--badbg);border-left:4px solid var(--bad);padding:.5em 1em;margin:.5em 0}
 .why h3{margin-top:.2em;color:var(--bad)}.why p{margin:.4em 0}
 pre{margin:0;overflow:auto;white-space:pre}pre.why{font-size:.85em}

@@ -28,6 +28,8 @@ def trace_markdown(trace: dict[str, Any]) -> Iterator[str]:
                 if found[side]:
                     yield f"- {side}: {_code(found[side]['text'])}"
             yield from _fenced(_screen_lines(found["screen"]))
+        for drifted in run["drift"]:
+            yield from _drift_lines(drifted)
 
 
 def _recording_lines(recording: dict[str, Any]) -> Iterator[str]:
@@ -38,6 +40,17 @@ def _recording_lines(recording: dict[str, Any]) -> Iterator[str]:
     if recording["frames"]:
         yield from ("", "The last screen:")
         yield from _fenced(_screen_lines(recording["frames"][-1]["rows"]))
+
+
+def _drift_lines(drifted: dict[str, Any]) -> Iterator[str]:
+    """What changed in an exchange, and both screens."""
+    yield f"\nInput {drifted['old'] or drifted['new']} drifted"
+    for change in drifted["changes"]:
+        yield f"\n- {change['kind']}: {_code(change['what'])}"
+    for name in ("before", "now"):
+        if drifted[name]:
+            yield f"\n{name.capitalize()}:"
+            yield from _fenced(_screen_lines(drifted[name]["rows"]))
 
 
 def _step_lines(steps: list[dict[str, Any]]) -> Iterator[str]:

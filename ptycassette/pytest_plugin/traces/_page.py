@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
@@ -50,7 +50,8 @@ def trace_page(trace: dict[str, Any]) -> str:
 
 
 def _outcome(outcome: str) -> str:
-    return f'<span class="outcome">{_text(outcome)}</span>'
+    failed = "" if outcome == "passed" else " failed-outcome"
+    return f'<span class="outcome{failed}">{_text(outcome)}</span>'
 
 
 def _text(text: object) -> str:
@@ -91,6 +92,7 @@ def _run(run: dict[str, Any]) -> str:
             f"<h2>{_text(run['cassette'])} <small>{_text(run['action'])}</small></h2>",
             *(f'<pre class="why">{_lines(text)}</pre>' for text in run["errors"]),
             *(_divergence(found) for found in run["divergences"]),
+            *(_drift(found) for found in run["drift"]),
             *(_recording(run, recording) for recording in run["recordings"]),
             *(f"<p>Note: {_text(note)}</p>" for note in run["notes"]),
             "</section>",
@@ -102,14 +104,7 @@ def _divergence(found: dict[str, Any]) -> str:
     sides = found["expected"], found["got"]
     rows = ""
     if sides[0] and sides[1]:
-        changes = changes_of(visible(sides[0]["text"]), visible(sides[1]["text"]))
-        for name, side, tag in (("expected", "expected", "del"), ("got", "got", "ins")):
-            parts = [(getattr(change, side), change.equal) for change in changes]
-            shown = "".join(
-                escape(part) if equal or not part else f"<{tag}>{escape(part)}</{tag}>"
-                for part, equal in parts
-            )
-            rows += f"<tr><th>{name}</th><td><code>{shown}</code></td></tr>"
+        rows = _diff("expected", visible(sides[0]["text"]), "got", visible(sides[1]["text"]))
         if sides[0]["text"] == sides[1]["text"]:
             rows += "".join(
                 f"<tr><th>bytes</th><td><code>{_bytes(s)}</code></td></tr>" for s in sides
@@ -119,6 +114,39 @@ def _divergence(found: dict[str, Any]) -> str:
         f"{_text(found['t_ms'])} ms</h3><p>{_text(found['message'])}</p>"
         f'<table class="diff">{rows}</table><p>What to do: {_text(found["hint"])}</p></div>'
     )
+
+
+def _diff(first: str, expected: str, second: str, got: str) -> str:
+    """Two rows of a table: both texts, with the characters marked that differ."""
+    changes = changes_of(expected, got)
+    rows = ""
+    for name, side, tag in ((first, "expected", "del"), (second, "got", "ins")):
+        parts = [(getattr(change, side), change.equal) for change in changes]
+        shown = "".join(
+            escape(part) if equal or not part else f"<{tag}>{escape(part)}</{tag}>"
+            for part, equal in parts
+        )
+        rows += f"<tr><th>{_text(name)}</th><td><code>{shown}</code></td></tr>"
+    return rows
+
+
+def _drift(found: dict[str, Any]) -> str:
+    """An exchange that changed from the cassette to the recording made anew."""
+    number = found["old"] or found["new"]
+    where = f"Input {number}" if number else "Before any input"
+    changes = "".join(
+        f"<p>{_text(change['kind'])}: {_text(change['what'])}</p>"
+        f'<table class="diff">'
+        f"{_diff('before', _shown(change['expected']), 'now', _shown(change['got']))}</table>"
+        for change in found["changes"]
+    )
+    figures = _figures((("Before", found["before"]), ("Now", found["now"])))
+    return f'<div class="why"><h3>{where} drifted</h3>{changes}</div>{figures}'
+
+
+def _shown(text: str) -> str:
+    """Text in lines, each made visible."""
+    return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def _bytes(said: dict[str, Any]) -> str:
@@ -144,9 +172,15 @@ def _pictures(run: dict[str, Any], recording: dict[str, Any]) -> str:
         number = diverged["exchange"]
         caption = f"The recording, after its input {number}" if number else "The recording, there"
         pictures.insert(0, (caption, diverged["recorded"]))
+    return _figures(pictures)
+
+
+def _figures(pictures: Iterable[tuple[str, dict[str, Any] | None]]) -> str:
+    """Screens beside each other, those that are there."""
     figures = "".join(
         f"<figure><figcaption>{_text(caption)}</figcaption>{_screen(screen)}</figure>"
         for caption, screen in pictures
+        if screen
     )
     return f'<div class="pair">{figures}</div>' if figures else ""
 

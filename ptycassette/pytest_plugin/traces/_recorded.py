@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.export import TextStream
-from ptycassette.model import Event, InputRecord, Screen, ServiceEventRecord, visible
-from ptycassette.replaying import screen_of
+from ptycassette.model import Event, InputRecord, ServiceEventRecord, visible
+from ptycassette.replaying import screen_object, screen_of
 from ptycassette.replaying.io import screen_at
 from ptycassette.timeline import Entry, read_entries
 
-__all__ = ["recording_object", "screen_object"]
+__all__ = ["recording_object"]
 
 MAX_FRAMES = 200
 MAX_EVENTS = 2000
@@ -52,18 +50,6 @@ def recording_object(path: str, divergences: list[dict[str, Any]]) -> dict[str, 
             ],
             "diverged": _diverged(cassette, entries, divergences),
         }
-
-
-def screen_object(screen: Screen) -> dict[str, Any]:
-    """A screen as JSON: rows down to the last one with something in it, and their styles."""
-    styled = [number for number, runs in enumerate(screen.styles, 1) if runs]
-    texts = [number for number, row in enumerate(screen.rows, 1) if row.strip()]
-    used = max((*texts, *styled), default=0)
-    return {
-        "rows": list(screen.rows[:used]),
-        "cols": screen.size.cols,
-        "styles": msgspec.to_builtins(screen.styles[:used]),
-    }
 
 
 def _diverged(

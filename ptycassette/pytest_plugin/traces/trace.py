@@ -12,15 +12,16 @@ import msgspec
 
 from ptycassette.errors import CassetteError
 from ptycassette.model import Screen
-from ptycassette.pytest_plugin.traces._recorded import recording_object, screen_object
+from ptycassette.pytest_plugin.traces._recorded import recording_object
+from ptycassette.replaying import Drift, Side, drift_pictures, picture_object, screen_object
 from ptycassette.scrub.io import concealed_screen, process_scrubber
 from ptycassette.session import SessionStep
 
-__all__ = ["TRACE_VERSION", "steps_object", "trace_object"]
+__all__ = ["TRACE_VERSION", "drift_object", "steps_object", "trace_object"]
 
 TRACE_VERSION = 1
 MAX_SCREENS = 200
-_OF_THIS_RUN = frozenset({"cassette", "divergences", "notes", "errors", "steps"})
+_OF_THIS_RUN = frozenset({"cassette", "divergences", "notes", "errors", "steps", "drift"})
 """What of a run's evidence is of this run, not of a recording: paths, what the driver typed."""
 
 
@@ -61,6 +62,7 @@ def trace_object(
                 "errors": [],
                 "steps": [],
                 "screens": [],
+                "drift": [],
                 **{
                     name: scrubbed(value) if name in _OF_THIS_RUN else value
                     for name, value in run.items()
@@ -114,6 +116,17 @@ def steps_object(
             }
         )
     return found, screens
+
+
+def drift_object(found: Drift | None, sides: tuple[Side, Side] | None) -> list[dict[str, Any]]:
+    """What changed from a cassette to the recording made anew, with the screens before and now."""
+    if found is None or sides is None:
+        return []
+    pictures = drift_pictures(found, *sides)
+    return [
+        picture_object(msgspec.structs.replace(picture, now=picture.now and _scrubbed(picture.now)))
+        for picture in pictures
+    ]
 
 
 def _scrubbed(screen: Screen) -> Screen:

@@ -17,11 +17,12 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from ptycassette.model import ExitStatus, Noted, Output
+from ptycassette.model import ExitStatus, Noted
 from ptycassette.recording.io._program_input import FileInput, NoInput, PipedInput
 from ptycassette.recording.io._program_output import FileOutput, PipedOutput
 from ptycassette.recording.io._program_terminal import ProgramTerminal
 from ptycassette.recording.io._user_signals import Streams, UserSignals
+from ptycassette.session import StreamEnds
 from ptycassette.system.pty import SignalPipe
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ __all__ = ["StreamRelay"]
 _SOON_MS = 1
 _LATER_MS = 20
 _SOON_TURNS = 50
-_CLOSED_EARLY_US = 50_000
-"""A stream that the program closed so long before its end was closed on purpose."""
 
 
 class StreamRelay:
@@ -80,8 +79,7 @@ class StreamRelay:
         self._files: list[FileOutput] = []
         self._make_outputs()
         self._terminal = ProgramTerminal.of(child, journal, given, streams)
-        self._closed: list[tuple[int, Output]] = []
-        self._watched: set[int] = set()
+        self._ends = StreamEnds()
         self._quiet_turns = 0
         self.failure: str | None = None
         self.stdin_offset: int | None = None
@@ -182,7 +180,7 @@ class StreamRelay:
 
     def _timeout_ms(self) -> int | None:
         waits: list[int] = []
-        if self._input.unsettled or self._closed:
+        if self._input.unsettled or self._ends:
             waits.append(_SOON_MS if self._quiet_turns < _SOON_TURNS else _LATER_MS)
         if self._files or (self._terminal is not None and self._terminal.hung_up):
             waits.append(_LATER_MS)
@@ -204,7 +202,7 @@ class StreamRelay:
             return False
         count = output.read(t_us)
         if count == 0:
-            self._closed.append((t_us, Output(t_us, b"", stream=output.name, eof=True)))
+            self._ends.note(t_us, output.name)
         return bool(count)
 
     def _feed(self, ready: dict[int, int]) -> None:
@@ -214,8 +212,7 @@ class StreamRelay:
         ours, given = self._given.ours[0], self._given.given[0]
         if ours >= 0 and ready.get(ours, 0) & (select.POLLERR | select.POLLHUP):
             source.lose_reader()
-            t_us = self._now_us()
-            self._closed.append((t_us, Output(t_us, b"", stream="stdin", eof=True)))
+            self._ends.note(self._now_us(), "stdin")
             return
         if ours >= 0 and ours in ready:
             source.send()
@@ -228,10 +225,8 @@ class StreamRelay:
         self._input.settle(t_us)
         for file in self._files:
             file.settle(t_us)
-        if self._closed and self._child.ended is not None:
-            self._closed.clear()  # they ended with the program
-        while self._closed and t_us - self._closed[0][0] >= _CLOSED_EARLY_US:
-            self._journal.on_event(self._closed.pop(0)[1])
+        for end in self._ends.due(t_us, ended=self._child.ended is not None):
+            self._journal.on_event(end)
 
     def _time_out(self) -> None:
         assert self._deadline_us is not None  # noqa: S101 - narrows the type

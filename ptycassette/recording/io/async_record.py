@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Unpack
 
 from ptycassette.errors import CassetteError
-from ptycassette.recording.io.options import RecordOptions, RecordPlan
+from ptycassette.recording.io.options import RecordOptions, plan_of
 from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.recording import (
     RecordingBase,
@@ -31,7 +31,7 @@ async def arecord(
     argv: Sequence[str], target: str | os.PathLike[str], **options: Unpack[RecordOptions]
 ) -> AsyncIterator[AsyncRecording]:
     """As ``record``, for asyncio. Preflight and finalising run in a thread."""
-    plan = RecordPlan(**options)
+    plan = plan_of(options)
     recorder = Recorder(argv, target, plan, saver=saver_for(plan))
     await asyncio.to_thread(recorder.__enter__)
     try:

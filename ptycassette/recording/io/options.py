@@ -32,13 +32,26 @@ from ptycassette.recording.io.binary_probe import (
     version_arguments,
 )
 from ptycassette.recording.io.journal_file import Durability
-from ptycassette.session import CLEAN_NAMES, DEFAULT_SIZE, child_environment
+from ptycassette.session import (
+    CLEAN_NAMES,
+    DEFAULT_SIZE,
+    StreamChoice,
+    child_environment,
+    kinds_named,
+)
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 
-__all__ = ["RecordOptions", "RecordPlan", "environment_of", "head_of", "is_allowed_name"]
+__all__ = [
+    "RecordOptions",
+    "RecordPlan",
+    "environment_of",
+    "head_of",
+    "is_allowed_name",
+    "plan_of",
+]
 
 
 class RecordOptions(TypedDict, total=False):
@@ -82,7 +95,8 @@ class RecordOptions(TypedDict, total=False):
         at_end: called with the recorder and the time in microseconds when the program
             has ended, before anything is finalised; may add events and final fields.
         pty: an existing PTY, such as a scripted one; nothing is spawned.
-        streams: what the program's standard streams are, where not all are its terminal.
+        streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
+            standard streams is.
     """
 
     size: Size
@@ -121,7 +135,7 @@ class RecordOptions(TypedDict, total=False):
     before_record: BeforeRecord | None
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
-    streams: StreamKinds | None
+    streams: StreamChoice | None
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +184,18 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"resolution_ms is {self.resolution_ms}, and must be 1 or more")
         if self.durability not in {"os", "disk"}:
             raise ValueError(f"durability is {self.durability!r}, and must be os or disk")
+
+
+def plan_of(options: RecordOptions) -> RecordPlan:
+    """The plan of a recording that is driven from here.
+
+    Raises:
+        ValueError: an option has a value that it cannot have.
+        TypeError: there is no such option.
+    """
+    given: dict[str, Any] = dict(options)
+    kinds = kinds_named(options.get("streams") or "terminal")
+    return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")

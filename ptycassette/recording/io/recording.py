@@ -10,17 +10,19 @@ from typing import Any, Unpack
 from ptycassette.errors import CassetteError
 from ptycassette.model import (
     DiscoveryRecord,
+    JournalEvent,
     Manifest,
     Noted,
+    Output,
     Probed,
     QuotaRecord,
 )
-from ptycassette.recording.io.options import RecordOptions, RecordPlan
+from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
 from ptycassette.recording.io.recorder import Recorder, checked_payload
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.session import Session, SessionBase
 from ptycassette.system import MonotonicClock
-from ptycassette.system.pty import PtyChild, Scripted
+from ptycassette.system.pty import PipedChild, PtyChild, Scripted, spawn_piped
 from ptycassette.terminal import default_emulator
 
 __all__ = [
@@ -42,12 +44,20 @@ class _Tap:
     def __init__(self, recorder: Recorder) -> None:
         self._journal, self._saver = recorder.journal, recorder.saver
         self._show = recorder.plan.show
-        self.on_event = self._journal.on_event
         self.on_idle = self._journal.on_idle
+
+    def on_event(self, event: JournalEvent) -> None:
+        """Append an event to the journal; what was written to a pipe is output, too."""
+        self._journal.on_event(event)
+        if isinstance(event, Output):
+            self._pass_on(event.data)
 
     def on_output(self, t_us: int, data: bytes) -> None:
         """Append output to the journal, then pass it on."""
         self._journal.on_output(t_us, data)
+        self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
         if self._show is not None:
             self._show(data)
         if self._saver is not None:
@@ -143,7 +153,7 @@ def record(
         SecretLeftError: scrubbing left something; nothing was published.
         StorageError: the disk refused; the journal is kept for ``recover``.
     """
-    plan = RecordPlan(**options)
+    plan = plan_of(options)
     with recording_with(Recorder(argv, target, plan, saver=saver_for(plan))) as session:
         yield session
 
@@ -181,7 +191,7 @@ def saver_for(plan: RecordPlan) -> Saver | None:
     return StartedSaver() if ours else None
 
 
-def started(recorder: Recorder) -> tuple[PtyChild | Scripted, Any]:
+def started(recorder: Recorder) -> tuple[PtyChild | PipedChild | Scripted, Any]:
     """Start the program, or take the scripted PTY in its place.
 
     Returns:
@@ -190,8 +200,7 @@ def started(recorder: Recorder) -> tuple[PtyChild | Scripted, Any]:
     plan = recorder.plan
     # First, because it takes time, and what the program writes is stamped when it is read.
     emulator = plan.emulator(plan.size)
-    pty = recorder.start() if plan.pty is None else plan.pty
-    return pty, {
+    return _program(recorder), {
         "size": plan.size,
         "timeout_s": plan.timeout_s,
         "tap": _Tap(recorder),
@@ -200,6 +209,15 @@ def started(recorder: Recorder) -> tuple[PtyChild | Scripted, Any]:
         "sleeper": plan.sleeper,
         "emulator": lambda _: emulator,
     }
+
+
+def _program(recorder: Recorder) -> PtyChild | PipedChild | Scripted:
+    plan = recorder.plan
+    if plan.pty is not None:
+        return plan.pty
+    if plan.streams is None:
+        return recorder.start()
+    return spawn_piped(plan.streams, lambda streams: recorder.start(streams=streams, lingers=True))
 
 
 def give_up(recorder: Recorder, exc: BaseException, session: Recording | None) -> None:

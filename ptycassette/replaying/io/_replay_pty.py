@@ -1,4 +1,4 @@
-"""A PTY whose program is a recording. For a ``Session`` it behaves like a real one.
+"""A PTY, or pipes, whose program is a recording. For a ``Session`` it behaves like a real one.
 
 It wraps the stand-in's engine as a ``Scripted`` port, which sessions accept in place of a
 PTY. Time is logical: it advances only while the session waits, and nothing sleeps.
@@ -10,8 +10,10 @@ import asyncio
 from collections import deque
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from ptycassette.cassette.io import Cassette
-from ptycassette.model import ExitStatus, Size
+from ptycassette.model import Event, ExitStatus, OutputRecord, OutputStream, Size, streams_of
 from ptycassette.replaying.divergence import divergence_error
 from ptycassette.replaying.io.rendered import screen_after
 from ptycassette.replaying.standin import Listen, Play, RunEnded, StandinEngine, StandinOptions
@@ -68,10 +70,12 @@ class ReplayPty:
 
     Attributes:
         engine: makes the decisions; has the divergences.
+        piped: the recorded program's streams were not all its terminal.
         replayed: true: input that a driver declares secret arrives masked, as it was recorded.
     """
 
     replayed = True
+    reader_gone = False
 
     def __init__(
         self,
@@ -84,10 +88,17 @@ class ReplayPty:
         allow_unplayed: bool = False,
     ) -> None:
         inputs = tuple(cassette.inputs())
+        kinds = streams_of(cassette.manifest)
+        self.piped = not kinds.only_terminal
+        self._has_size = kinds.with_terminal
         self.engine = StandinEngine(
             cassette.events(),
             inputs,
-            options=options,
+            options=msgspec.structs.replace(
+                options,
+                stdin_is_stream=kinds.stdin != "terminal",
+                recorded_size=options.recorded_size if self._has_size else None,
+            ),
             matching=matching,
             size=size,
             screen=lambda seq: screen_after(cassette, seq),
@@ -96,7 +107,8 @@ class ReplayPty:
         self._where = str(cassette.path)
         self._allow_unplayed = allow_unplayed
         self._clock = clock
-        self._output: deque[bytes] = deque()
+        self._unfed = self.engine.most_input
+        self._output: deque[tuple[OutputStream | None, bytes]] = deque()
         self._finished: RunEnded | None = None
         self._reported = 0
 
@@ -155,14 +167,30 @@ class ReplayPty:
         Raises:
             DivergenceError: the driver's silence, or its pace, differs from the recording.
         """
+        piece = self.read_stream(max_bytes)
+        if piece is None:
+            return None if self._finished is None else b""
+        return piece[1]
+
+    def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
+        """As ``read``, with the stream; nothing at its end.
+
+        Raises:
+            DivergenceError: as ``read``.
+        """
         self._run()
         if not self._output:
             self._complain()
-            return None if self._finished is None else b""
-        data = self._output.popleft()
+            return None
+        stream, data = self._output.popleft()
         if len(data) > max_bytes:
-            self._output.appendleft(data[max_bytes:])
-        return data[:max_bytes]
+            self._output.appendleft((stream, data[max_bytes:]))
+        return stream, data[:max_bytes]
+
+    @property
+    def hung_up(self) -> bool:
+        """Whether all output was read."""
+        return self._finished is not None and not self._output
 
     def write(self, data: bytes) -> int:
         """Input, compared with the recording.
@@ -170,12 +198,30 @@ class ReplayPty:
         Raises:
             DivergenceError: it differs from the recording.
         """
-        self.engine.feed(data, self._clock.now_us())
+        fed = data if self._unfed is None else data[: self._unfed]
+        if self._unfed is not None:
+            self._unfed -= len(fed)
+        if fed:
+            self.engine.feed(fed, self._clock.now_us())
         self._run()
         self.engine.judge_early()
         self._run()
         self._complain()
         return len(data)
+
+    def unread(self) -> int:
+        """None: a recording takes all at once."""
+        return 0
+
+    def end_input(self) -> None:
+        """The driver ends stdin, compared with the recording.
+
+        Raises:
+            DivergenceError: it differs from the recording.
+        """
+        self.engine.input_ended(of_pipe=True)
+        self._run()
+        self._complain()
 
     def line_mode(self) -> LineMode:
         """Raw mode: the recording already has the effects of its line discipline."""
@@ -186,7 +232,10 @@ class ReplayPty:
 
         Raises:
             DivergenceError: it differs from the recording.
+            ValueError: the recorded program had no terminal.
         """
+        if not self._has_size:
+            raise ValueError("the recorded program had no terminal, and so no size")
         self.engine.resized(size, self._clock.now_us())
         self._run()
         self._complain()
@@ -233,12 +282,21 @@ class ReplayPty:
             todo = self.engine.step(self._clock.now_us())
             match todo:
                 case Play(event=event):
-                    self._output.append(event.data)
+                    self._put(event)
                 case Listen(us=us):
                     return us
                 case RunEnded():
                     self._finished = todo
         return None
+
+    def _put(self, event: Event) -> None:
+        """Hand out an output event: its bytes, and that its stream has ended."""
+        record = event.record
+        assert isinstance(record, OutputRecord)  # noqa: S101 - the engine plays outputs only
+        if event.data or not record.eof:
+            self._output.append((record.stream, event.data))
+        if record.eof:
+            self._output.append((record.stream, b""))
 
     def _complain(self) -> None:
         found = self.engine.divergences

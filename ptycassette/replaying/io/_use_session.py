@@ -24,7 +24,7 @@ from ptycassette.errors import (
     SessionError,
     UsageError,
 )
-from ptycassette.model import Size, visible
+from ptycassette.model import Size, streams_of, visible, visible_bytes
 from ptycassette.recording.io import arecord, record
 from ptycassette.replaying.divergence import Divergence, divergence_error
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
@@ -32,11 +32,20 @@ from ptycassette.replaying.io._replay_pty import LogicalClock, LogicalSleeper, R
 from ptycassette.replaying.io.modes import Action, action_of, mode_in_force
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.standin import StandinOptions, Unplayed
-from ptycassette.session import DEFAULT_SIZE, AsyncSession, Session
+from ptycassette.session import (
+    DEFAULT_SIZE,
+    AsyncSession,
+    Session,
+    StreamChoice,
+    kinds_named,
+)
 from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
 __all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of"]
+
+
+_AWAITED = 500
 
 
 class UseResult(msgspec.Struct, kw_only=True):
@@ -84,6 +93,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None
     matching: Matching
     size: Size | None
+    streams: StreamChoice | None
     lenient: bool
     allow_unplayed: bool
     options: Mapping[str, Any]
@@ -112,7 +122,9 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(_program(plan), size=_live_size(plan)) as session:
+            with Session(
+                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
+            ) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -146,7 +158,9 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(_program(plan), size=_live_size(plan)) as session:
+            async with AsyncSession(
+                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
+            ) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -211,7 +225,22 @@ def _opened(plan: Plan) -> Cassette:
         ) from exc  # fmt: skip
 
 
+def _check_streams(plan: Plan, cassette: Cassette) -> None:
+    """Refuse to replay a terminal as pipes, and pipes as a terminal."""
+    if plan.streams is None:
+        return
+    wanted, recorded = kinds_named(plan.streams), streams_of(cassette.manifest)
+    if wanted.only_terminal != recorded.only_terminal:
+        what = "at a terminal" if recorded.only_terminal else "over pipes or files"
+        raise UsageError(
+            f"it was recorded {what}, and streams says otherwise",
+            where=str(plan.path),
+            hint="record it again (mode rewrite), or leave streams out",
+        )
+
+
 def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, Size]:
+    _check_streams(plan, cassette)
     terminal = cassette.manifest.terminal
     recorded = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     size = plan.size or recorded
@@ -261,9 +290,15 @@ def _say_what_is_awaited(exc: SessionError, left: Unplayed, cassette: Cassette) 
     for sent in cassette.inputs():
         if sent.seq == left.first_seq and sent.kind == "signal":
             exc.add_note(f"the recording continues when signal {visible(sent.signal or '')} comes")
+        if sent.seq == left.first_seq and streams_of(cassette.manifest).stdin != "terminal":
+            what = visible_bytes(sent.bytes or b"", limit=_AWAITED) or "its end"
+            exc.add_note(f"the recording continues when stdin gets {what}")
+            return
     for entry in read_entries(cassette.inputs()):
         if entry.seq <= left.first_seq <= entry.last_seq:
-            shown = "what was typed unseen" if entry.masked else visible(entry.shown)
+            shown = (
+                "what was typed unseen" if entry.masked else visible(entry.shown, limit=_AWAITED)
+            )
             exc.add_note(f"the recording continues when input {entry.number} comes: {shown}")
 
 
@@ -289,10 +324,30 @@ def _live_size(plan: Plan) -> Size:
     return plan.size or find_project().size or DEFAULT_SIZE
 
 
+def _live_streams(plan: Plan) -> StreamChoice:
+    """What the streams of a program that is run are.
+
+    Raises:
+        UsageError: they were recorded as what only a caller can give.
+    """
+    if plan.streams is not None or not plan.path.exists():
+        return plan.streams or "terminal"
+    try:
+        with open_cassette(plan.path, check="manifest", allow_unscrubbed=True) as cassette:
+            kinds = streams_of(cassette.manifest)
+    except CassetteError:  # what is broken is recorded again, too
+        return "terminal"
+    try:
+        return kinds_named(kinds)
+    except ValueError as exc:
+        raise UsageError(str(exc), where=str(plan.path), hint="or say streams='pipes'") from exc
+
+
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    return {"size": _live_size(plan), **plan.options, **more}
+    own = {"size": _live_size(plan), "streams": _live_streams(plan)}
+    return {**own, **plan.options, **more}
 
 
 class _Shown:

@@ -36,7 +36,7 @@ from ptycassette.replaying.io.modes import mode_in_force, resolve_secrets
 from ptycassette.replaying.io.sides import side_of
 from ptycassette.replaying.io.watched_uses import announce_use
 from ptycassette.scrub.io import concealed
-from ptycassette.session import AsyncSession, Session
+from ptycassette.session import AsyncSession, Session, StreamChoice, kinds_named
 from ptycassette.system.files import find_project
 from ptycassette.timeline import Matching
 
@@ -190,6 +190,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     order: str | None = None,
     secrets: str | None = None,
     size: Size | None = None,
+    streams: StreamChoice | None = None,
     lenient: bool = False,
     allow_unplayed: bool = False,
     **record_options: Any,
@@ -211,17 +212,21 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             recording tells; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
         size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
+        streams: ``pipes`` for a program whose stdin, stdout and stderr are pipes, ``terminal``,
+            or what each of them is; what they were recorded as, or ``terminal``, when None.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
         **record_options: for the modes that record; see ``record``.
 
     Raises:
         UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
-        ValueError: the strategy, the order or the value of ``secrets`` is unknown.
+        ValueError: the strategy, the order or the value of ``secrets`` or ``streams`` is unknown.
 
     Entering raises what opening a cassette, or starting a program, raises. Leaving
     raises ``DivergenceError`` when the block did not do what was recorded.
     """
+    if streams is not None:
+        kinds_named(streams)  # complain about a typo now
     if match is None:
         match = find_project().compare or "prompt"
     if not isinstance(match, str | Matching):
@@ -245,6 +250,7 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             mode=mode,
             matching=matching,
             size=size,
+            streams=streams,
             lenient=lenient,
             allow_unplayed=allow_unplayed,
             options=record_options,

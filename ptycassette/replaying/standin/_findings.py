@@ -179,6 +179,8 @@ def _event_said(event: Event) -> Said:
     assert isinstance(record, InputRecord)  # noqa: S101 - only input can be missing
     if record.size is not None:
         return Said(f"resize to {_size_text(record.size)}")
+    if record.eof and not event.data:
+        return Said("the end of stdin")
     return Said(f"signal {record.signal}" if record.kind == "signal" else "input", event.data)
 
 

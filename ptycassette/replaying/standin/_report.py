@@ -13,6 +13,7 @@ import msgspec
 
 from ptycassette.model import ExitStatus, printable, visible
 from ptycassette.replaying.divergence import Divergence, divergence_lines, divergence_object
+from ptycassette.replaying.drift_picture import DriftPicture, picture_object
 from ptycassette.replaying.standin.decisions import Unplayed
 
 __all__ = ["REPORT_VERSION", "StandinReport", "report_lines", "report_object"]
@@ -26,7 +27,8 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
     ``result`` is ``running`` (it was killed, if nothing else follows), ``passed``,
     ``diverged``, ``unplayed`` (no divergence, but not everything was played) or
     ``failed`` (the stand-in itself; ``error`` says why). Shims also say ``recorded``, and,
-    where they recorded only to compare, ``passed`` or ``drifted`` (see ``notes``).
+    where they recorded only to compare, ``passed`` or ``drifted`` (see ``notes``, and ``drift``
+    for the screens before and now).
     """
 
     result: str
@@ -40,6 +42,7 @@ class StandinReport(msgspec.Struct, frozen=True, kw_only=True):
     killed_by: str = ""
     exit: ExitStatus | None = None
     notes: tuple[str, ...] = ()
+    drift: tuple[DriftPicture, ...] = ()
     error: str = ""
 
 
@@ -59,6 +62,7 @@ def report_object(report: StandinReport) -> dict[str, Any]:
         "killed_by": report.killed_by,
         "exit": msgspec.to_builtins(report.exit),
         "notes": list(report.notes),
+        "drift": [picture_object(picture) for picture in report.drift],
         "error": report.error,
     }
 

@@ -3,7 +3,8 @@
 It has no keys and no lines that are edited: it is one text, up to its end. Rules:
 
 - Under ``exact`` and ``prompt`` the bytes are the same. Where the recording has masks, the
-  driver's bytes are scrubbed before they are compared.
+  driver's bytes are scrubbed before they are compared. A secret that the program read in pieces
+  is compared with its last piece: a part of it looks like no secret.
 - Under ``normalised`` and ``semantic`` each stretch is compared as text, in whole lines.
 - What the program did not read was not recorded, and is not compared.
 - Where the program read the end of its stdin, the driver must end it, and send no more.
@@ -50,7 +51,7 @@ class StdinComparison:
                 self._ends[record.seq] = at
         recorded_end = any(record.eof for record in inputs)
         self.most_bytes = None if recorded_end or not self._exact else len(self._want)
-        self._masked = _MASKED.search(self._want) is not None
+        self._masks = [match.span() for match in _MASKED.finditer(self._want)]
         self._got = bytearray()
         self._awaited = 0
         self._ended = False
@@ -85,9 +86,11 @@ class StdinComparison:
         came = self._came(end, eof=record.eof)
         if came is None:
             return False, None
+        if any(start < end < stop for start, stop in self._masks):
+            return True, None
         want, got = self._want[self._since : end], bytes(self._got[self._got_since : came])
         self._since, self._got_since = end, came
-        if not self._same(got, want):
+        if not (self._same(got, want) or self._same_to(end, came)):
             self._report(event, want, got)
             self._got_since = len(self._got)
             if self._state.finished is not None:
@@ -113,7 +116,7 @@ class StdinComparison:
 
     def _differs(self) -> bool:
         """Whether what came cannot become what was recorded any more."""
-        if not self._exact or self._masked:
+        if not self._exact or self._masks:
             return False
         begun = self._want[self._since : self._since + len(self._got) - self._got_since]
         if self.most_bytes is None:
@@ -128,9 +131,17 @@ class StdinComparison:
         shown, recorded = _text(got), _text(want)
         if same(shown, recorded):
             return True
-        if matching.conceal is None or not self._masked:
+        if matching.conceal is None or not self._masks:
             return False
         return same(matching.conceal(shown), recorded)
+
+    def _same_to(self, end: int, came: int) -> bool:
+        """Whether all is the same up to here: a secret may show only beside what is before it."""
+        conceal = self._state.matching.conceal
+        if conceal is None or not self._masks:
+            return False
+        recorded = _text(self._want[:end])
+        return self._state.matching.sameness(conceal(_text(bytes(self._got[:came]))), recorded)
 
     def _report(self, event: Event, want: bytes, got: bytes) -> None:
         """Show both from a little before the first difference on, the driver's scrubbed."""

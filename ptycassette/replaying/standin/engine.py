@@ -324,7 +324,10 @@ class StandinEngine:
         if matcher is not None and matcher.raw:
             self._findings.changed(matcher)
         else:
-            why = "closed the terminal" if self.driver.ended else "did nothing for too long"
+            why = "did nothing for too long"
+            if self.driver.ended:
+                stream = self.options.stdin_is_stream
+                why = "ended the session" if stream else "closed the terminal"
             if self.driver.signals:
                 why = f"sent signal {self.driver.signals[0]}"
             self._findings.missing(event, matcher.entry if matcher else None, why)

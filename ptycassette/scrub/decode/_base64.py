@@ -1,8 +1,7 @@
 """Base64 in both alphabets (RFC 4648), at every alignment, in one line or in lines.
 
 A run of digits is read from each of its first four: nobody knows where the encoded text begins.
-Lines of digits that follow each other (RFC 2045 6.8, RFC 7468) are moreover read as one, for
-text that crosses the end of a line.
+Lines of digits below each other (RFC 2045 6.8, RFC 7468) are moreover read as one.
 """
 
 from __future__ import annotations
@@ -10,25 +9,25 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from ptycassette.scrub.decode._decoded import Decoded, Run, is_readable
-from ptycassette.scrub.decode._plug import Spans
+from ptycassette.scrub._mask import BASE64
+from ptycassette.scrub.decode._decoded import Decoded, Spans, is_readable
 
-__all__ = ["READABLE_BASE64", "base64_runs", "decoded_digits", "run_end", "run_start"]
+__all__ = ["READABLE_BASE64", "base64_runs", "run_around", "runs_from"]
 
 _STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALPHABET = f"{_STANDARD}-_"
 _DIGIT = "[A-Za-z0-9+/_-]"
-_GAP = re.compile("[^A-Za-z0-9+/_-]")
+_DIGITS = re.compile(f"{_DIGIT}*")
 _TO_STANDARD = str.maketrans("-_", "+/")
 _STEP = 4096  # characters that are looked at together where a run may be long
-_FULL_LINE = 32  # digits; programs break lines at 64 or 76, on small screens earlier
-_BELOW = re.compile(rf"[ \t\r]*\n[ \t]*({_DIGIT}{{2,}})(=*)[ \t\r]*(?=\n|\Z)")
-_PRINTABLE = rb"[\t\n\r\x20-\x7e]"
-# Of binary data no stretch of this length is text, in ASCII or in UTF-8.
-_SAID = re.compile(rb"%b{6}(?:%b|[\xc3-\xf4][\x80-\xbf]{1,3}){14,}" % (_PRINTABLE, _PRINTABLE))
+# Programs break lines at 64 or 76, on small screens earlier; all but the last are equally long.
+_LINES = re.compile(
+    rf"(?<!{_DIGIT}){_DIGIT}{{32,}}(?:[ \t\r]*\n[ \t]*{_DIGIT}{{32,}})*"
+    rf"(?:[ \t\r]*\n[ \t]*{_DIGIT}{{2,}})(?==*[ \t\r]*(?:\n|\Z))"
+)
 
 
 def _readable_digits() -> str:
@@ -49,95 +48,74 @@ READABLE_BASE64 = f"(?:{_readable_digits()}){_DIGIT}*"
 """Digits that stand for printable ASCII, and those behind them."""
 
 
+class _Run(Decoded):
+    """What digits say that stand in lines, the start and end of each in ``spans``."""
+
+    def __init__(self, raw: bytes, spans: Sequence[tuple[int, int]]) -> None:
+        super().__init__(raw.decode("latin-1"), form=BASE64)
+        self._spans = spans
+        self._firsts = [*accumulate((last - first for first, last in spans), initial=0)]
+
+    def source(self, start: int, end: int) -> tuple[int, int]:
+        """See ``Decoded``. The result includes the line ends between the digits."""
+        last = min(self._firsts[-1], -(-end * 8 // 6)) - 1
+        return self._digit(start * 8 // 6), self._digit(last) + 1
+
+    def sources(self, start: int, end: int) -> tuple[tuple[int, int], ...]:
+        """See ``Decoded``."""
+        return (self.source(start, end),)
+
+    def form_at(self, start: int) -> str:
+        """See ``Decoded``. It includes the position in the group of four digits."""
+        return f"{BASE64}{start * 8 // 6 % 4}"
+
+    def _digit(self, number: int) -> int:
+        line = min(bisect_right(self._firsts, number), len(self._spans)) - 1
+        return self._spans[line][0] + number - self._firsts[line]
+
+
 def base64_runs(text: str, spans: Spans) -> Iterator[Decoded]:
-    """Decode runs of digits: each run by itself, and runs that continue over line ends."""
-    done = 0  # up to where lines were read as one
+    """Decode runs of digits: each run by itself, and those in lines below each other as one."""
+    found = False
     for inside, end in spans:
-        start = run_start(text, inside)
-        for first in range(start, start + 4):
-            raw = decoded_digits(text[first:end])
-            if is_readable(raw):
-                yield Run(raw.decode("latin-1"), spans=[(first, end)])
-        if start >= done:
-            lines = _lines(text, start, end)
-            done = lines[-1][1]
-            yield from _over_lines(text, lines)
+        found = True
+        start, _ = run_around(text, inside)
+        yield from runs_from(text, [(start, end)])
+    for lines in _LINES.finditer(text) if found and "\n" in text else ():
+        parts = [part.span() for part in _DIGITS.finditer(text, *lines.span()) if part[0]]
+        yield from runs_from(text, parts)
 
 
-def run_start(text: str, at: int) -> int:
-    """The start of the run of digits that ends at ``at``."""
-    while at > 0:
-        before = text[max(0, at - _STEP) : at]
+def runs_from(
+    text: str,
+    spans: Sequence[tuple[int, int]],
+    *,
+    skips: Iterable[int] = range(4),
+    readable: bool = True,
+) -> Iterator[Decoded]:
+    """What the digits in ``spans`` say, read from each of their first four; if it is readable."""
+    start, end = spans[0]
+    for skip in skips:
+        lines = [(start + skip, end), *spans[1:]]
+        raw = _decoded("".join([text[first:last] for first, last in lines]))
+        if not readable or is_readable(raw):
+            yield _Run(raw, lines)
+
+
+def run_around(text: str, at: int) -> tuple[int, int]:
+    """The run of digits that holds the one at ``at``."""
+    start = at
+    while start > 0:
+        before = text[max(0, start - _STEP) : start]
         digits = len(before) - len(before.rstrip(_ALPHABET))
-        at -= digits
+        start -= digits
         if digits < len(before):
             break
-    return at
+    after = _DIGITS.match(text, at)
+    return start, at if after is None else after.end()
 
 
-def run_end(text: str, at: int) -> int:
-    """The end of the run of digits that starts at ``at``."""
-    gap = _GAP.search(text, at)
-    return gap.start() if gap else len(text)
-
-
-def decoded_digits(digits: str) -> bytes:
+def _decoded(digits: str) -> bytes:
     """Decode ``digits``, of either alphabet; surplus digits at the end are decoded in part."""
     digits = digits[: len(digits) - (len(digits) % 4 == 1)].translate(_TO_STANDARD)
     return b64decode(digits + "=" * (-len(digits) % 4))
-
-
-def _lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The lines of digits to which this run belongs. All have the same length.
-
-    The last one may be shorter, and before the digits of the first one may be something else.
-    """
-    spans = [(start, end)]
-    while (above := _above(text, *spans[-1])) is not None:
-        spans.append(above)
-    spans.reverse()
-    while _is_full(spans):
-        below = _BELOW.match(text, spans[-1][1])
-        if below is None:
-            break
-        longer = below.end(1) - below.start(1) > spans[-1][1] - spans[-1][0]
-        if longer and len(spans) > 1:
-            break
-        spans.append(below.span(1))
-        if below[2]:
-            break
-    return spans
-
-
-def _is_full(spans: list[tuple[int, int]]) -> bool:
-    """Whether the last line is as long as those before it, so that another one may follow."""
-    lengths = [end - start for start, end in spans[-2:]]
-    return lengths[-1] >= (lengths[0] if len(spans) > 2 else _FULL_LINE)
-
-
-def _above(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The digits at the end of the line above, if these begin their line."""
-    before = text[max(0, start - _STEP) : start].rstrip(" \t")
-    above = before[:-1].rstrip(" \t\r")
-    if not (before.endswith("\n") and above.endswith(tuple(_ALPHABET))):
-        return None
-    at = max(0, start - _STEP) + len(above)
-    first = run_start(text, at)
-    return (first, at) if at - first >= max(_FULL_LINE, end - start) else None
-
-
-def _over_lines(text: str, spans: list[tuple[int, int]]) -> Iterator[Decoded]:
-    """The stretches of text that cross the ends of these lines."""
-    if len(spans) < 2:
-        return
-    start, end = spans[0]
-    whole = text[start - 1 : start] in {"", "\n", " ", "\t"} and (end - start) % 4 == 0
-    for skip in range(1 if whole else 4):
-        lines = [(start + skip, end), *spans[1:]]
-        seams = [*accumulate(last - first for first, last in lines)][:-1]
-        digits = "".join([text[first:last] for first, last in lines])
-        for said in _SAID.finditer(decoded_digits(digits)):
-            first, last = said.start() * 8 // 6, said.end() * 8 // 6
-            seam = bisect_right(seams, first)
-            if seam < len(seams) and seams[seam] < last:
-                yield Run(said.group().decode("latin-1"), spans=lines, first=said.start())

@@ -1,22 +1,28 @@
-r"""Characters as escapes: ``%41``, ``\x41``, ``\u0041``, ``\u{41}``, ``\101``, ``\n``, ``&#65;``.
+r"""Characters as escapes, together with the text around them.
 
-RFC 3986 2.1 (percent), RFC 8259 7 (JSON), ECMA-262 12.9.4 and POSIX printf (backslash), HTML
-13.5 (character references). Where something is escaped by percent signs, a plus sign may stand
-for a blank and ``&`` ends a field (WHATWG URL, application/x-www-form-urlencoded).
+``%41``, ``\x41``, ``\u0041``, ``\u{41}``, ``\101``, ``\n``, ``&#65;``: RFC 3986 2.1 (percent),
+RFC 8259 7 (JSON), ECMA-262 12.9.4 and POSIX printf (backslash), HTML 13.5 (character references).
+Where something is escaped by percent signs, a plus sign is a blank and ``&`` ends a field (WHATWG
+URL, application/x-www-form-urlencoded).
+
+``=41`` and a line that ends in ``=``: quoted-printable (RFC 2045 6.7). Most equals signs mean
+something else. They are decoded only with evidence nearby: an equals sign that is escaped itself
+(=3D), a character of several bytes, two escapes in one word, or the end of a line that is as long
+as encoders make it.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from ptycassette.scrub._mask import ESCAPED
-from ptycassette.scrub.decode._decoded import AROUND, Decoded, Edit, neighbours, rewritten
-from ptycassette.scrub.decode._plug import Spans
+from ptycassette.scrub._mask import ESCAPED, QUOTED
+from ptycassette.scrub.decode._decoded import AROUND, Decoded, Spans, neighbours, rewritten
 from ptycassette.scrub.match import canonical
 
-__all__ = ["escapes"]
+__all__ = ["escapes", "quoted_printable"]
 
 _HEX = "[0-9A-Fa-f]"
 _ESCAPES = (
@@ -32,30 +38,56 @@ _ESCAPES = (
     ),
 )
 _NAMED = {
-    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f",
+    "n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "+": " ", "&": "\n&",
     "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'",
 }  # fmt: skip
 _BASES = {"octal": 8, "decimal": 10}
 _OF_BYTES = frozenset({"percent", "byte", "octal"})
-_PLUS = re.compile(r"\+")
-_NEXT_FIELD = re.compile(r"&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
+_BLANK = re.compile(r"\s")
+_IN_FORMS = re.compile(r"\+|&(?=[A-Za-z][\w.\[\]-]{0,32}=)", re.ASCII)
+
+_PRINTABLE = "(?:[2-6][0-9A-F]|7[0-9A-E])"
+# Of at most 76 characters, behind what a mail program may show.
+_SOFT_END = r"(?<=[^\n]{69}=)(?<![^\n]{86}=)\r?\n"
+_EVIDENCE = re.compile(
+    "=(?:3D|[C-F][0-9A-F]=[89AB][0-9A-F]"
+    rf"|{_PRINTABLE}[A-Za-z0-9_.+/-]{{0,24}}={_PRINTABLE}|{_SOFT_END})"
+)
+_QUOTED = re.compile(rf"=(?:(?P<code>[0-9A-F]{{2}})|{_SOFT_END})")
 
 
 def escapes(text: str, _spans: Spans) -> Iterator[Decoded]:
-    """Decode stretches of text with escapes, together with the text around them."""
+    """Decode stretches of text with escapes."""
     found = [(*one.span(), _meaning(one)) for kind in _ESCAPES for one in kind.finditer(text)]
     for edits in neighbours(sorted(found)):
         start, end = edits[0][0], edits[-1][1]
-        blanks: list[Edit] = []
         if text.find("%", start, end) >= 0:
             taken = {edit[0] for edit in edits}
-            fields = _NEXT_FIELD.finditer(text, start, end + AROUND)
-            edits += [(*sign.span(), "\n&") for sign in fields if sign.start() not in taken]
+            start -= _to_blank(text[max(0, start - AROUND) : start][::-1])
+            end += _to_blank(text[end : end + AROUND])
+            fields = _IN_FORMS.finditer(text, start, end)
+            edits += [(*one.span(), _NAMED[one[0]]) for one in fields if one.start() not in taken]
             edits.sort()
-            blanks = [(*plus.span(), " ") for plus in _PLUS.finditer(text, start, end)]
         yield rewritten(text, edits, form=ESCAPED)
-        if blanks:
-            yield rewritten(text, sorted([*edits, *blanks]), form=ESCAPED)
+
+
+def quoted_printable(text: str, _spans: Spans) -> Iterator[Decoded]:
+    """Decode stretches of quoted-printable text."""
+    evidence = [sign.start() for sign in _EVIDENCE.finditer(text)]
+    found = _QUOTED.finditer(text) if evidence else ()
+    for edits in neighbours((*one.span(), _quoted(one["code"])) for one in found):
+        first = bisect_left(evidence, edits[0][0])
+        if first < len(evidence) and evidence[first] < edits[-1][1]:
+            yield rewritten(text, edits, form=QUOTED)
+
+
+def _to_blank(text: str) -> int:
+    blank = _BLANK.search(text)
+    return len(text) if blank is None else blank.start()
+
+
+def _quoted(code: str | None) -> str:
+    return "" if code is None else chr(int(code, 16))
 
 
 def _meaning(escape: re.Match[str]) -> str:

@@ -10,8 +10,9 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 
-from ptycassette.scrub.decode._base64 import decoded_digits, run_end, run_start
-from ptycassette.scrub.decode._decoded import READABLE, Decoded, Run, of_digits
+from ptycassette.scrub.decode._base64 import run_around, runs_from
+from ptycassette.scrub.decode._decoded import READABLE, Decoded
+from ptycassette.scrub.decode._digits import pairs_of
 from ptycassette.scrub.match import Literals, Pattern
 
 __all__ = ["Sought"]
@@ -24,9 +25,8 @@ _MOST_DIGITS = 8
 _MOST_VALUES = 512
 _URL_SAFE = str.maketrans("+/", "-_")
 _PAIR = r"(?:0[xX])?[0-9A-Fa-f]{2}"
-_PAIRS = rf"[0-9A-Fa-f]?{_PAIR}(?:[ :,]{{0,2}}{_PAIR}){{{_SHORTEST - 1},}}[0-9A-Fa-f]?"
+_PAIRS = Pattern(rf"[0-9A-Fa-f]?{_PAIR}(?:[ :,]{{0,2}}{_PAIR}){{{_SHORTEST - 1},}}[0-9A-Fa-f]?")
 _LOWER = bytes(range(256)).lower()
-_DIGIT = re.compile("(?:0[xX])?([0-9A-Fa-f])")
 
 
 class Sought:
@@ -36,9 +36,8 @@ class Sought:
         self._values = 0
         self._places: dict[str, set[int]] = {}
         self._digits = Literals()
-        self._hex: set[str] = set()
-        self._bytes = Literals()
-        self._pairs = Pattern(_PAIRS)
+        self._bytes: set[str] = set()
+        self._pairs = Literals()
 
     def add(self, text: str) -> None:
         """Look for the value ``text`` (canonical) from now on, when the decoder would not."""
@@ -50,11 +49,9 @@ class Sought:
         for at in _places(raw, _IN_BASE64) if len(raw) > _IN_BASE64 else (0,):
             for phase in range(3):
                 self._add_digits(raw[at : at + _IN_BASE64], phase)
-        for at in _places(raw, _IN_HEX):
-            piece = raw[at : at + _IN_HEX].hex()
-            if piece not in self._hex:
-                self._hex.add(piece)
-                self._bytes.add((piece,))
+        pieces = {raw[at : at + _IN_HEX].hex() for at in _places(raw, _IN_HEX)} - self._bytes
+        self._bytes |= pieces
+        self._pairs.add(pieces)
 
     def _add_digits(self, raw: bytes, phase: int) -> None:
         """Search for the digits of ``raw`` after ``phase`` bytes, except those at its borders."""
@@ -70,44 +67,30 @@ class Sought:
         """Decode the known values in canonical ``text``, together with the text around them."""
         if self._places:
             yield from self._base64(text)
-        if self._hex and self._bytes.find(_digits_together(text)):
-            for start, end in self._pairs.spans(text):
-                yield from self._read_hex(text, start, end)
+        if self._bytes and self._pairs.occur_in(_digits_together(text)):
+            for start, end in _PAIRS.spans(text):
+                if self._pairs.occur_in(_digits_together(text[start:end])):
+                    yield from pairs_of(text, start, end)
 
     def _base64(self, text: str) -> Iterator[Decoded]:
         """Decode base64 runs with digits of known values, at each of the four alignments."""
         first = end = 0
-        starts: set[int] = set()  # from which the run from ``first`` to ``end`` was read
+        skips: set[int] = set()  # with which the run from ``first`` to ``end`` was read
         for at, minus_length in self._digits.find(text):
             if at >= end:
-                first, end = run_start(text, at), run_end(text, at)
-                starts.clear()
+                first, end = run_around(text, at)
+                skips.clear()
             for place in self._places[text[at : at - minus_length]]:
-                start = first + (at - first - place) % 4
-                if start <= at and start not in starts:
-                    starts.add(start)
-                    raw = decoded_digits(text[start:end])
-                    yield Run(raw.decode("latin-1"), spans=[(start, end)])
-
-    def _read_hex(self, text: str, start: int, end: int) -> Iterator[Decoded]:
-        """Decode one run of pairs, if it holds a known value."""
-        run = _digits_together(text[start:end])
-        hits = self._bytes.find(run)
-        if not hits:
-            return
-        places = [match.start(1) for match in _DIGIT.finditer(text, start, end)]
-        for skip in sorted({at % 2 for at, _ in hits}):
-            pairs = zip(places[skip::2], places[skip + 1 :: 2], strict=False)
-            spans = [(first, last + 1) for first, last in pairs]
-            yield of_digits(bytes.fromhex(run[skip : skip + 2 * len(spans)]), spans)
+                skip = (at - first - place) % 4
+                if first + skip <= at and skip not in skips:
+                    skips.add(skip)
+                    yield from runs_from(text, [(first, end)], skips=(skip,), readable=False)
 
 
 def _digits_together(text: str) -> str:
     """``text`` in lower case, without the separators between pairs of digits."""
     together = text.encode("latin-1").translate(_LOWER, b" :,")
-    if b"0x" in together:
-        together = together.replace(b"0x", b"")
-    return together.decode("latin-1")
+    return together.replace(b"0x", b"").decode("latin-1")
 
 
 def _places(raw: bytes, size: int) -> Iterator[int]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
         concealed_head,
         concealed_screen,
         concealed_words,
+        process_scrubber,
     )
-    from ptycassette.scrub.io.process import process_scrubber
     from ptycassette.scrub.io.process_secrets import remember
     from ptycassette.scrub.io.setup import known_lines, load_config, session_scrubber
 else:
@@ -21,8 +21,13 @@ else:
         __name__,
         {
             "auditors": ("audit",),
-            "conceal": ("concealed", "concealed_head", "concealed_screen", "concealed_words"),
-            "process": ("process_scrubber",),
+            "conceal": (
+                "concealed",
+                "concealed_head",
+                "concealed_screen",
+                "concealed_words",
+                "process_scrubber",
+            ),
             "process_secrets": ("remember",),
             "setup": ("known_lines", "load_config", "session_scrubber"),
         },

@@ -1,20 +1,51 @@
 """Texts of the current run, scrubbed as a recording would be, to compare and show them.
 
-Error messages end up in test reports and CI logs, which other people read.
-The scrubber is loaded on first use: most runs compare equal texts and never need it.
+Error messages, logs and traces end up in test reports and CI logs, which other people read. The
+scrubber is loaded on first use: most runs compare equal texts and never need it.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptycassette.errors import UsageError
+from ptycassette.model import Harness, SessionMeta, Size, Typed
+from ptycassette.scrub.io.process_secrets import remembered
 
 if TYPE_CHECKING:
-    from ptycassette.model import SessionMeta
+    from ptycassette.scrub.session import SessionScrubber
 
-__all__ = ["concealed", "concealed_head", "concealed_screen", "concealed_words"]
+__all__ = [
+    "concealed",
+    "concealed_head",
+    "concealed_screen",
+    "concealed_words",
+    "process_scrubber",
+]
+
+
+def process_scrubber(*, known: Iterable[str] = (), argv: tuple[str, ...] = ()) -> SessionScrubber:
+    """A scrubber that knows this machine, this user, this process's environment and input.
+
+    Args:
+        known: values declared secret.
+        argv: arguments that may hold some.
+
+    Raises:
+        UsageError: the configuration or a plug-in is wrong.
+    """
+    from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415
+    from ptycassette.scrub.search import KnownValue  # noqa: PLC0415
+
+    typed = remembered()
+    short = [KnownValue(one.text, "declared", word=True) for one in typed if one.whole]
+    # Longer ones are passed as text: the scrubber recognises a public prefix in them.
+    long = [one.text for one in typed if not one.whole]
+    return _knowing(session_scrubber(known=[*known, *long], typed=short), _meta(argv))
 
 
 @cache
@@ -24,10 +55,10 @@ def concealed(text: str) -> str:
     Raises:
         UsageError: the configuration of scrubbing, or a plug-in, is wrong.
     """
-    from ptycassette.scrub.io.process import scrubbed_input  # noqa: PLC0415
-
-    data = text.encode("utf-8", "surrogateescape")
-    return scrubbed_input(data).decode("utf-8", "surrogateescape")
+    sent = [Typed(0, text.encode("utf-8", "surrogateescape"))]
+    events = process_scrubber().events(_meta(), lambda: iter(sent))
+    masked = b"".join(event.data for event in events if isinstance(event, Typed))
+    return masked.decode("utf-8", "surrogateescape")
 
 
 @cache
@@ -37,8 +68,6 @@ def concealed_words(words: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         UsageError: as above.
     """
-    from ptycassette.scrub.io.process import process_scrubber  # noqa: PLC0415
-
     scrubber = process_scrubber(argv=words)
     return tuple(scrubber.text(word, channel="argv") for word in words)
 
@@ -51,9 +80,7 @@ def concealed_head(meta: SessionMeta) -> tuple[str, ...]:
     """
     from ptycassette.scrub.io.setup import session_scrubber  # noqa: PLC0415
 
-    scrubber = session_scrubber()
-    for _ in scrubber.events(meta, lambda: iter(())):  # it learns what the head tells
-        pass
+    scrubber = _knowing(session_scrubber(), meta)
     return tuple(scrubber.text(word, channel="argv") for word in meta.argv)
 
 
@@ -63,10 +90,29 @@ def concealed_screen(message: str, rows: tuple[str, ...]) -> tuple[str, tuple[st
     If the configuration of scrubbing is wrong, the screen is left out. The error is about
     something else, and must be shown all the same.
     """
-    from ptycassette.scrub.io.process import process_scrubber  # noqa: PLC0415
-
     try:
         scrubber = process_scrubber()
     except UsageError as exc:
         return message, (f"(not shown, as it cannot be scrubbed: {exc.message})",)
     return scrubber.text(message, channel="diagnostic"), scrubber.rows(rows)
+
+
+def _knowing(scrubber: SessionScrubber, meta: SessionMeta) -> SessionScrubber:
+    """The scrubber after a session without events: it learns what the head tells."""
+    for _ in scrubber.events(meta, lambda: iter(())):
+        pass
+    return scrubber
+
+
+def _meta(argv: tuple[str, ...] = ()) -> SessionMeta:
+    """The head of a session of this process."""
+    return SessionMeta(
+        id="",
+        argv=argv,
+        size=Size(24, 80),
+        recorded_at="",
+        harness=Harness(name=""),
+        environment=dict(os.environ),
+        home=os.environ.get("HOME", ""),
+        cwd=str(Path.cwd()),
+    )

@@ -2,8 +2,8 @@
 
 A position in such text is a position in bytes, so that a hit in plain output
 is a byte range without any table. Squeezed text is the same without blanks,
-box borders and invisible characters: in it, a value that was wrapped, boxed or
-indented stands in one piece.
+box borders, invisible characters and quotes: in it, a value that was wrapped, boxed,
+indented or quoted stands in one piece.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ _AWAY = (
     f"\xc2[\xa0\xb7]|\xe2(?:\x80[\x80-\x8a\xa2\xa8\xa9\xaf]|\x8e\xbf"
     f"|[\x94-\x97][\x80-\xbf]|[\xa0-\xa3][\x80-\xbf])|\xe3\x80\x80|{_INVISIBLE}"
 )
-# These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as).
-SQUEEZED_AWAY = re.compile(f"[\x00-\x20\x7f|>*]+|{_AWAY}")
+# These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
+# quotes, and the sign at the end of a line that continues.
+_ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
+SQUEEZED_AWAY = re.compile(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 
 
 def canonical(text: str) -> str:
@@ -55,12 +57,11 @@ def plain(text: str) -> str:
     return text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
-_ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*"])
 _OTHERS_AWAY = re.compile(_AWAY.encode("latin-1"))
 
 
 def squeeze(text: str) -> str:
-    """Canonical ``text`` without blanks, borders and invisible characters."""
+    """Canonical ``text`` without blanks, borders, quotes and invisible characters."""
     raw = text.encode("latin-1")
     if not text.isascii():
         raw = _OTHERS_AWAY.sub(b"", raw)  # first, so that nothing new comes together

@@ -9,23 +9,12 @@ from ptycassette.scrub.rules._plain_data import declares_a_secret, is_plain_data
 from ptycassette.scrub.rules._rule import Found, Rule
 from ptycassette.scrub.rules._rule_set import RuleSet
 from ptycassette.scrub.rules._spelling import seems_by_chance, spelt_by_chance
-from ptycassette.scrub.rules._values import (
-    is_random,
-    looks_torn_off,
-)
-from ptycassette.scrub.rules._words import (
-    PUBLIC_FOLDERS,
-    PUBLIC_HOSTS,
-    PUBLIC_USERS,
-    SECRET_NAMES,
-    is_ordinary,
-)
+from ptycassette.scrub.rules._values import is_random, looks_torn_off
+from ptycassette.scrub.rules._words import SECRET_NAMES, WORDS, is_ordinary
 
 __all__ = [
-    "PUBLIC_FOLDERS",
-    "PUBLIC_HOSTS",
-    "PUBLIC_USERS",
     "SECRET_NAMES",
+    "WORDS",
     "Found",
     "Rule",
     "RuleSet",

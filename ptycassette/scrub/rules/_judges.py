@@ -18,12 +18,7 @@ from ptycassette.scrub.rules._values import (
     looks_like_a_value,
     of_letters,
 )
-from ptycassette.scrub.rules._words import (
-    FILE_ENDINGS,
-    PUBLIC_FOLDERS,
-    PUBLIC_LOCAL_PARTS,
-    PUBLIC_USERS,
-)
+from ptycassette.scrub.rules._words import WORDS
 
 __all__ = ["EXAMPLE_DOMAINS", "JUDGES", "TAIL_JUDGES"]
 
@@ -116,15 +111,15 @@ def _holds_a_line_of_a_key(text: str) -> bool:
 
 def _personal_address(text: str) -> bool:
     local, _, domain = text.partition("@")
-    if EXAMPLE_DOMAINS.match(domain) or local.lower() in PUBLIC_LOCAL_PARTS:
+    if EXAMPLE_DOMAINS.match(domain) or local.lower() in WORDS["public-local-parts"]:
         return False
     ending = domain.rsplit(".", 1)[-1]
-    return ending.lower() not in FILE_ENDINGS and bool(set(text) - set("x@."))
+    return ending.lower() not in WORDS["file-endings"] and bool(set(text) - set("x@."))
 
 
 def _personal_user(text: str) -> bool:
     """Whether a folder may be named after a person: it is neither hidden nor shared."""
-    public = text.startswith(".") or text.lower() in PUBLIC_USERS | PUBLIC_FOLDERS
+    public = text.startswith(".") or text.lower() in WORDS["public-users"] | WORDS["public-folders"]
     return not public and bool(set(text) - set("x*._-"))
 
 

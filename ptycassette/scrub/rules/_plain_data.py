@@ -16,13 +16,7 @@ import re
 
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import is_placeholder, looks_generated
-from ptycassette.scrub.rules._words import (
-    ACCOUNT_WORDS,
-    DIGEST_WORDS,
-    KEY_OWNERS,
-    NO_VALUES,
-    SECRET_WORDS,
-)
+from ptycassette.scrub.rules._words import WORDS
 
 __all__ = ["declares_a_secret", "is_path", "is_plain_data"]
 
@@ -78,7 +72,7 @@ _IN_WORDS = 0.5
 def is_plain_data(text: str, *, name: str = "") -> bool:
     """Whether ``text``, the value of something called ``name``, is certainly not a secret."""
     text = text.strip()
-    if text.lower() in NO_VALUES or _stands_for_a_value(text):
+    if text.lower() in WORDS["no-values"] or _stands_for_a_value(text):
         return True
     if re.fullmatch(_NUMBER, text) or re.fullmatch(_MOMENT, text) or _is_plain_place(text):
         return True
@@ -100,9 +94,9 @@ def declares_a_secret(name: str) -> bool:
     if not words:
         return False
     last = words[-1]
-    if last.endswith(_SECRET_ENDS) or last in SECRET_WORDS:
+    if last.endswith(_SECRET_ENDS) or last in WORDS["secret-words"]:
         return True
-    return last == "key" and not KEY_OWNERS.isdisjoint(words[:-1])
+    return last == "key" and not WORDS["key-owners"].isdisjoint(words[:-1])
 
 
 def is_path(text: str) -> bool:
@@ -137,12 +131,12 @@ def _words(name: str) -> list[str]:
 
 def _of_no_secret(words: list[str]) -> bool:
     return "key" not in words and not any(
-        word in SECRET_WORDS or word.endswith(_SECRET_ENDS) for word in words
+        word in WORDS["secret-words"] or word.endswith(_SECRET_ENDS) for word in words
     )
 
 
 def _of_no_account(words: list[str]) -> bool:
-    return _of_no_secret(words) and ACCOUNT_WORDS.isdisjoint(words)
+    return _of_no_secret(words) and WORDS["account-words"].isdisjoint(words)
 
 
 def _is_digest(text: str, name: str) -> bool:
@@ -150,7 +144,7 @@ def _is_digest(text: str, name: str) -> bool:
     if re.fullmatch(_OWN_DIGEST, text):
         return True
     words = _words(name)
-    named = not DIGEST_WORDS.isdisjoint(words) and _SAYS_TOO_MUCH.isdisjoint(words)
+    named = not WORDS["digest-words"].isdisjoint(words) and _SAYS_TOO_MUCH.isdisjoint(words)
     return named and _of_no_secret(words) and re.fullmatch(_DIGEST, text) is not None
 
 

@@ -82,12 +82,10 @@ class KnownValues:
 
     Attributes:
         sought: reads encoded text that holds what is known here and does not look like text.
-        changes: how often something new was added.
     """
 
     def __init__(self, values: Iterable[KnownValue] = ()) -> None:
         self.sought = Sought()
-        self.changes = 0
         self._values: dict[str, KnownValue] = {}
         self._waiting: list[tuple[KnownValue, str, str]] = []
         self._windows: dict[str, tuple[KnownValue, str, int]] = {}
@@ -99,9 +97,6 @@ class KnownValues:
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def __contains__(self, text: str) -> bool:
-        return canonical(text) in self._values
 
     def __iter__(self) -> Iterator[KnownValue]:
         return iter(self._values.values())
@@ -118,7 +113,6 @@ class KnownValues:
         squeezed = squeeze(text)
         if len(squeezed) < SHORTEST_KNOWN or _is_mask(squeezed):
             return False
-        self.changes += 1
         self._values[text] = value
         self._waiting.append((value, text, squeezed))
         return True
@@ -180,13 +174,13 @@ class KnownValues:
                 end = stop
                 continue
             if last is not None:
-                hits.append(Hit(start, end, last))
+                hits.append(_of_characters(text, start, end, last))
             while first > end and at > 0 and text[first - 1] == whole[at - 1]:
                 first -= 1  # noqa: PLW2901 - back to where the value begins
                 at -= 1
             start, end, last = first, stop, value
         if last is not None:
-            hits.append(Hit(start, end, last))
+            hits.append(_of_characters(text, start, end, last))
         return hits
 
     def in_plain(self, text: str) -> list[Hit]:
@@ -202,6 +196,15 @@ class KnownValues:
             if not value.named or _is_named(text, start, end):
                 hits.append(Hit(start, end, value))
         return hits
+
+
+def _of_characters(text: str, start: int, end: int, value: KnownValue) -> Hit:
+    """A hit without half a character at its ends, which has some bytes in common with another."""
+    while start < end and "\x80" <= text[start] <= "\xbf":
+        start += 1
+    while end > start and "\x80" <= text[end : end + 1] <= "\xbf":
+        end -= 1
+    return Hit(start, end, value)
 
 
 def _windows(value: KnownValue, squeezed: str) -> list[tuple[str, int]]:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import msgspec
 
 from ptycassette.scrub._mask import BASE64, ESCAPED, QUOTED, TEXT, VOLATILE
-from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
-from ptycassette.scrub.match import squeeze
+from ptycassette.scrub.decode import Decoded, decoded_views
+from ptycassette.scrub.match import canonical, squeeze
 from ptycassette.scrub.rules import RuleSet
 from ptycassette.scrub.search._key_lines import KeyLines
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner
 from ptycassette.scrub.search._past import Past
 from ptycassette.scrub.search._spread import spread
-from ptycassette.scrub.views import JoinedLines, View
+from ptycassette.scrub.views import JoinedLines
 
 __all__ = ["Match", "Searcher"]
 
@@ -78,7 +78,6 @@ class Searcher:
         self.known = known
         self.past: Past | None = None
         self._learner = learner or Learner()
-        self._decoder = Decoder()
         self._key_lines = KeyLines(rules.rules)
 
     def another(self) -> Searcher:
@@ -109,7 +108,7 @@ class Searcher:
         the same ``source`` continue each other.
         """
         texts = []
-        for one in chain(self._texts(text, _plainly, _same, 0), self._columns(text)):
+        for one in self._texts(text, _plainly, _same, 0):
             texts.append(one)
             if by_rules:
                 yield from self._by_rules(one, source)
@@ -132,7 +131,7 @@ class Searcher:
         """A text, and the texts decoded from it."""
         yield _Text(text, form_at, to_source, depth)
         if depth < _DEPTH:
-            for decoded in self._decoder.views(text):
+            for decoded in decoded_views(text):
                 yield from self._decoded(decoded, form_at, to_source, depth)
 
     def _decoded(
@@ -145,12 +144,6 @@ class Searcher:
             _chained(to_source, decoded.sources),
             depth + 1,
         )
-
-    def _columns(self, text: str) -> Iterator[_Text]:
-        """The characters beside the bytes of hex dumps."""
-        columns = dump_columns(text) if self._decoder.dumps(text) else None
-        if columns is not None:
-            yield from self._texts(columns.text, _plainly, _through(columns), _DEPTH)
 
     def _by_rules(self, one: _Text, source: Hashable = None) -> Iterator[Match]:
         """The matches of rules in a text that are to be scrubbed."""
@@ -198,6 +191,9 @@ class Searcher:
         ):
             if not parts:
                 continue
+            whole = parts[0][0], parts[-1][1]
+            if len(parts) > 1 and text[slice(*whole)] in canonical(hit.value.text):
+                parts = [whole]  # noqa: PLW2901 - it has quotes of its own
             if to_source is _same:
                 yield Match(tuple(parts), TEXT, hit.value.rule, hit.value.placeholder)
                 continue
@@ -216,11 +212,6 @@ def _chained(outer: _ToSource, inner: _ToSource) -> _ToSource:
     return lambda start, end: tuple(
         stretch for part in inner(start, end) for stretch in outer(*part)
     )
-
-
-def _through(view: View) -> _ToSource:
-    """Map characters of a view to those of the text whose pieces it shows."""
-    return lambda start, end: tuple((at, at + length) for _, length, at in view.pieces(start, end))
 
 
 def _plainly(start: int) -> str:

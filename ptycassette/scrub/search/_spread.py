@@ -5,9 +5,11 @@ There a value is in stretches, with blanks, borders and line ends in between.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from ptycassette.scrub.match import SQUEEZED_AWAY, squeeze
+from ptycassette.scrub.match import SQUEEZED_AWAY
 
 __all__ = ["spread"]
 
@@ -23,7 +25,7 @@ def spread(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
     A phrase of several words is one stretch. Left out are the character right after ESC, which
     belongs to a sequence, and one or two letters of a word on the line before or after.
     """
-    for parts in _stretches(text, spans):
+    for parts in _stretches(text, spans) if spans else ():
         if len(parts) > 1 and _by_chance(text, parts[-1], parts[-2][1], parts[-1][0], parts[-1][1]):
             del parts[-1]
         if len(parts) > 1 and _by_chance(text, parts[0], parts[0][1], parts[1][0], parts[0][0] - 1):
@@ -51,40 +53,25 @@ def _by_chance(text: str, part: _Span, end: int, start: int, beyond: int) -> boo
     )
 
 
-def _stretches(text: str, spans: Sequence[_Span]) -> list[list[_Span]]:
+def _stretches(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
     """As ``spread``, but each run of characters that are kept by ``squeeze`` is a stretch."""
-    result: list[list[_Span]] = [[] for _ in spans]
-    first = squeezed_at = text_at = 0
-    for line in text.split("\n") if spans else ():
-        squeezed_end = squeezed_at + len(squeeze(line))
-        if spans[first][0] < squeezed_end:
-            first = _in_line(line, spans, result, first=first, at=(squeezed_at, text_at))
-            if first == len(spans):
-                break
-        squeezed_at = squeezed_end
-        text_at += len(line) + 1
-    return result
-
-
-def _in_line(
-    line: str, spans: Sequence[_Span], result: list[list[_Span]], *, first: int, at: _Span
-) -> int:
-    """Add the stretches of one line; returns the first span that does not end in it.
-
-    ``at`` is the start of the line in the squeezed form and in the text.
-    """
-    squeezed_at, text_at = at
-    base = text_at
-    for match in (*SQUEEZED_AWAY.finditer(line), None):
-        gap_start, gap_end = match.span() if match else (len(line), len(line))
-        shift = text_at - squeezed_at
-        stop = base + gap_start - shift
-        while first < len(spans) and spans[first][0] < stop:
-            start, end = max(spans[first][0], squeezed_at), min(spans[first][1], stop)
-            if end > start:
-                result[first].append((start + shift, end + shift))
-            if spans[first][1] > stop:
-                break
-            first += 1
-        squeezed_at, text_at = stop, base + gap_end
-    return first
+    starts: list[int] = []  # of each run, in the squeezed form and in the text
+    places: list[int] = []
+    at = length = 0
+    for start, end in chain(
+        (gap.span() for gap in SQUEEZED_AWAY.finditer(text)), [(len(text),) * 2]
+    ):
+        if start > at:
+            starts.append(length)
+            places.append(at)
+            length += start - at
+        at = end
+    ends = [*starts[1:], length]
+    for first, last in spans:
+        number = bisect_right(starts, first) - 1
+        parts = []
+        while first < last:
+            shift, stop = places[number] - starts[number], min(last, ends[number])
+            parts.append((first + shift, stop + shift))
+            first, number = stop, number + 1  # noqa: PLW2901 - on to the next run
+        yield parts

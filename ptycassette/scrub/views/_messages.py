@@ -9,11 +9,11 @@ in which nothing looks like the key of an object costs one look for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-from ptycassette.scrub.views._channels import BLOCK
+from ptycassette.scrub.views._channels import Blocks
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.scrub.views._structured import Joined, strings_of
 from ptycassette.scrub.views._view import View
@@ -33,49 +33,29 @@ _TRAFFIC_BLOCK = 1 << 20
 _TRAFFIC_OVERLAP = 1 << 16
 
 
-class Messages:
+class Messages(Blocks):
     """The messages that consecutive JSON objects in the output form together."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._length = 0
-        self._held = ""
-        self._base = 0
+        super().__init__()
         self._joined = Joined(several=True)
-
-    def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; returns the views that are long enough to be searched."""
-        while self._length + len(data) >= BLOCK:
-            take = BLOCK - self._length
-            self._parts.append(data[:take])
-            data = data[take:]
-            yield from self._block(last=False)
-        if data:
-            self._parts.append(data)
-            self._length += len(data)
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
-        yield from self._block(last=True)
+        yield from super().rest()
         yield from self._joined.rest()
 
-    def _block(self, *, last: bool) -> Iterator[View]:
+    def _cut(self, raw: str) -> tuple[int, int]:
         """Read the complete lines, and keep the rest."""
-        text = self._held + b"".join(self._parts).decode("latin-1")
-        self._parts, self._length = [], 0
-        whole = len(text)
-        if not last:
-            lines = _WHOLE.match(text)
-            whole = lines.end() if lines else 0
-            if len(text) - whole > _LONGEST:
-                whole = len(text)
-        if _KEY.search(text, 0, whole):
-            yield from self._read(text[:whole], self._base)
-        self._held = text[whole:]
-        self._base += whole
+        lines = _WHOLE.match(raw)
+        whole = lines.end() if lines else 0
+        whole = whole if len(raw) - whole <= _LONGEST else len(raw)
+        return whole, whole
 
-    def _read(self, raw: str, base: int) -> Iterator[View]:
+    def _views(self, raw: str, base: int) -> Iterator[View]:
         """Join the strings of the objects in ``raw``."""
+        if not _KEY.search(raw):
+            return
         view = PrintedView(raw, base=base) if "\x1b" in raw else View(raw, base=base)
         for strings in _objects(view.text):
             self._joined.begin()
@@ -84,27 +64,25 @@ class Messages:
                     yield from self._joined.put(place, view.text[at : at + length], offset)
 
 
-class TrafficChannel:
+class TrafficChannel(Blocks):
     """One direction of traffic with a provider, or one log of it: bytes, and their messages."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
-        self._base = 0
+        super().__init__(_TRAFFIC_BLOCK, _TRAFFIC_OVERLAP)
         self._messages = Messages()
 
     def feed(self, data: bytes) -> Iterator[View]:
         """Take bytes; returns views whenever a block is full."""
-        self._held += data
-        while len(self._held) >= _TRAFFIC_BLOCK:
-            yield View(self._held[:_TRAFFIC_BLOCK].decode("latin-1"), base=self._base)
-            del self._held[: _TRAFFIC_BLOCK - _TRAFFIC_OVERLAP]
-            self._base += _TRAFFIC_BLOCK - _TRAFFIC_OVERLAP
+        yield from super().feed(data)
         yield from self._messages.feed(data)
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
-        yield View(self._held.decode("latin-1"), base=self._base)
+        yield from super().rest()
         yield from self._messages.rest()
+
+    def _views(self, raw: str, base: int) -> Iterable[View]:
+        return (View(raw, base=base),)
 
 
 def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:

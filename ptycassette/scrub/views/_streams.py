@@ -1,14 +1,14 @@
-"""The text of one stream, where several go into one channel: stdout and stderr of a program.
+"""The output of a program to one place: the terminal, or a pipe or a file of its own.
 
-Each is a text of its own. A secret that was written in two pieces with a line of the other stream
-between them is found, and lines are as long as they were written. What of it only a screen shows is
-read from a screen of its own, too.
+Where several go into one channel, each is a text of its own. A secret that was written in two
+pieces with a line of the other stream between them is found, and lines are as long as they were
+written. What of it only a screen shows is read from a screen of its own, too.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ptycassette.scrub.views._channels import BLOCK, OutputText
@@ -44,41 +44,55 @@ class StreamText:
     """One stream: its print stream, its strings, its messages and its screen.
 
     Args:
-        name: of the stream.
+        name: of the stream; "" for one that is all of its channel.
         block: after how many bytes a view is made.
-        screen: what it would paint; None for input.
+        screen: what it paints; None for input.
+        wanted: whether the bytes between two offsets are to be read; None for all.
     """
 
     def __init__(
-        self, name: str, block: int = BLOCK, *, screen: ScreenReader | None = None
+        self,
+        name: str = "",
+        block: int = BLOCK,
+        *,
+        screen: ScreenReader | None = None,
+        wanted: Callable[[int, int], bool] | None = None,
     ) -> None:
         self.name = name
         self.screen = screen
-        self._text, self._messages = OutputText(block), Messages()
+        self._wanted, self._block = wanted, block
+        self._text, self._messages = OutputText(block, wanted), Messages()
         self._starts: list[int] = []
         self._offsets: list[int] = []
         self._length = 0
 
-    def feed(self, data: bytes, offset: int) -> Iterator[View]:
-        """Take bytes that are at ``offset`` of the channel; returns views when a block is full."""
-        self._starts.append(self._length)
-        self._offsets.append(offset)
-        self._length += len(data)
-        if self.screen is not None:
-            self.screen.feed(data)
-        whole = [*self._text.feed(data), *self._messages.feed(data)]
-        if whole or (self.screen is not None and self.screen.full):
-            yield from self._placed_views(whole)
+    def feed(self, data: bytes, offset: int) -> Iterator[Iterable[View]]:
+        """Take bytes that are at ``offset`` of the channel; returns views that belong together."""
+        if self.name:
+            self._starts.append(self._length)
+            self._offsets.append(offset)
+        while data:
+            part = data[: self._block - self._length % self._block]
+            data = data[len(part) :]
+            self._length += len(part)
+            if self.screen is not None:
+                self.screen.feed(part)
+            whole = [*self._text.feed(part)]
+            messages = [*self._messages.feed(part)]
+            if self._wanted is None or self._wanted(self._length - len(part), self._length):
+                whole += messages
+            if whole or (self.screen is not None and self.screen.full):
+                yield self._placed_views(whole)
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
         if self.screen is not None:
             self.screen.rest()
-        yield from self._placed_views([*self._text.rest(), *self._messages.rest()])
+        return self._placed_views([*self._text.rest(), *self._messages.rest()])
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
-            yield StreamView(view, self)
+            yield StreamView(view, self) if self.name else view
 
     def placed(self, at: int, data: bytes) -> Iterator[Patch]:
         """Bytes from ``at`` in the stream on, as patches of the channel."""

@@ -12,7 +12,7 @@ Mapping is done for hits alone; a view without hits costs its text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ptycassette.scrub._mask import SELECTOR, TEXT, mask
 
@@ -41,6 +41,11 @@ class View:
         # What makes a character wider stands behind it, and has no cell of its own.
         beyond = end + len(SELECTOR) * (form == TEXT and self.text.startswith(SELECTOR, end))
         yield from self._written(start, end, mask(self.text[start:beyond], form))
+
+    def masks(self, stretches: Iterable[tuple[int, int]], form: str) -> Iterator[Patch]:
+        """The patches that mask several stretches."""
+        for start, end in stretches:
+            yield from self.patches(start, end, form)
 
     def _written(self, start: int, end: int, masked: str) -> Iterator[Patch]:
         """The patches that write ``masked`` to the bytes of characters ``start`` to ``end``."""

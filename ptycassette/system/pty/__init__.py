@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.system.pty.core_dumps import NoCoreDumps
     from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
+    from ptycassette.system.pty.piped import PipedChild, spawn_piped
     from ptycassette.system.pty.polling import Poll, new_poll
     from ptycassette.system.pty.port import LineMode, Pty, Scripted
     from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, signal_name, spawn
@@ -26,6 +27,7 @@ else:
         {
             "core_dumps": ("NoCoreDumps",),
             "modes": ("modes_of_line", "new_terminal_modes"),
+            "piped": ("PipedChild", "spawn_piped"),
             "polling": ("Poll", "new_poll"),
             "port": ("LineMode", "Pty", "Scripted"),
             "process": ("DEFAULT_GRACE_S", "PtyChild", "signal_name", "spawn"),
@@ -40,6 +42,7 @@ __all__ = [
     "DEFAULT_SIZE",
     "LineMode",
     "NoCoreDumps",
+    "PipedChild",
     "Poll",
     "Pty",
     "PtyChild",
@@ -55,5 +58,6 @@ __all__ = [
     "signal_name",
     "signal_number",
     "spawn",
+    "spawn_piped",
     "suspend",
 ]

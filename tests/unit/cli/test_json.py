@@ -31,7 +31,7 @@ STRUCTS = {
 # Objects that are printed without a struct of their own in ``cli/reports.py``.
 PRINTED = {
     "CheckReport", "ScenarioReport", "CheckLine",
-    "StandinReport", "Divergence", "Said", "Nearest", "Unplayed",
+    "StandinReport", "DriftPicture", "Divergence", "Said", "Nearest", "Unplayed",
     "ScrubbedReport", "Replacement", "VerifyScrubReport", "ScrubbedCassette",
     "JournalsReport", "Journal", "RecoverReport", "RecoveredJournal", "FailedJournal",
     "ProbeReport", "ProviderAddresses",

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from ptycassette.model import (
+    STREAMS_KEY,
     Cursor,
     EmulatorId,
     ExitStatus,
@@ -14,6 +15,7 @@ from ptycassette.model import (
     JournalEvent,
     Output,
     Size,
+    StreamKinds,
     Typed,
 )
 from ptycassette.replaying.drifts import (
@@ -177,3 +179,20 @@ def test_nothing_at_all_can_be_compared() -> None:
     """An empty list of events."""
     assert drift_of_sides(Side(manifest_of(), []), side("a")).divergences[0].kind == "exit-changed"
     assert not drift_of_sides(Side(manifest_of(), []), Side(manifest_of(), []))
+
+
+def test_streams_over_pipes_are_compared_apart() -> None:
+    """In which order two of them were read is chance; screens of both together are, too."""
+    kinds = StreamKinds(stdin="pipe", stdout="pipe", stderr="pipe")
+    manifest = msgspec.structs.replace(manifest_of(), optional={STREAMS_KEY: kinds.written()})
+    out = Output(1, b"out", stream="stdout")
+    err, other = Output(1, b"err", stream="stderr"), Output(1, b"eRr", stream="stderr")
+    shown = FrameRecord(
+        seq=0, t_ms=5, size=Size(rows=1, cols=9), text=("errout",),
+        cursor=Cursor(row=0, col=0), raw_start=0, raw_end=0, parser_offset=0,
+    )  # fmt: skip
+    old = Side(manifest, events_of(out, err))
+
+    assert not drift_of_sides(old, Side(manifest, events_of(err, out, shown)))
+    (change,) = drift_of_sides(old, Side(manifest, events_of(other, out, shown))).exchanges
+    assert (change.what, change.expected, change.got) == ("stderr from byte 1 on", "rr", "Rr")

@@ -191,8 +191,22 @@ def test_what_was_typed_without_editing_is_read_as_it_stands(text: str) -> None:
         "> Paste your API key here\x1b[1;3H",
         "\x1b[?25lVault\n? Password: \n\nesc to cancel",
         "パスワード: ",
+        "-> Token: ",
+        ">> Token:",
+        "> API key: ",
     ],
-    ids=["row", "coloured", "box", "dialog", "placeholder", "no cursor", "wide"],
+    ids=[
+        "row",
+        "coloured",
+        "box",
+        "dialog",
+        "placeholder",
+        "no cursor",
+        "wide",
+        "arrow",
+        "signs",
+        "sign",
+    ],
 )
 def test_what_is_typed_where_a_secret_is_asked_for_is_secret(screen: str) -> None:
     """Although the terminal is in raw mode; its input is to be hidden."""
@@ -241,9 +255,10 @@ def test_a_long_token_that_wraps_is_one_field() -> None:
         "Name: ",
         "I changed the password handling.\n╭────╮\n│ >  │\x1b[2;5H\x1b[1B",
         "> reset the password\n\n> ",
+        "> reset it and then tell me the password: ",
         "vault\x1b[?25l\n✔ Password: ****\n? Name: ",
     ],
-    ids=["shell", "name", "log above", "typed above", "no cursor"],
+    ids=["shell", "name", "log above", "typed above", "typed", "no cursor"],
 )
 def test_ordinary_input_is_not_secret(screen: str) -> None:
     """Talk of passwords is no prompt."""
@@ -272,7 +287,7 @@ def test_an_answer_of_the_users_terminal_begins_no_field() -> None:
 # -- signs in its place ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sign", ["*", "•", "●", "**"])
+@pytest.mark.parametrize("sign", ["*", "•", "●", "**", "#", "-", "_", "X"])
 def test_what_is_shown_as_signs_is_secret(sign: str) -> None:
     """Whatever the prompt says; more than one sign a key, too."""
     learner = learn(shown("Unlock > "), *hidden_keys(SECRET, sign), typed(ENTER))

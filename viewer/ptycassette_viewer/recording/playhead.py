@@ -33,6 +33,7 @@ __all__ = ["FRAMES_PER_S", "PlayheadScreen"]
 FRAMES_PER_S = 40
 """Ticks; some come late, and thirty updates a second are what a player owes."""
 _PANELS_PER_S = 4
+_INDEXED_S = 60.0
 
 
 class PlayheadScreen(PanesScreen):
@@ -41,6 +42,7 @@ class PlayheadScreen(PanesScreen):
     Args:
         session: taken over: started when mounted, closed when removed.
         start_us: where to start; None is the first thing to see.
+        start_seq: the event to start behind, instead.
         divergences: what drivers did that was not recorded.
         clock: seconds that never go back; tests give their own.
     """
@@ -66,6 +68,7 @@ class PlayheadScreen(PanesScreen):
         session: ViewerSession,
         *,
         start_us: int | None = None,
+        start_seq: int | None = None,
         divergences: tuple[ReportedDivergence, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,6 +85,7 @@ class PlayheadScreen(PanesScreen):
             source.cassette if isinstance(source, CassetteSource) else None
         )
         self._start_us = start_us
+        self._start_seq = start_seq
         self.starting = False
         self._clock = clock
         self._last_tick = clock()
@@ -163,7 +167,11 @@ class PlayheadScreen(PanesScreen):
 
     def _find_start(self) -> None:
         try:
-            seq = first_sight(self.session, lambda: not self.starting)
+            seq = self._start_seq
+            if seq is None:
+                seq = first_sight(self.session, lambda: not self.starting)
+            elif not self.session.indexed.wait(_INDEXED_S) or seq > self.session.index.count:
+                seq = None
         except (CassetteError, OSError, ValueError):  # whoever indexes says why
             seq = None
         self.post_message(self.FirstSight(seq))

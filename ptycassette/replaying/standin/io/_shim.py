@@ -178,6 +178,9 @@ def _rerecord(
     old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
+    # Here, because it loads the emulator, which no replay needs.
+    from ptycassette.replaying.drifted_screens import drift_pictures  # noqa: PLC0415
+
     program, *args = argv
     with tempfile.TemporaryDirectory(prefix="ptycassette-") as place:
         new = Path(place) / "new.cassette"
@@ -185,13 +188,15 @@ def _rerecord(
         if not (new / "manifest.json").exists():
             return status
         exit_status, _ = _end_of(new)
-        found = drift(old, new)
+        sides = side_of(old), side_of(new)
+    found = drift(*sides)
     notes = tuple(drift_lines(found))
     write_report(
         report,
         StandinReport(
             result="drifted" if found else "passed", cassette=str(old), argv=concealed_words(argv),
             pid=os.getpid(), divergences=found.divergences, notes=notes,
+            drift=tuple(drift_pictures(found, *sides)),
         ),
     )  # fmt: skip
     return status if exit_status is None else exit_status

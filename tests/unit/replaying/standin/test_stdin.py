@@ -141,3 +141,14 @@ def test_what_never_comes_is_given_up() -> None:
     rig.send(b"bc")
 
     assert (given_up, rig.output, rig.kinds) == (b"A", b"ABC!", ["input-missing"])
+
+
+@pytest.mark.parametrize("sent", [b"my secret\n", b"my xxxxxx\n"])
+def test_a_secret_that_was_read_in_pieces_is_compared_as_a_whole(sent: bytes) -> None:
+    """A shell reads byte by byte; of a part of a secret nobody knows that it is one."""
+    pieces = (Typed(1, b"my xx"), Output(2, b"?", "stdout"), Typed(3, b"xxx"), Typed(4, b"x\n"))
+    rig = Rig(*pieces, Output(5, b"done", "stdout"))
+
+    assert rig.send(sent).kinds == []
+    assert rig.output == b"?done"
+    assert Rig(*pieces).send(sent.replace(b"\n", b"s\n")).kinds == ["input-changed"]

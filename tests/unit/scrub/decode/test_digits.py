@@ -1,4 +1,4 @@
-"""Bytes as digits: where each of them stands, dumps with their columns, and lists."""
+"""Bytes as digits: where each of them stands, and dumps of them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import hashlib
 import pytest
 
 from ptycassette.scrub._mask import HEX
-from ptycassette.scrub.decode import Decoded, Decoder, dump_columns
-from ptycassette.scrub.decode._dumps import dumps
+from ptycassette.scrub.decode import Decoded, decoded_views
 
 SAID = "token=q7Kz"
 
 
 def views(text: str) -> list[Decoded]:
     """What is read in hexadecimal."""
-    return [view for view in Decoder().views(text) if view.form == HEX]
+    return [view for view in decoded_views(text) if view.form == HEX]
 
 
 @pytest.mark.parametrize("before", ["", "- ", "- 7", "- 7f"])
@@ -48,54 +47,35 @@ def test_what_is_too_short_or_says_nothing_is_not_read(text: str) -> None:
     assert views(text) == []
 
 
+@pytest.mark.parametrize("width", [8, 32, 60])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n  "])
+def test_digits_in_lines_are_one_text(end: str, width: int) -> None:
+    """As ``xxd -p`` prints them."""
+    digits = f"see {SAID} and more of it".encode().hex()
+    text = end.join(digits[at : at + width] for at in range(0, len(digits), width))
+
+    assert any(SAID in view.text for view in views(f"{text}\n"))
+
+
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    "text",
     [
-        ("00000000: 6b65 792d 3334 3131  key-3411\n00000008: 3330 6166  30af", "key-341130af"),
-        ("00000000  61 7c 62 7c  |a|b||\n00000004  63 7c 64  |c|d|\n00000007  65  e", "a|b|c|de"),
+        "00000000: 6b65 792d 3334 3131  key-3411\n00000008: 333a 6166 2d  3:af-",
+        "00000000  6b 65 79 2d 33 34 31 31  |key-3411|\n00000008  33 3a 61 66 2d  |3:af-|",
+        "0000000 6b 65 79 2d 33 34 31 31\n0000010 33 3a 61 66 2d\n0000015",
     ],
 )
-def test_characters_beside_a_dump_are_not_bytes(text: str, shown: str) -> None:
-    """As many as there are bytes, also where they look like digits or are bars."""
-    columns = dump_columns(text)
+def test_the_lines_of_a_dump_are_one_text(text: str) -> None:
+    """Without the offsets and the characters beside them, whose places stay."""
+    view = views(text)[0]
+    at = view.text.index("3:af")
 
-    assert columns is not None
-    assert columns.text == shown
-
-
-def test_bytes_of_a_dump_end_before_its_characters() -> None:
-    """Which could be digits, too."""
-    text = "00000000: 6b65 792d 3334 3131  key-3411\n00000008: 3330 6166  30af"
-
-    assert [view.text for view in dumps(text, iter(()))] == ["key-341130af"]
+    assert view.text.startswith("key-34113:af-")
+    assert {text[slice(*place)] for place in view.sources(at, at + 2)} <= {"33 3a", "333a"}
 
 
-def test_text_without_a_dump_has_no_columns() -> None:
-    """Nor is there a view of nothing."""
-    assert dump_columns("some words") is None
-
-
-def test_dumps_far_apart_are_two() -> None:
-    """And one that says nothing is none."""
-    one = "0000: 7468 6520 7265\n0006: 6164 6162 6c65"
-    none = "0000: 0001 0203\n0004: 0405 0607"
-    text = f"\n{'-' * 100}\n".join((one, one, none))
-
-    assert [view.text for view in dumps(text, iter(()))] == ["the readable", "the readable"]
-
-
-def test_digests_in_lines_are_not_a_dump() -> None:
-    """Next to none of them is made of printable characters alone."""
+def test_digests_in_lines_are_not_a_text() -> None:
+    """Next to none of them holds ten printable characters in a row."""
     lines = "\n".join(hashlib.sha1(bytes([n])).hexdigest() for n in range(200))  # noqa: S324
 
-    assert list(dumps(lines, iter(()))) == []
-
-
-@pytest.mark.parametrize("text", ["a\n\tthe readable words", "\xe9\0the words and\nmore of it"])
-def test_a_dump_of_characters_names_what_has_no_picture(text: str) -> None:
-    """By a letter, or in octal digits."""
-    names = {"\n": "\\n", "\t": "\\t", "\0": "\\0", "\xe9": "351"}
-    cells = [f"{names.get(char, char):>4}" for char in text]
-    dump = "\n".join(f"{at:07o}{''.join(cells[at : at + 16])}" for at in range(0, len(cells), 16))
-
-    assert [view.text for view in dumps(dump, iter(()))] == [text]
+    assert views(lines) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptycassette.scrub.decode._quoted_printable import quoted_printable
+from ptycassette.scrub.decode._escapes import quoted_printable
 from ptycassette.testing import scrub_chunks
 
 TOKEN = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -35,7 +35,6 @@ def test_letters_of_a_word_may_be_escaped(step: int) -> None:
         ("key=3Dthe words=21", "key=the words!"),
         ("pw =E7=81=AB=C3=A4 ok", "pw \xe7\x81\xab\xc3\xa4 ok"),
         ("pa=24=24w=40rd", "pa$$w@rd"),
-        ("a=3Db =\nand so on", "a=b and so on"),
     ],
 )
 def test_quoted_printable_is_read_where_there_is_evidence(text: str, meant: str) -> None:
