@@ -1,7 +1,9 @@
-"""Compile the hot loop of the recorder where there is a C compiler; without one, Python does it.
+"""Two things are made for the wheel: the hot loop of the recorder, and the manual page.
 
-What is made is a plain shared library, loaded by ``ptycassette.recording.io.compiled_relay``:
-it needs no headers of Python, and fits every version of it.
+The loop is compiled where there is a C compiler; without one, Python does it. It is a plain shared
+library, loaded by ``ptycassette.recording.io.compiled_relay``: it needs no headers of Python, and
+fits every version of it. The page is what ``ptycassette man`` prints; installed in ``share/man`` of
+an environment, ``man ptycassette`` finds it by the PATH (manpath(1)).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+MANUAL = "share/man/man1/ptycassette.1"
 FOLDER = "ptycassette/recording/io"
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-fPIC", "-shared")
 COMPILERS = ("cc", "gcc", "clang")
@@ -24,11 +27,35 @@ TIMEOUT_S = 120
 
 
 class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Makes ``_relay.so`` beside its source, and says so to the wheel."""
+    """Makes ``_relay.so`` beside its source, and the manual page, and says so to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; say why not, where that fails."""
-        del version
+        """Make both; say why not, where that fails."""
+        self._compile(build_data)
+        if self.target_name == "wheel" and version == "standard":
+            self._write_manual(build_data)
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the page, which is in the wheel now."""
+        del version, build_data, artifact_path
+        self._manual.unlink(missing_ok=True)
+
+    @property
+    def _manual(self) -> Path:
+        return Path(self.root) / "ptycassette.1"
+
+    def _write_manual(self, build_data: dict[str, Any]) -> None:
+        if not (Path(self.root) / "ptycassette/cli").is_dir():
+            return
+        try:
+            self._manual.write_bytes(manual_page(Path(self.root)))
+        except (OSError, subprocess.SubprocessError) as exc:
+            why = (getattr(exc, "stderr", None) or str(exc)).strip()
+            self.app.display_warning(f"there will be no manual page: {why}")
+            return
+        build_data["shared_data"] = {str(self._manual): MANUAL}
+
+    def _compile(self, build_data: dict[str, Any]) -> None:
         folder = Path(self.root) / FOLDER
         if self.target_name != "wheel" or sys.platform != "linux":
             return
@@ -42,6 +69,24 @@ class RelayHook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
         build_data["artifacts"].append(f"{FOLDER}/_relay.so")
+
+
+def manual_page(root: Path) -> bytes:
+    """The manual page of the commands below ``root``.
+
+    Raises:
+        subprocess.SubprocessError: they cannot be asked.
+    """
+    asked = subprocess.run(
+        [sys.executable, "-m", "ptycassette", "man"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    return asked.stdout.encode("utf-8")
 
 
 def compile_relay(source: Path, target: Path) -> None:

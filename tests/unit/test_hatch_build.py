@@ -123,6 +123,35 @@ def test_a_source_distribution_is_not_compiled(
     assert (data["pure_python"], app.warnings) == (True, [])
 
 
+def test_the_manual_page_is_in_the_wheel(build: ModuleType, checkout: Path) -> None:
+    """Where ``man`` looks for it; as the commands print it; nothing of it stays in the tree."""
+    (checkout / "ptycassette/cli").mkdir()
+    (checkout / "ptycassette/__init__.py").touch()
+    (checkout / "ptycassette/__main__.py").write_text("print('.TH PAGE 1')", encoding="ascii")
+    hook = build.RelayHook(str(checkout), {}, None, None, str(checkout), "wheel", App())
+    data: dict[str, Any] = {"pure_python": True, "artifacts": []}
+    hook.initialize("standard", data)
+    ((page, place),) = data["shared_data"].items()
+
+    assert place == "share/man/man1/ptycassette.1"
+    assert Path(page).read_text(encoding="ascii") == ".TH PAGE 1\n"
+    hook.finalize("standard", data, "")
+    assert not Path(page).exists()
+
+
+def test_without_what_the_commands_import_there_is_no_manual_page(
+    build: ModuleType, checkout: Path
+) -> None:
+    """The wheel is made all the same, and the user is told."""
+    (checkout / "ptycassette/cli").mkdir()
+    (checkout / "ptycassette/__init__.py").touch()
+    (checkout / "ptycassette/__main__.py").write_text("import no_such_module", encoding="ascii")
+    data, app = made(build, checkout)
+
+    assert "shared_data" not in data
+    assert "no_such_module" in app.warnings[-1]
+
+
 def test_the_first_compiler_that_is_here_is_taken(
     build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
