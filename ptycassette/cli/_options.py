@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ __all__ = [
     "allow_unscrubbed_option",
     "cassette_argument",
     "json_option",
+    "needing_provider",
     "opened",
 ]
 
@@ -110,3 +112,23 @@ def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> 
     return open_cassette(
         path, allow_unscrubbed=allow_unscrubbed, check="full" if full else "manifest"
     )
+
+
+@contextmanager
+def needing_provider() -> Iterator[None]:
+    """Say which extra to install where what the fake provider needs is missing.
+
+    Raises:
+        UsageError: a package of another project is missing.
+    """
+    from ptycassette.errors import UsageError
+
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] == "ptycassette":
+            raise
+        raise UsageError(
+            f"the fake provider needs the package {missing.name!r}",
+            hint="pip install 'ptycassette[provider]'",
+        ) from missing

@@ -36,7 +36,7 @@ def error_lines(failed: CassetteError) -> Iterator[str]:
         yield f"  {printable(line)}"
     if isinstance(failed, WaitTimeoutError):
         for row in failed.screen:
-            yield f"  | {visible(row)}"
+            yield f"  | {printable(row)}"
     if failed.hint:
         yield f"  hint: {printable(failed.hint)}"
 

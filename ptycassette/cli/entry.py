@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "info": ("ptycassette.cli.info", "Describe a cassette on one screen."),
     "ls": ("ptycassette.cli.ls", "List the cassettes of a directory."),
     "man": ("ptycassette.cli.man", "Print the manual page."),
+    "offline": ("ptycassette.cli.offline", "Run an agent CLI against a scripted provider."),
     "play": ("ptycassette.cli.play", "Play a cassette in the terminal."),
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),

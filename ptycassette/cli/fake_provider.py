@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ptycassette.cli._options import needing_provider
 from ptycassette.errors import StorageError, UsageError
 from ptycassette.model import printable, visible
 
@@ -67,13 +68,8 @@ def command(
 
     Example: ptycassette fake-provider hello.toml --port 8080
     """
-    try:
+    with needing_provider():
         from ptycassette.harness.io import FakeProviderServer, read_script
-    except ImportError as missing:
-        raise UsageError(
-            f"the fake provider needs the package {missing.name!r}",
-            hint="pip install 'ptycassette[provider]'",
-        ) from missing
     checked = read_script(script, _variables(settings))
     if check:
         click.echo(f"{visible(str(script))}: ok, {len(checked.replies)} replies")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ptycassette.errors import UsageError
-from ptycassette.model import visible
+from ptycassette.model import printable, visible
 
 if TYPE_CHECKING:
     from ptycassette.harness import ProbeResult
@@ -191,8 +191,8 @@ def _tell(result: ProbeResult, *, as_json: bool) -> None:
     if result.discovery is not None and result.discovery.models:
         click.echo(f"  models   {visible(', '.join(result.discovery.models))}")
     if result.diagnostic is not None:
-        click.echo(f"  {visible(result.diagnostic.message)}")
+        click.echo(f"  {printable(result.diagnostic.message)}")
         for failed in result.diagnostic.failed:
-            click.echo(f"  failed: {visible(failed)}")
+            click.echo(f"  failed: {printable(failed)}")
         for row in result.diagnostic.screen:
-            click.echo(f"  | {visible(row)}")
+            click.echo(f"  | {printable(row)}")

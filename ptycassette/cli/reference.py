@@ -50,7 +50,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("HOME", "where credential files and the directories below are"),
     ("XDG_STATE_HOME", "where the state directory is, else ~/.local/state"),
     ("XDG_CONFIG_HOME", "where profiles and probes of your own are, else ~/.config"),
-    ("XDG_CACHE_HOME", "where the viewer keeps its cache, and probes their results; else ~/.cache"),
+    ("XDG_CACHE_HOME", "where the viewer, probes and offline runs have their files; else ~/.cache"),
     ("PATH", "where programs are; a shim looks for the real one behind itself"),
 )
 
@@ -66,5 +66,8 @@ FILES: tuple[tuple[str, str], ...] = (
     ("~/.local/state/ptycassette/locks", "of accounts and targets"),
     ("~/.config/ptycassette/harnesses", "profiles of your own, NAME.toml"),
     ("~/.config/ptycassette/probes", "probes of your own, NAME.toml"),
-    ("~/.cache/ptycassette", "what the viewer found out about long recordings, and probes"),
+    (
+        "~/.cache/ptycassette",
+        "what the viewer found out, probes, and temporary homes",
+    ),
 )

@@ -7,7 +7,8 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.harness.drive import Drive
-    from ptycassette.harness.preparing import Place, PreparedRun, prepare
+    from ptycassette.harness.example import example_script
+    from ptycassette.harness.preparing import Place, PreparedRun, prepare, shown
     from ptycassette.harness.probe import Probe, parse_window
     from ptycassette.harness.probe_run import ProbeResult, ProbeRun
     from ptycassette.harness.step import DriveStep
@@ -16,7 +17,8 @@ else:
         __name__,
         {
             "drive": ("Drive",),
-            "preparing": ("Place", "PreparedRun", "prepare"),
+            "example": ("example_script",),
+            "preparing": ("Place", "PreparedRun", "prepare", "shown"),
             "probe": ("Probe", "parse_window"),
             "probe_run": ("ProbeResult", "ProbeRun"),
             "step": ("DriveStep",),
@@ -31,6 +33,8 @@ __all__ = [
     "Probe",
     "ProbeResult",
     "ProbeRun",
+    "example_script",
     "parse_window",
     "prepare",
+    "shown",
 ]

@@ -52,7 +52,7 @@ def find_quota(quota: Quota, screens: Screens) -> QuotaFacts:
         if not found and window.required:
             label = window.name or window.regex
             raise LayoutError(
-                f"no window {label!r}: nothing matches {window.regex!r}", window.screen
+                f"no window {label!r}: nothing matches '{window.regex}'", window.screen
             )
         windows += [_window(window, match) for match in found]
         read_rows += [match.group() for match in found]
@@ -124,7 +124,7 @@ def _values(fact: Fact, screens: Screens) -> list[Any]:
                     raise LayoutError(f"no number in {match.group()!r}", name)
             found.append(value)
     if not found and fact.required:
-        raise LayoutError(f"nothing matches {fact.regex!r}", fact.screens[0])
+        raise LayoutError(f"nothing matches '{fact.regex}'", fact.screens[0])
     return found
 
 

@@ -12,7 +12,7 @@ from ptycassette.errors import NotFoundError
 from ptycassette.model import fill_variables
 from ptycassette.profiles import HomeFile, OfflineMode, Profile
 
-__all__ = ["Place", "PreparedRun", "fake_token", "prepare"]
+__all__ = ["Place", "PreparedRun", "fake_token", "prepare", "shown"]
 
 _KEY_TAIL = 20
 # Whoever set these means the real home (XDG base directories).
@@ -37,12 +37,25 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreparedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start. ``drop`` are variables that must not reach the program."""
+    """What to start. ``mode_arguments`` are those of ``argv`` that the mode puts first."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
-    drop: tuple[str, ...]
     files: tuple[HomeFile, ...]
+    mode_arguments: tuple[str, ...] = ()
+
+    def instead(self, argv: tuple[str, ...], programs: tuple[str, ...]) -> tuple[str, ...]:
+        """Another command line: with the arguments of the mode if its program is the CLI.
+
+        Args:
+            argv: the command line; what this run starts by itself when empty.
+            programs: the names of the CLI's program.
+        """
+        if not argv:
+            return self.argv
+        program, *rest = argv
+        added = self.mode_arguments if program.rpartition("/")[2] in programs else ()
+        return (program, *added, *rest)
 
 
 def prepare(
@@ -72,34 +85,59 @@ def prepare(
         NotFoundError: no such mode.
         UsageError: the profile uses a name that has no value.
     """
+    names = _names(place, now, prompt or "")
+    tail = profile.interactive if prompt is None else profile.oneshot
+    tail = tail if command is None else command
+    run = _filled(profile, mode, names, program=binary, tail=tail)
+    return msgspec.structs.replace(run, argv=(*run.argv, *arguments))
+
+
+def shown(profile: Profile, mode: str, *, model: str = "") -> PreparedRun:
+    """An offline run as one shows it: what is decided when it starts stays ``${name}``.
+
+    Raises:
+        NotFoundError: no such mode.
+        UsageError: the profile uses a name that has no value.
+    """
+    kept = ("home", "cwd", "url", "key", "key_tail", "ca", "now", "chatgpt_token", "prompt")
+    names = {name: f"${{{name}}}" for name in kept}
+    names |= {"openai_url": "${url}/v1", "model": model or profile.offline.model}
+    program = profile.binaries[0] if profile.binaries else "PROGRAM"
+    return _filled(profile, mode, names, program=program, tail=profile.interactive)
+
+
+def _filled(
+    profile: Profile, mode: str, names: dict[str, str], *, program: str, tail: tuple[str, ...]
+) -> PreparedRun:
+    """The run, with ``names`` for everything that a profile leaves open."""
     chosen = profile.modes.get(mode)
     if chosen is None:
         raise NotFoundError(
             f"the profile {profile.name!r} has no mode {mode!r}",
             hint=f"it has: {', '.join(sorted(profile.modes)) or 'none'}",
         )
-    names = _names(place, now, prompt or "")
     where = f"profile {profile.name}"
-    tail = profile.interactive if prompt is None else profile.oneshot
-    tail = tail if command is None else command
+    arguments = tuple(fill_variables(list(chosen.arguments), where, names))
     return PreparedRun(
-        argv=(binary, *fill_variables([*chosen.arguments, *tail], where, names), *arguments),
+        argv=(program, *arguments, *fill_variables(list(tail), where, names)),
         environment=_environment(profile, chosen, where, names),
-        drop=profile.drop_environment,
         files=tuple(
             HomeFile(
                 path=file.path, base=file.base, text=str(fill_variables(file.text, where, names))
             )
             for file in chosen.files
         ),
+        mode_arguments=arguments,
     )
 
 
 def _environment(
     profile: Profile, mode: OfflineMode, where: str, names: dict[str, str]
 ) -> dict[str, str]:
-    """The profile's variables, the mode's, and the home."""
-    filled = fill_variables({**profile.environment, **mode.environment}, where, names)
+    """The profile's variables, those of offline runs and of the mode, and the home."""
+    asked = {**profile.environment, **profile.offline.environment, **mode.environment}
+    # A value that names nothing, as a certificate that is not needed, is no variable.
+    filled = {name: value for name, value in fill_variables(asked, where, names).items() if value}
     home = names["home"]
     places = {name: f"{home}/{folder}" for name, folder in _XDG.items()}
     return {"HOME": home, **places, **filled}

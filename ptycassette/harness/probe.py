@@ -139,7 +139,8 @@ class Probe(StrictTable, frozen=True, kw_only=True):
     """A whole probe.
 
     ``environment`` names the variables that the CLI gets from the user (keys, mostly);
-    everything else but the usual ones is kept from it.
+    everything else but the usual ones is kept from it. ``variables`` are set for it. ``folder``
+    is where it starts: the caller's, or an empty one, where nothing is to be trusted.
     """
 
     version: Literal[1]
@@ -154,6 +155,8 @@ class Probe(StrictTable, frozen=True, kw_only=True):
     staleness_behavior: Literal["report", "refuse"] = "report"
     arguments: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
+    folder: Literal["here", "empty"] = "here"
     steps: tuple[DriveStep, ...]
     markers: tuple[Marker, ...] = ()
     quota: Quota | None = None

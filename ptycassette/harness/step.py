@@ -12,7 +12,8 @@ __all__ = ["DriveStep"]
 class DriveStep(StrictTable, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it under ``capture``), or do something.
 
-    ``late`` is the status of a probe whose wait runs out of time here.
+    ``late`` is the status of a probe whose wait runs out of time here, ``ended`` of one whose
+    program ends instead.
     ``submit`` hands in a text as the profile of the harness hands in prompts,
     ``strokes`` are keys and texts, ``resize`` is rows and columns, ``signal`` a name.
     """
@@ -21,6 +22,7 @@ class DriveStep(StrictTable, frozen=True, kw_only=True):
     capture: str | None = None
     timeout_s: float | None = None
     late: Literal["unauthenticated", "unavailable", "error"] = "error"
+    ended: Literal["unauthenticated", "unavailable", "error"] = "error"
     submit: str | None = None
     strokes: tuple[Stroke, ...] = ()
     resize: tuple[int, int] | None = None

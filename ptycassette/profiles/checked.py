@@ -35,7 +35,7 @@ def check_regex(pattern: str | None) -> None:
         try:
             file_pattern(pattern, multiline=True)
         except PatternError as wrong:
-            raise ValueError(f"{wrong}: {pattern!r}") from wrong
+            raise ValueError(f"{wrong}: '{pattern}'") from wrong
 
 
 def _check_all(value: Any, patterns: FilePatterns) -> None:

@@ -34,7 +34,7 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
         failed = [f"contains {part!r}" for part in self.contains if part not in text]
         failed += [f"absent {part!r}" for part in self.absent if part in text]
         if self.regex and not file_pattern(self.regex, multiline=True).found(text):
-            failed.append(f"regex {self.regex!r}")
+            failed.append(f"regex '{self.regex}'")
         return tuple(failed)
 
     def holds(self, screen: Screen) -> bool:

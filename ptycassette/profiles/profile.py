@@ -1,12 +1,12 @@
 """Harness profiles: what is known of one agent CLI, as a checked file.
 
 ``docs/harnesses.md`` describes the format. Strings may hold ``${name}``; the
-names are filled in when a run is prepared (``prepare.py``).
+names are filled in when a run is prepared (``harness/preparing.py``).
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,13 +18,16 @@ __all__ = [
     "Capability",
     "Credentials",
     "HomeFile",
+    "Install",
     "KnownCli",
+    "Offline",
     "OfflineMode",
     "Profile",
     "ProfileTerminal",
     "Screens",
     "Stroke",
     "Submit",
+    "ToolCall",
     "VersionQuery",
     "clis_without_profile",
 ]
@@ -105,8 +108,9 @@ def _check_inside(path: str) -> None:
 class OfflineMode(StrictTable, frozen=True, kw_only=True):
     """One way to run it offline: with an API key, with an account, logged out.
 
-    ``tls`` tells that the provider must speak TLS. ``arguments`` stand right
-    behind the program in every run.
+    ``tls`` tells that the provider must speak TLS. ``arguments`` stand right behind the program;
+    a variable or a file is better where the CLI has one, because a program that starts the CLI
+    itself does not know of them.
     """
 
     api: Literal["anthropic", "responses", "chat", "gemini"]
@@ -114,6 +118,65 @@ class OfflineMode(StrictTable, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     files: tuple[HomeFile, ...] = ()
+
+
+class Offline(StrictTable, frozen=True, kw_only=True):
+    """What offline runs get in all modes, and a user's own run never gets.
+
+    ``model`` is the model they ask for unless another is given.
+    """
+
+    model: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class ToolCall(StrictTable, frozen=True, kw_only=True):
+    """How a model makes the CLI act: by calling a tool, or by a ``text`` that it takes as one.
+
+    ``arguments`` are JSON, ``input`` is free text. ``options`` of the CLI offer the tool where it
+    does not do so by itself; ``finish`` are the arguments of the call that ends a turn where an
+    answer alone does not. ``prompt`` is what a user asks for it; the examples read a file
+    ``note.txt`` of the work folder.
+    """
+
+    name: str | None = None
+    arguments: dict[str, Any] | None = None
+    input: str | None = None
+    text: str | None = None
+    options: tuple[str, ...] = ()
+    finish: dict[str, Any] | None = None
+    prompt: str = "What does note.txt say?"
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot express."""
+        if (self.name is None) == (self.text is None):
+            raise ValueError("a tool has either name or text")
+        if self.name is None and (self.arguments is not None or self.input is not None):
+            raise ValueError("arguments and input belong to name")
+        if self.arguments is not None and self.input is not None:
+            raise ValueError("a tool has arguments or input, not both")
+
+
+class Install(StrictTable, frozen=True, kw_only=True):
+    """The package that has the CLI, with its version: of npm or of PyPI.
+
+    ``node`` and ``python`` are the oldest versions that run it.
+    """
+
+    npm: str | None = None
+    pip: str | None = None
+    node: str | None = None
+    python: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what the types cannot express."""
+        if (self.npm is None) == (self.pip is None):
+            raise ValueError("a package is either npm or pip")
+
+    @property
+    def command(self) -> str:
+        """The command that installs it."""
+        return f"npm install -g {self.npm}" if self.npm else f"pip install {self.pip}"
 
 
 class Screens(StrictTable, frozen=True, kw_only=True):
@@ -174,10 +237,11 @@ def clis_without_profile(text: str) -> tuple[KnownCli, ...]:
 class Profile(KnownCli, frozen=True, kw_only=True):
     """All that is known of one CLI.
 
-    ``environment`` and ``drop_environment`` hold for every run, ``modes`` for
-    offline ones. ``oneshot`` are the arguments of a run without a terminal
-    interface; ``${prompt}`` stands for the prompt. ``submit`` hands in a prompt,
-    ``leave`` ends the program, ``interrupt`` a turn. ``licence`` is of the CLI, and
+    ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are for
+    runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
+    run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
+    hands in a prompt, ``leave`` ends the program, ``interrupt`` a turn. ``tools`` are how a model
+    makes it act, by what they do (``read``, ``run``). ``licence`` is of the CLI, and
     ``shareable`` tells whether it allows showing its screens to others.
     """
 
@@ -189,10 +253,12 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     capability: Capability = Capability()
     terminal: ProfileTerminal = ProfileTerminal()
     environment: dict[str, str] = msgspec.field(default_factory=dict)
-    drop_environment: tuple[str, ...] = ()
     interactive: tuple[str, ...] = ()
     oneshot: tuple[str, ...] = ()
+    install: Install | None = None
+    offline: Offline = Offline()
     modes: dict[str, OfflineMode] = msgspec.field(default_factory=dict)
+    tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
     submit: Submit = Submit()
     interrupt: tuple[Stroke, ...] = (Stroke(key="escape"),)
@@ -213,7 +279,10 @@ class Profile(KnownCli, frozen=True, kw_only=True):
             Credentials,
             ProfileTerminal,
             HomeFile,
+            Install,
+            Offline,
             OfflineMode,
+            ToolCall,
             Screens,
             Stroke,
             Submit,

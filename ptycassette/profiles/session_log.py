@@ -59,7 +59,8 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 
     ``where`` compares dotted paths with values, ``exists`` asks that paths are
     there. ``each`` makes one event per element of a list; the paths of ``fields``
-    then start at the element. A field that starts with ``=`` is a fixed text; a count
+    then start at the element, and an element that has none of them is not an event. A field that
+    starts with ``=`` is a fixed text; a count
     may be a sum, ``a.b + a.c``, of the paths that are there.
     """
 
@@ -80,14 +81,20 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
-    ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``).
+    ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``). Of the
+    files that ``glob`` finds the newest counts; ``together`` means all files of its folder, in the
+    order in which they were last changed. ``json`` is one document, ``jsonl`` one a line;
+    ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
+    is a row for each of its elements.
     """
 
     glob: str
     base: Literal["home", "cwd"] = "home"
-    format: Literal["jsonl", "sqlite", "text"] = "jsonl"
+    format: Literal["json", "jsonl", "sqlite", "text"] = "jsonl"
     query: str | None = None
     regex: str | None = None
+    rows: str | None = None
+    together: bool = False
     total: Literal["sum", "last"] = "sum"
     events: tuple[EventRule, ...]
 
@@ -98,6 +105,8 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
             raise ValueError("query belongs to format sqlite, which needs one")
         if (self.format == "text") != (self.regex is not None):
             raise ValueError("regex belongs to format text, which needs one")
+        if (self.together or self.rows) and self.format not in {"json", "jsonl"}:
+            raise ValueError("together and rows belong to the formats json and jsonl")
         if self.glob.startswith("/") or ".." in self.glob.split("/"):
             raise ValueError("a glob is relative and stays inside")
 
@@ -115,9 +124,11 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 def read_rows(source: LogSource, rows: Iterable[Any]) -> LogFacts:
     """The facts of a log, row by row, in order."""
     found: list[dict[str, Any]] = []
-    for row in rows:
-        for rule in source.events:
-            found += _events(rule, row)
+    for document in rows:
+        row = document if source.rows is None else _at(document, source.rows)
+        for one in row if isinstance(row, list) else (row,):
+            for rule in source.events:
+                found += _events(rule, one)
     found = _once(found)
     usages = [event for event in found if event["type"] == "usage"]
     if source.total == "last":
@@ -172,16 +183,21 @@ def _events(rule: EventRule, row: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(elements, list):
         return
     for element in elements:
-        event: dict[str, Any] = {"type": rule.type}
-        for name, path in rule.fields.items():
-            value = path[1:] if path.startswith("=") else _at(element, path)
-            if name in _COUNTS:
-                value = _sum(element, path)
-            elif name == "cost_usd":
-                value = to_number(value)
-            if value is not None:
-                event[name] = value
-        yield event
+        found = {
+            name: value
+            for name, path in rule.fields.items()
+            if (value := _field(element, name, path)) is not None
+        }
+        if rule.each is None or any(not rule.fields[name].startswith("=") for name in found):
+            yield {"type": rule.type, **found}
+
+
+def _field(element: Any, name: str, path: str) -> Any:
+    """The value of one field; None where it is missing."""
+    if name in _COUNTS:
+        return _sum(element, path)
+    value = path[1:] if path.startswith("=") else _at(element, path)
+    return to_number(value) if name == "cost_usd" else value
 
 
 def _sum(element: Any, paths: str) -> int | float | None:

@@ -194,5 +194,5 @@ def bad_pattern(pattern: str, patterns: FilePatterns) -> str | None:
     try:
         patterns.check(pattern)
     except PatternError as exc:
-        return f"regex {pattern!r}: {exc}"
+        return f"regex '{pattern}': {exc}"
     return None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ptycassette.errors import CassetteError, SessionClosedError, WaitTimeoutError
-from ptycassette.model import Cursor, Screen, visible
+from ptycassette.model import Cursor, Screen, printable
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
 
@@ -82,13 +82,13 @@ def contains(text: str) -> Satisfies:
         rows = "\n".join(row.ljust(screen.size.cols) for row in screen.rows)
         return pattern.search(rows) is not None
 
-    return Satisfies(shown, f"the text {visible(text)!r}")
+    return Satisfies(shown, f"the text '{printable(text)}'")
 
 
 def matches(pattern: str | re.Pattern[str]) -> Satisfies:
     """``pattern`` is found in the rows joined by newlines; ``^`` and ``$`` match at rows."""
     compiled = re.compile(pattern, re.MULTILINE) if isinstance(pattern, str) else pattern
-    what = f"a match of {visible(compiled.pattern)!r}"
+    what = f"a match of '{printable(compiled.pattern)}'"
     return Satisfies(lambda screen: compiled.search(screen.text) is not None, what)
 
 
@@ -102,7 +102,7 @@ def matches_in_file(source: str) -> Satisfies:
     from ptycassette.model import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
-    what = f"a match of {visible(source)!r}"
+    what = f"a match of '{printable(source)}'"
     return Satisfies(lambda screen: pattern.found(screen.text), what)
 
 
@@ -206,7 +206,7 @@ def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> Cass
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
-    rows = tuple(map(visible, rows))
+    rows = tuple(map(printable, rows))
     if not view.finished:
         return WaitTimeoutError(
             f"waited {timeout_s:g} s for {what}",

@@ -19,8 +19,8 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive, ProbeResult
 from ptycassette.harness.io._drive import walk
-from ptycassette.harness.io._run import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.files import find_binary, load_probe, load_profile
+from ptycassette.harness.io.offline import OfflineRun, fake_key, offline_run
 from ptycassette.harness.io.probe import probe_live
 from ptycassette.harness.io.record import log_reader
 from ptycassette.harness.provider.fake import Script
@@ -128,18 +128,10 @@ def asked(name: str, mode: str, script: str, root: Path) -> ProbeResult:
     """Probe the real CLI against a script."""
     probe = load_probe(name, env={})
     profile = load_profile(probe.harness, env={})
-    models = {
-        "aider": "gpt-4o",
-        "claude": "claude-sonnet-4-5",
-        "codex": "gpt-5.1-codex",
-        "gemini": "gemini-2.5-flash",
-        "opencode": "claude-sonnet-4-5",
-    }
     with offline_run(
         profile,
         Script.parse(f"version = 1\n{script}"),
         mode=mode,
-        model=models[probe.harness],
         binary=binary_of(profile),
         root=root,
     ) as run:

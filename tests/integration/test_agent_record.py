@@ -11,7 +11,7 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.harness import Drive
 from ptycassette.harness.io._drive import walk
-from ptycassette.harness.io._run import offline_run
+from ptycassette.harness.io.offline import offline_run
 from ptycassette.harness.io.record import log_reader
 from ptycassette.harness.provider.fake import Script
 from ptycassette.profiles import Profile

@@ -41,7 +41,7 @@ def _description(predicate: ScreenPredicate) -> str:
     """A predicate in words."""
     parts = [f"the text {text!r}" for text in predicate.contains]
     parts += [f"no text {text!r}" for text in predicate.absent]
-    parts += [f"a match of {predicate.regex!r}"] if predicate.regex else []
+    parts += [f"a match of '{predicate.regex}'"] if predicate.regex else []
     parts += [f"{predicate.stable_ms} ms without a change"] if predicate.stable_ms else []
     return ", ".join(parts)
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +47,27 @@ def read_logs(
     relative_path: str | None = None
     for source in profile.logs:
         base = home if source.base == "home" else cwd
-        path = _newest(base, source, since_s)
-        if path is None:
+        paths = _newest(base, source, since_s)
+        if not paths:
             continue
-        relative_path = relative_path or str(path.relative_to(base))
-        facts = _merged(facts, read_rows(source, _rows(source, path)))
+        relative_path = relative_path or str(paths[-1].relative_to(base))
+        rows = chain.from_iterable(_rows(source, one) for one in paths)
+        facts = _merged(facts, read_rows(source, rows))
     return facts, relative_path
 
 
-def _newest(base: Path, source: LogSource, since_s: float) -> Path | None:
-    """The file that changed last."""
-    found = [
-        (path.stat().st_mtime, path)
+def _newest(base: Path, source: LogSource, since_s: float) -> list[Path]:
+    """The file that changed last, or all of its folder; in the order of their changes."""
+    found = sorted(
+        (path.stat().st_mtime_ns, path)
         for path in base.glob(source.glob)
         if path.is_file() and not path.is_symlink()
-    ]
-    fresh = [pair for pair in found if pair[0] >= since_s]
-    return max(fresh)[1] if fresh else None
+    )
+    if not found or found[-1][0] < since_s * 1e9:
+        return []
+    folder = found[-1][1].parent
+    files = [path for _, path in found if path.parent == folder]
+    return files if source.together else files[-1:]
 
 
 def _merged(one: LogFacts, two: LogFacts) -> LogFacts:
@@ -80,6 +85,8 @@ def _rows(source: LogSource, path: Path) -> Iterator[Any]:
     """The rows of one log."""
     try:
         match source.format:
+            case "json":
+                yield _document(path)
             case "jsonl":
                 yield from _json_lines(path)
             case "sqlite":
@@ -103,6 +110,16 @@ def _matches(regex: str, text: str, path: Path) -> Iterator[dict[str, Any]]:
                 where=str(path),
             )
         yield match.groupdict()
+
+
+def _document(path: Path) -> Any:
+    """A file that is one JSON document."""
+    data = read_plain(path, max_bytes=_MAX_BYTES)
+    check_density(data, max(_MAX_VALUES, len(data) // _VALUE_BYTES), str(path))
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError) as wrong:
+        raise UnreadableError(f"the session log is no JSON: {wrong}", where=str(path)) from wrong
 
 
 def _json_lines(path: Path) -> Iterator[Any]:

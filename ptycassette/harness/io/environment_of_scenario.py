@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from ptycassette.errors import StorageError, UsageError
-from ptycassette.harness.io._run import make_root
+from ptycassette.harness.io.run_folder import run_folder
 from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
 from ptycassette.session import CLEAN_NAMES
@@ -62,8 +62,7 @@ def scenario_environment(
             hint="add the block environment (docs/scenarios.md)",
         )
     source = os.environ if env is None else env
-    base = make_root(root)
-    try:
+    with run_folder(root) as made_for_it:
         made: dict[str, str] = {}
         # A name that no screen shows otherwise: the scrubber knows it as a user's name.
         for name, asked, folder in (
@@ -71,11 +70,8 @@ def scenario_environment(
             ("XDG_CONFIG_HOME", policy.config_root, "run-config"),
         ):
             if asked is not None:
-                made[name] = str(_folder(asked, base / folder, Path(path).parent))
+                made[name] = str(_folder(asked, made_for_it.path / folder, Path(path).parent))
         yield {"base_env": _variables(policy, source, made), "clean_env": False}
-    finally:
-        # What the program started may still write while it dies.
-        shutil.rmtree(base, ignore_errors=True)
 
 
 def _variables(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ptycassette.errors import (
 from ptycassette.harness import PreparedRun, Probe, ProbeResult, ProbeRun
 from ptycassette.harness.io._drive import DEFAULT_TIMEOUT_S, Settled, perform
 from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.io.run_folder import run_folder
 from ptycassette.harness.probe import parse_window
 from ptycassette.model import Clock, Cursor, Screen, Size
 from ptycassette.profiles import Profile
@@ -63,7 +64,7 @@ def probe_live(
         probe: what to ask.
         profile: of the CLI.
         prepared: how to start it; the installed CLI with the user's own home when None.
-        cwd: where to start it; here when None.
+        cwd: where to start it; where the probe says when None.
         target: record into this cassette, which gets ``quota.json`` and ``discovery.json``;
             a probe that does not succeed leaves a diagnostic there instead.
         account: only one recorded probe per account at a time.
@@ -77,15 +78,18 @@ def probe_live(
     """
     clock = clock or MonotonicClock()
     captured_at = timestamp(clock.wall())
-    with _session(
-        probe,
-        profile,
-        prepared=prepared,
-        cwd=cwd,
-        target=target,
-        account=account,
-        overwrite=overwrite,
-    ) as session:
+    with (
+        _folder(probe, cwd) as folder,
+        _session(
+            probe,
+            profile,
+            prepared=prepared,
+            cwd=folder,
+            target=target,
+            account=account,
+            overwrite=overwrite,
+        ) as session,
+    ):
         result = walk_probe(session, probe, profile, captured_at=captured_at)
         if isinstance(session, Recording):
             if result.status != "ok":
@@ -96,6 +100,16 @@ def probe_live(
             if result.discovery is not None:
                 session.set_discovery(result.discovery)
     return result
+
+
+@contextmanager
+def _folder(probe: Probe, cwd: Path | None) -> Iterator[Path | None]:
+    """Where to start the CLI."""
+    if cwd is not None or probe.folder == "here":
+        yield cwd
+        return
+    with run_folder(None) as made:
+        yield made.path
 
 
 def _session(
@@ -135,7 +149,7 @@ def _start(
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """What to start, and with which environment."""
     if prepared is not None:
-        return (*prepared.argv, *probe.arguments), prepared.environment
+        return (*prepared.argv, *probe.arguments), {**prepared.environment, **probe.variables}
     binary = find_binary(profile)
     if binary is None:
         raise NotFoundError(
@@ -144,7 +158,7 @@ def _start(
         )
     plain = {name: value for name, value in profile.environment.items() if "${" not in value}
     kept = {name: os.environ[name] for name in probe.environment if name in os.environ}
-    return (binary, *probe.arguments), {**plain, **kept}
+    return (binary, *probe.arguments), {**plain, **kept, **probe.variables}
 
 
 def walk_probe(
@@ -169,7 +183,7 @@ def walk_probe(
         except WaitTimeoutError as late:
             run.fail(late.message, session.screen(), status=step.late)
         except SessionClosedError as over:
-            run.fail(over.message.split("\n")[0], session.screen())
+            run.fail(over.message.split("\n")[0], session.screen(), status=step.ended)
     return run.result(captured_at)
 
 

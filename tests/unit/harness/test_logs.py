@@ -41,6 +41,33 @@ def test_the_newest_log_counts(tmp_path: Path) -> None:
     assert facts(LINES, tmp_path, since_s=300) == (facts(LINES, tmp_path / "none")[0], None)
 
 
+def test_all_files_of_a_session_count_together(tmp_path: Path) -> None:
+    """Those beside the newest one, in the order of their changes; other sessions do not."""
+    for name, text, mtime in (("b", "one", 300), ("a", "two", 400), ("../old/c", "no", 350)):
+        path = tmp_path / "logs" / f"{name}.json"
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        write(path, f'[{{"text": "{text}"}}]', mtime=mtime)
+    head = HEAD + "[[logs]]\nglob = '*/*.json'\n"
+    told, path_of_it = facts(head + "together = true\n" + RULE, tmp_path)
+    alone, _ = facts(head + RULE, tmp_path)
+
+    assert [event["text"] for event in told.events] == ["one", "two"]
+    assert path_of_it == "logs/a.json"
+    assert [event["text"] for event in alone.events] == ["two"]
+
+
+def test_a_log_may_be_one_document(tmp_path: Path) -> None:
+    """Over several lines; one that is torn cannot be read."""
+    write(tmp_path / "logs" / "a.json", '{\n "said": [\n  {"text": "hi"}\n ]\n}')
+    text = HEAD + "[[logs]]\nglob = 'logs/*'\nformat = 'json'\nrows = 'said'\n" + RULE
+    told, _ = facts(text, tmp_path)
+    write(tmp_path / "logs" / "a.json", '{\n "said": [')
+
+    assert told.final_text == "hi"
+    with pytest.raises(UnreadableError, match="no JSON"):
+        facts(text, tmp_path)
+
+
 def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
     """The CLI was killed while it wrote; a torn line in the middle is an error."""
     write(tmp_path / "logs" / "a.jsonl", '{"text": "one"}\n{"text": "t')

@@ -70,7 +70,8 @@ def test_a_run_is_prepared_from_the_profile() -> None:
     run = prepare(
         profile(
             "interactive = ['--tui']\nenvironment = { A = '${key_tail}' }\n"
-            "drop_environment = ['Z']\n[modes.key]\napi = 'chat'\narguments = ['-m', '${model}']\n"
+            "offline.environment = { D = '${cwd}', E = '${ca}' }\n"
+            "[modes.key]\napi = 'chat'\narguments = ['-m', '${model}']\n"
             "environment = { B = '${openai_url}', C = '$${x}' }\n"
             "[[modes.key.files]]\npath = '.x/c.toml'\ntext = 'url ${url} in ${cwd} at ${now}'"
         ),
@@ -87,7 +88,8 @@ def test_a_run_is_prepared_from_the_profile() -> None:
     assert run.environment["C"] == "${x}"
     assert (run.environment["HOME"], run.environment["XDG_CONFIG_HOME"]) == ("/h", "/h/.config")
     assert run.files[0].text == "url http://127.0.0.1:1 in /h/w at 2026-01-01T00:00:00Z"
-    assert run.drop == ("Z",)
+    assert run.environment["D"] == "/h/w"
+    assert "E" not in run.environment
 
 
 def test_a_prompt_makes_a_one_shot_run() -> None:

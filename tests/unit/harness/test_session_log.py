@@ -48,6 +48,31 @@ def test_a_list_makes_one_event_per_element() -> None:
     assert [event["name"] for event in facts.events] == ["a", "b"]
 
 
+def test_an_element_with_none_of_the_fields_is_no_event() -> None:
+    """Lists of parts hold texts and calls side by side; a fixed text is not found anywhere."""
+    text = {"type": "message", "each": "parts", "fields": {"role": "=assistant", "text": "text"}}
+    call = {"type": "tool-call", "each": "parts", "fields": {"call_id": "id", "name": "name"}}
+    row = {"parts": [{"text": "hi"}, {"id": "1", "name": "read"}, "torn"]}
+    facts = read_rows(source(text, call), [row])
+
+    assert facts.events == (
+        {"type": "message", "role": "assistant", "text": "hi"},
+        {"type": "tool-call", "call_id": "1", "name": "read"},
+    )
+
+
+def test_the_rows_of_a_document_are_a_list_in_it() -> None:
+    """Named by its path; a document that is a list needs no name."""
+    rule = {"type": "message", "fields": {"text": "text"}}
+    rows = [{"text": "a"}, {"text": "b"}]
+    inside = read_rows(source(rule, format="json", rows="of.it"), [{"of": {"it": rows}}])
+
+    assert [event["text"] for event in inside.events] == ["a", "b"]
+    assert read_rows(source(rule), [rows]) == inside
+    with pytest.raises(msgspec.ValidationError, match="together and rows belong to"):
+        source(rule, format="text", regex="x", rows="of.it")
+
+
 def test_a_count_may_be_a_sum() -> None:
     """Of the paths that are there; of none it is none."""
     rule = {"type": "usage", "fields": {"input_tokens": "t.in + t.cached", "output_tokens": "o"}}

@@ -11,8 +11,8 @@ import pytest
 from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.cli import main
 from ptycassette.errors import UsageError
-from ptycassette.harness.io._run import fake_key
 from ptycassette.harness.io.files import load_profile
+from ptycassette.harness.io.offline import fake_key
 from ptycassette.profiles.io import version_query_of
 from ptycassette.recording.io.binary_probe import version_arguments
 from ptycassette.scrub.io.sources import credential_values

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import msgspec
 
-from ptycassette.errors import NotFoundError, StorageError
-from ptycassette.harness import Place, PreparedRun, prepare
+from ptycassette.errors import NotFoundError, StorageError, UsageError
+from ptycassette.harness import Place, PreparedRun, example_script, prepare
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
+from ptycassette.harness.io.run_folder import RunFolder, run_folder
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile
+from ptycassette.profiles.io import own_folder
 from ptycassette.system import MonotonicClock
 
-__all__ = ["OfflineRun", "fake_key", "make_root", "offline_run", "write_home"]
+__all__ = ["OfflineRun", "fake_key", "offline_run", "write_home"]
 
 _KEY_LENGTH = 40
 
@@ -46,6 +47,7 @@ class OfflineRun(msgspec.Struct, frozen=True, kw_only=True):
     provider: FakeProviderServer
     home: Path
     cwd: Path
+    folder: RunFolder
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -74,13 +76,16 @@ class OfflineOptions(TypedDict, total=False):
 
     Attributes:
         mode: one of the profile's modes; ``key``.
-        model: the model to ask for.
+        model: the model to ask for; the one of the profile by default.
         prompt: for a one-shot run; None (default) starts the terminal interface.
         command: a subcommand with its arguments, in place of the profile's own.
         arguments: more arguments, at the end.
+        cwd: the work folder; an empty one in the temporary home when None.
         files: files of the work folder, by name.
         variables: more names for the script.
         binary: the program; looked up on PATH when None.
+        port: of the provider; any free one by default.
+        keep: leave the temporary folder when the run is over.
         root: where to make the temporary folder; in the user's cache folder when
             None, because some CLIs refuse homes under the system's temporary folder.
         log: where the provider logs requests.
@@ -92,9 +97,12 @@ class OfflineOptions(TypedDict, total=False):
     prompt: str | None
     command: tuple[str, ...] | None
     arguments: tuple[str, ...]
+    cwd: Path | None
     files: Mapping[str, str]
     variables: Mapping[str, str]
     binary: str | None
+    port: int
+    keep: bool
     root: Path | None
     log: Path | None
     clock: Clock
@@ -108,9 +116,12 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     command: tuple[str, ...] | None = None
     arguments: tuple[str, ...] = ()
+    cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     variables: Mapping[str, str] = msgspec.field(default_factory=dict)
     binary: str | None = None
+    port: int = 0
+    keep: bool = False
     root: Path | None = None
     log: Path | None = None
     clock: Clock = msgspec.field(default_factory=MonotonicClock)
@@ -118,14 +129,14 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def offline_run(
-    profile: Profile, script: Script | Path | str, **options: Unpack[OfflineOptions]
+    profile: Profile, script: Script | Path | str | None = None, **options: Unpack[OfflineOptions]
 ) -> Iterator[OfflineRun]:
     """A CLI with a temporary home and a fake provider, ready to be started.
 
     Args:
         profile: of the CLI.
-        script: what the provider answers, or the path of the script; ``${cwd}``,
-            ``${home}`` and the option ``variables`` are filled in.
+        script: what the provider answers, or the path of the script; ``${cwd}``, ``${home}``
+            and the option ``variables`` are filled in. ``example_script`` when None.
         **options: see ``OfflineOptions``.
 
     Raises:
@@ -134,27 +145,23 @@ def offline_run(
         StorageError: the folder cannot be made.
     """
     plan = _Plan(**options)
-    binary = plan.binary or find_binary(profile)
-    if binary is None:
-        raise NotFoundError(
-            f"{profile.title} is not installed",
-            hint=f"its program is called {' or '.join(profile.binaries)}",
-        )
-    base = make_root(plan.root)
-    try:
+    binary = plan.binary or _program(profile)
+    with run_folder(plan.root, keep=plan.keep) as folder:
         # A name that no screen shows otherwise: the scrubber knows it as a user's name.
-        home = base / "run-home"
+        home = folder.path / "run-home"
         # Inside the home, as a user would have it: CLIs then show it as ~/work.
-        cwd = home / "work"
+        cwd = plan.cwd or home / "work"
         home.mkdir()
-        cwd.mkdir()
+        cwd.mkdir(exist_ok=True)
         for name, text in plan.files.items():
             (cwd / name).write_text(text)
-        names = {"cwd": str(cwd), "home": str(home), **plan.variables}
-        checked = script if isinstance(script, Script) else read_script(Path(script), names)
-        ca_file = base / "ca.pem" if _wants_tls(profile, plan.mode) else None
+        ca_file = folder.path / "ca.pem" if _wants_tls(profile, plan.mode) else None
         with FakeProviderServer(
-            checked, log=plan.log, clock=plan.clock, ca_file=ca_file
+            _script(profile, script, plan, {"cwd": str(cwd), "home": str(home)}),
+            port=plan.port,
+            log=plan.log,
+            clock=plan.clock,
+            ca_file=ca_file,
         ) as provider:
             place = Place(
                 home=str(home),
@@ -162,39 +169,86 @@ def offline_run(
                 url=provider.url,
                 key=fake_key(profile),
                 ca="" if ca_file is None else str(ca_file),
-                model=plan.model,
+                model=plan.model or profile.offline.model,
             )
-            prepared = prepare(
-                profile,
-                plan.mode,
-                place,
-                binary=binary,
-                now=plan.clock.wall(),
-                prompt=plan.prompt,
-                command=plan.command,
-                arguments=plan.arguments,
-            )
-            write_home(prepared, home=home, cwd=cwd)
+            prepared = _prepared(profile, place, binary, plan)
+            write_home(prepared, home=home, cwd=None if plan.cwd else cwd)
+            _bring_profiles(home)
             yield OfflineRun(
-                profile=profile, prepared=prepared, provider=provider, home=home, cwd=cwd
+                profile=profile,
+                prepared=prepared,
+                provider=provider,
+                home=home,
+                cwd=cwd,
+                folder=folder,
             )
-    finally:
-        # What the CLI started may still write while it dies.
-        shutil.rmtree(base, ignore_errors=True)
+
+
+def _program(profile: Profile) -> str:
+    """The path of the CLI's program."""
+    if not profile.binaries:
+        raise UsageError(
+            f"the profile {profile.name!r} names no program", hint="say which to run: -- ARGV"
+        )
+    binary = find_binary(profile)
+    if binary is None:
+        called = f"its program is called {' or '.join(profile.binaries)}"
+        package = f": {profile.install.command}" if profile.install else ""
+        raise NotFoundError(f"{profile.title} is not installed", hint=f"{called}{package}")
+    return binary
+
+
+def _script(
+    profile: Profile, script: Script | Path | str | None, plan: _Plan, places: dict[str, str]
+) -> Script:
+    """The script, with the names that only this run knows."""
+    if isinstance(script, Script):
+        return script
+    names = {**places, **plan.variables}
+    if script is None:
+        text = example_script(profile)
+        return Script.parse(text, where=f"the example for {profile.name}", variables=names)
+    return read_script(Path(script), names)
+
+
+def _prepared(profile: Profile, place: Place, binary: str, plan: _Plan) -> PreparedRun:
+    return prepare(
+        profile,
+        plan.mode,
+        place,
+        binary=binary,
+        now=plan.clock.wall(),
+        prompt=plan.prompt,
+        command=plan.command,
+        arguments=plan.arguments,
+    )
 
 
 def _wants_tls(profile: Profile, mode: str) -> bool:
     return mode in profile.modes and profile.modes[mode].tls
 
 
-def write_home(prepared: PreparedRun, *, home: Path, cwd: Path) -> None:
+def write_home(prepared: PreparedRun, *, home: Path, cwd: Path | None) -> None:
     """Write the files of a prepared run, readable by the user alone.
 
+    Args:
+        prepared: the run.
+        home: its temporary home.
+        cwd: its temporary work folder; None if that is a folder of the user's, which is left as
+            it is.
+
     Raises:
+        UsageError: a file belongs into the work folder, and that is the user's.
         StorageError: the disk refuses.
     """
     for file in prepared.files:
-        path = (home if file.base == "home" else cwd) / file.path
+        base = home if file.base == "home" else cwd
+        if base is None:
+            raise UsageError(
+                f"the profile writes {file.path} into the work folder, and this one is yours",
+                hint="--empty runs it in an empty folder",
+            )
+        path = base / file.path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text)
@@ -203,19 +257,9 @@ def write_home(prepared: PreparedRun, *, home: Path, cwd: Path) -> None:
             raise StorageError(f"cannot be written: {failed.strerror}", where=str(path)) from failed
 
 
-def make_root(root: Path | None) -> Path:
-    """Create a private folder for a run; the caller removes it.
-
-    Args:
-        root: where to make it; in the user's cache folder when None.
-
-    Raises:
-        StorageError: the disk refuses.
-    """
-    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    parent = root or Path(cache) / "ptycassette" / "runs"
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix="run-", dir=parent))
-    except OSError as failed:
-        raise StorageError(f"cannot be made: {failed.strerror}", where=str(parent)) from failed
+def _bring_profiles(home: Path) -> None:
+    """Copy the user's own profiles: a recorder that runs in this home has to know them."""
+    own = own_folder("harnesses", os.environ)
+    if own.is_dir():
+        with suppress(OSError, shutil.Error):
+            shutil.copytree(own, own_folder("harnesses", {"HOME": str(home)}))

@@ -1,0 +1,189 @@
+"""``ptycassette offline HARNESS [-- ARGV...]``: run an agent CLI against a scripted provider."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ptycassette.cli._options import needing_provider
+from ptycassette.model import printable
+
+if TYPE_CHECKING:
+    from ptycassette.harness.io import OfflineRun
+    from ptycassette.profiles import Profile
+
+__all__ = ["command"]
+
+PROBLEMS_STATUS = 1
+
+
+@click.command("offline")
+@click.argument("harness")
+@click.argument("argv", metavar="[-- ARGV...]", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "-s",
+    "--script",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What the provider answers (docs/fake-provider.md); without it, an example for HARNESS.",
+)
+@click.option(
+    "-p",
+    "--prompt",
+    metavar="TEXT",
+    help="Instead of ARGV: one prompt, without the terminal interface.",
+)
+@click.option("--mode", metavar="NAME", help="How it is signed in: key (default), logged-out, ...")
+@click.option("--model", metavar="NAME", help="The model it asks for.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The value of ${NAME} in the script.",
+)
+@click.option(
+    "-e",
+    "--env",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Add to the environment; a NAME alone takes your own value.",
+)
+@click.option("--empty", is_flag=True, help="Run in an empty folder, not in this one.")
+@click.option("--keep", is_flag=True, help="Keep the temporary home when the program has ended.")
+@click.option("--log", type=click.Path(path_type=Path), help="Append each request as a JSON line.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Of the provider.")
+@click.option(
+    "--strict", is_flag=True, help="End with 1 where the provider met what it did not expect."
+)
+@click.option("--print", "prints", is_flag=True, help="Print files and variables; run nothing.")
+@click.option("--example", is_flag=True, help="Print the example script for HARNESS; run nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Report nothing but problems.")
+def command(harness: str, argv: tuple[str, ...], **given: Any) -> int:
+    """Run the agent CLI HARNESS without network, account or money.
+
+    It gets a temporary home with the configuration that it needs, a small
+    environment, and a provider on 127.0.0.1 that answers from a script. Without
+    ARGV its terminal interface starts; ARGV may be any command, such as
+    `ptycassette rec` or a test run, in which the CLI is started. What is set up
+    is reported on stderr. Ends with the status of the program.
+
+    Example: ptycassette offline codex -p "What does note.txt say?"
+
+    Example: ptycassette offline codex -- ptycassette rec --harness codex hello -- codex
+    """
+    from ptycassette.harness.io import load_profile
+
+    profile = load_profile(harness)
+    mode = given["mode"] or _usual_mode(profile)
+    if given["prints"]:
+        _print(profile, mode, given["model"] or "")
+        return 0
+    if given["example"]:
+        from ptycassette.harness import example_script
+
+        click.echo(example_script(profile), nl=False)
+        return 0
+    if argv and given["prompt"] is not None:
+        raise click.UsageError("give ARGV or --prompt, not both")
+    return _run(profile, mode, argv, given)
+
+
+def _usual_mode(profile: Profile) -> str:
+    return "key" if "key" in profile.modes or not profile.modes else next(iter(profile.modes))
+
+
+def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, Any]) -> int:
+    with needing_provider():
+        from ptycassette.harness.io import offline_run, run_in_foreground
+    from ptycassette.session import child_environment
+    from ptycassette.system.files import state_dir
+
+    added = _pairs(given["env"], option="--env", own=os.environ)
+    with offline_run(
+        profile,
+        given["script"],
+        mode=mode,
+        model=given["model"] or "",
+        prompt=given["prompt"],
+        binary=argv[0] if argv else None,
+        cwd=None if given["empty"] else Path.cwd(),
+        variables=_pairs(given["settings"], option="--set"),
+        port=given["port"],
+        log=given["log"],
+        keep=given["keep"],
+    ) as run:
+        if not given["quiet"]:
+            _report(run, mode, argv, added=added, keep=given["keep"])
+        # Recordings that are made in it have their journals where the user's own have them.
+        here = {"PTYCASSETTE_STATE_DIR": str(state_dir())}
+        status = run_in_foreground(
+            run.prepared.instead(argv, profile.binaries),
+            env=child_environment(
+                clean=True,
+                extra={**here, **run.prepared.environment, **added},
+                term=os.environ.get("TERM") or profile.terminal.term,
+            ),
+            cwd=run.cwd,
+            held=run.folder.lock,
+        )
+    return _judge(run, status, strict=given["strict"])
+
+
+def _judge(run: OfflineRun, status: int, *, strict: bool) -> int:
+    """Print the provider's problems; the status to end with."""
+    problems = run.provider.problems
+    for problem in problems:
+        click.echo(f"problem: {printable(problem)}", err=True)
+    return PROBLEMS_STATUS if problems and strict and status == 0 else status
+
+
+def _report(
+    run: OfflineRun, mode: str, argv: tuple[str, ...], *, added: dict[str, str], keep: bool
+) -> None:
+    """Print what was set up, to stderr."""
+    prepared = run.prepared
+    end = "kept" if keep else "removed at the end; --keep keeps it"
+    lines = [
+        f"{run.profile.title}, mode {mode}; the provider is {run.provider.url}",
+        f"home: {run.home} ({end})",
+        *(f"wrote: {file.path}" for file in prepared.files),
+        f"set: {' '.join(sorted({*prepared.environment, *added}))}",
+    ]
+    if prepared.mode_arguments and argv == prepared.instead(argv, run.profile.binaries):
+        needed = " ".join(prepared.mode_arguments)
+        lines.append(f"start {run.profile.binaries[0]} with: {needed}")
+    for line in lines:
+        click.echo(f"ptycassette: {printable(line)}", err=True)
+
+
+def _print(profile: Profile, mode: str, model: str) -> None:
+    """Print what an offline run sets up; names stand for what is decided when it starts."""
+    from ptycassette.harness import shown
+
+    run = shown(profile, mode, model=model)
+    click.echo(f"# {profile.title}, mode {mode}: {' '.join(run.argv)}")
+    for note in profile.notes:
+        click.echo(f"# {note}")
+    for name, value in run.environment.items():
+        click.echo(f"{name}={value}")
+    for file in run.files:
+        click.echo(f"\n# ${{{file.base}}}/{file.path}\n{file.text.strip()}")
+
+
+def _pairs(
+    words: tuple[str, ...], *, option: str, own: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """``NAME=VALUE`` pairs; a NAME alone takes the value of ``own``."""
+    pairs = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not name or (not sign and (own is None or name not in own)):
+            asked = "NAME=VALUE" if own is None else "NAME=VALUE, or the NAME of a variable"
+            raise click.UsageError(f"{option} takes {asked}, not {word!r}")
+        pairs[name] = value if sign or own is None else own[name]
+    return pairs

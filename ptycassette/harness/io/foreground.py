@@ -1,0 +1,69 @@
+"""Runs a program in the foreground: with the caller's streams and terminal, to its end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ptycassette.errors import SpawnError
+
+__all__ = ["run_in_foreground"]
+
+# A terminal sends these to the program as well; whoever sends the others means us alone.
+_OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def run_in_foreground(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, held: int | None = None
+) -> int:
+    """The program's status as a shell has it: its own, or 128 and the number of the signal.
+
+    Args:
+        argv: what to start.
+        env: its whole environment.
+        cwd: where it starts.
+        held: a file descriptor that it inherits.
+
+    Raises:
+        SpawnError: it could not be started.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    with _signals(started):
+        try:
+            program = subprocess.Popen(
+                argv, env=dict(env), cwd=cwd, pass_fds=() if held is None else (held,)
+            )
+        except OSError as failed:
+            missing = isinstance(failed, FileNotFoundError)
+            raise SpawnError(
+                f"cannot be started: {failed.strerror}",
+                where=argv[0],
+                exit_status=127 if missing else 126,
+            ) from failed
+        started.append(program)
+        status = program.wait()
+    return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _signals(started: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Meanwhile, signals are for the program."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        for program in started:
+            program.send_signal(number)
+
+    def leave_to_it(_number: int, _frame: object) -> None:
+        """Do nothing. To ignore the signal would let the program ignore it, too."""
+
+    before = {number: signal.signal(number, leave_to_it) for number in _OF_THE_TERMINAL}
+    before |= {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
