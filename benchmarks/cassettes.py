@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measuring import Report, alternate, machine
+from benchmarks.measuring import Report, alternate, machine, run
 from ptycassette import open_cassette
 from ptycassette.model import ExitStatus, Finished, Harness, SessionMeta, Size
 from ptycassette.recording.io._journal_source import JournalSource
@@ -24,7 +23,7 @@ from ptycassette.recording.io.finalising import Finaliser
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.clock import random_id
 
-__all__ = ["main", "measure"]
+__all__ = ["measure"]
 
 CHUNK = 4096
 US_PER_CHUNK = 1000
@@ -161,13 +160,5 @@ def measure(*, quick: bool = False) -> Report:
     return report
 
 
-def main(*, quick: bool = False) -> None:
-    """Measure, show, save."""
-    report = measure(quick=quick)
-    report.show()
-    if not quick:
-        report.save()
-
-
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    run(measure)

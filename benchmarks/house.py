@@ -1,8 +1,8 @@
-"""What the house looks like: ``python -m benchmarks.house [--mermaid]``.
+"""What the house looks like: ``python -m benchmarks house``.
 
 A table of the packages in the order of the import contract: modules, lines, the deepest module,
-public names (of the package's ``__all__``), and which packages import it. ``--mermaid`` prints the
-imports between packages as a diagram that Markdown viewers draw.
+public names (of its faces), and how many packages import it. ``python -m benchmarks.house
+--mermaid`` prints the imports between packages as a diagram that Markdown viewers draw.
 """
 
 from __future__ import annotations
@@ -47,28 +47,32 @@ def _package(module: str) -> str:
 
 
 def _public(package: Path) -> int:
-    face = package / "__init__.py"
-    if not face.is_file():
-        return 0
-    for node in ast.parse(face.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            names = ast.literal_eval(node.value)
-            return len(names)
-    return 0
+    """The names that the faces of a package and of those inside it export."""
+    count = 0
+    for face in package.rglob("__init__.py"):
+        for node in ast.parse(face.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+                names = ast.literal_eval(node.value)
+                count += len(names)
+    return count
 
 
 def table() -> Table:
     """A row for each package."""
     used = imports()
     made = Table("package", "modules", "lines", "depth", "public names", "imported by")
+    whole = Counter[str]()
     for name in layers():
         place = ROOT / PACKAGE / name
         files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
         lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
         depth = max(len(file.relative_to(ROOT / PACKAGE).parts) for file in files)
         importers = sum(below == name for _, below in used)
-        figures = (len(files), lines, depth, _public(place), importers)
-        made.add_row(name, *map(str, figures))
+        public = _public(place)
+        whole.update(modules=len(files), lines=lines, public=public)
+        made.add_row(name, *map(str, (len(files), lines, depth, public, importers)))
+    made.add_section()
+    made.add_row("all", str(whole["modules"]), str(whole["lines"]), "", str(whole["public"]), "")
     return made
 
 
@@ -84,6 +88,7 @@ def main() -> None:
     """Print the table, or the diagram."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mermaid", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="as for the other benchmarks")
     if parser.parse_args().mermaid:
         print(mermaid())
         return

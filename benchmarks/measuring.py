@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Report", "Row", "alternate", "machine", "percentile"]
+__all__ = ["Report", "Row", "alternate", "machine", "percentile", "run"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -93,6 +94,15 @@ class Report(msgspec.Struct, kw_only=True):
         (folder / f"{self.name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
         text = json.dumps(msgspec.to_builtins(self), indent=2)
         (folder / f"{self.name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def run(measure: Callable[..., Report]) -> None:
+    """Measure and show; save unless the command line says ``--quick``."""
+    quick = "--quick" in sys.argv
+    report = measure(quick=quick)
+    report.show()
+    if not quick:
+        report.save()
 
 
 def _cells(row: Row) -> list[str]:

@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.measuring import Report, machine, percentile
+from benchmarks.measuring import Report, machine, percentile, run
 from benchmarks.terminals import Wrap, contenders, ptycassette_rec, terminal
 from ptycassette.model import Harness, Output, SessionMeta, Size
 from ptycassette.recording.io._interactive import PassThrough
@@ -33,7 +33,7 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.clock import MonotonicClock, random_id
 from ptycassette.system.pty.process import spawn
 
-__all__ = ["main", "measure"]
+__all__ = ["measure"]
 
 PROGRAM = [sys.executable, "-I", "-S", str(Path(__file__).with_name("programs.py"))]
 LINE = re.compile(rb"at (\d+) us line (\d+)\r?\n")
@@ -183,13 +183,5 @@ def measure(*, quick: bool = False) -> Report:
     return report
 
 
-def main(*, quick: bool = False) -> None:
-    """Measure, show, save."""
-    report = measure(quick=quick)
-    report.show()
-    if not quick:
-        report.save()
-
-
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    run(measure)

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.measuring import Report, alternate, machine
+from benchmarks.measuring import Report, alternate, machine, run
 from ptycassette.model import ExitStatus, Finished, Output, Typed
 from ptycassette.replaying.standin.io import boot
 from ptycassette.testing import write_cassette
 
-__all__ = ["main", "measure"]
+__all__ = ["measure"]
 
 BOOT = [sys.executable, "-I", "-S", str(boot.__file__)]
 PRINT = [sys.executable, "-c", "print('> ', end='', flush=True); input()"]
@@ -143,13 +143,5 @@ def _rates(report: Report, what: str, runs: list[tuple[float, float]], count: in
     report.add(what, "a second", rates)
 
 
-def main(*, quick: bool = False) -> None:
-    """Measure, show, save."""
-    report = measure(quick=quick)
-    report.show()
-    if not quick:
-        report.save()
-
-
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    run(measure)

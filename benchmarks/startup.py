@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from benchmarks.measuring import Report, alternate, machine
+from benchmarks.measuring import Report, alternate, machine, run
 
-__all__ = ["main", "measure"]
+__all__ = ["measure"]
 
 CLI = "import sys; from ptycassette.cli import main; sys.exit(main({!r}))"
 
@@ -39,13 +39,5 @@ def measure(*, quick: bool = False) -> Report:
     return report
 
 
-def main(*, quick: bool = False) -> None:
-    """Measure, show, save."""
-    report = measure(quick=quick)
-    report.show()
-    if not quick:
-        report.save()
-
-
 if __name__ == "__main__":
-    main(quick="--quick" in sys.argv)
+    run(measure)

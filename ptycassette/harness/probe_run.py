@@ -62,13 +62,6 @@ class ProbeRun:
             return None
         return self.probe.steps[self._index]
 
-    def settles(self, screen: Screen) -> bool:
-        """Whether ``screen`` would end the waiting: the step's predicate holds, or a marker."""
-        step = self.step
-        if step is None or step.wait is None:
-            return True
-        return step.wait.holds(screen) or any(one.when.holds(screen) for one in self.probe.markers)
-
     def look(self, screen: Screen) -> bool:
         """Offer a screen to a waiting step; whether the walk went on or ended by it.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
 
 from ptycassette.model import Event, EventKind
 
@@ -96,7 +95,3 @@ class TimeIndex:
             return None
         position = bisect_left(seqs, seq)
         return seqs[position - 1] if position else None
-
-    def longest_gap_us(self) -> int:
-        """The longest time between two consecutive events."""
-        return max((b - a for a, b in pairwise(self._times)), default=0)

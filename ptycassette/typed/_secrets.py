@@ -121,11 +121,6 @@ class TypedSecrets:
         for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
             yield from self._learn(line, "asked", number)
 
-    @property
-    def watching(self) -> bool:
-        """Whether output to come may still tell whether something was secret."""
-        return self._looks_left > 0 or self._ahead.waiting
-
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
         kept = () if self._field is None else self._keep(self._field)

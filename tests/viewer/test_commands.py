@@ -256,3 +256,19 @@ def test_without_a_terminal_nothing_is_drawn(
         view.viewer(name)("somewhere")
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_dumb_terminal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It shows sequences instead of obeying them."""
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.__stdin__", Terminal())
+    monkeypatch.setattr("sys.__stderr__", Terminal())
+
+    with pytest.raises(UsageError, match="TERM=dumb"):
+        view.viewer("view")("somewhere")

@@ -180,3 +180,12 @@ def test_a_wrong_expression_is_an_error() -> None:
     """In words."""
     with pytest.raises(ValueError, match="not a regular expression"):
         compiled(Query("(", regex=True))
+
+
+def test_hits_in_service_events_read_as_text(make: Callable[..., Path]) -> None:
+    """Line ends and quotes are not shown as JSON escapes them."""
+    path = make(Noted(0, {"text": 'Output:\nbuy "walnuts"\n'}))
+    with open_cassette(path, check="manifest") as cassette:
+        (hit,) = Search(compiled(Query("walnuts")), Size(24, 80)).hits(cassette.events())
+
+    assert 'Output: buy "walnuts" ' in hit.shown

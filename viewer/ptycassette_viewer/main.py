@@ -109,6 +109,8 @@ def _need_terminal(hint: str) -> None:
     for name, stream in (("stdin", sys.__stdin__), ("stderr", sys.__stderr__)):
         if stream is None or not stream.isatty():
             raise UsageError(f"the viewer needs a terminal, and {name} is not one", hint=hint)
+    if os.environ.get("TERM") == "dumb":
+        raise UsageError("the viewer cannot draw on a dumb terminal (TERM=dumb)", hint=hint)
 
 
 def serve(

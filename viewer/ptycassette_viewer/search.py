@@ -42,6 +42,9 @@ _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\"
     r"|\x1b[ -/]*[0-~]|[\x00-\x09\x0b-\x1f\x7f]"
 )
+_READ_AS = {"\\n": " ", "\\r": " ", "\\t": " ", '\\"': '"', "\\\\": "\\"}
+"""How to show what JSON escapes."""
+_ESCAPED = re.compile(r"\\[nrt\"\\]")
 _OPEN = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,4096}\x1b?|[PX^_][^\x1b]{0,4096}\x1b?)?\Z"
 )
@@ -146,7 +149,10 @@ class Search:
         elif isinstance(record, ServiceEventRecord):
             text = json.dumps(record.payload, ensure_ascii=False)
             for start, end in islice(self._pattern.spans(text), 1):
-                yield "service-event", _around(text, start, end)
+                shown = _ESCAPED.sub(
+                    lambda found: _READ_AS[found.group()], _around(text, start, end)
+                )
+                yield "service-event", shown
 
 
 class _Screens:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
     from ptycassette.recording.io.given_streams import given_kinds, release_streams
     from ptycassette.recording.io.hooks_file import load_hooks
-    from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX, JournalFile, delete_journal
+    from ptycassette.recording.io.journal_file import JournalFile
     from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
+    from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
     from ptycassette.recording.io.lifeline import LIFELINE_END, Lifeline
     from ptycassette.recording.io.options import RecordPlan
     from ptycassette.recording.io.rec_session import (
@@ -41,8 +42,9 @@ else:
             "finalising": ("Finaliser",),
             "given_streams": ("given_kinds", "release_streams"),
             "hooks_file": ("load_hooks",),
-            "journal_file": ("JOURNAL_SUFFIX", "JournalFile", "delete_journal"),
+            "journal_file": ("JournalFile",),
             "journal_follower": ("JournalFollower", "live_journals"),
+            "journal_name": ("JOURNAL_SUFFIX", "delete_journal"),
             "lifeline": ("LIFELINE_END", "Lifeline"),
             "options": ("RecordPlan",),
             "rec_session": (

@@ -3,64 +3,36 @@
 Every call hands its bytes to the kernel before it returns, so killing the
 recorder loses nothing. ``durability="disk"`` adds protection against power
 loss: the name is synced before anything is recorded (without that a file may be
-whole and in no directory), and a thread calls fdatasync once 100 ms or 64 KiB of
-unsynced bytes have gathered, off the path of the recorded bytes. After a failed sync the kernel may
-have dropped pages and forgotten about it, so nothing is tried again: every
-later call raises.
-
-The file is locked (flock) as long as its recorder lives, and its locked name
-appears only together with its head: ``recover`` can tell crashed from live.
+whole and in no directory), and the bytes soon after they were written (``_journal_sync``).
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import secrets
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from ptycassette.cassette.io import disk_errors, fsync_directory
-from ptycassette.errors import (
-    StorageError,
-)
+from ptycassette.errors import StorageError
 from ptycassette.model import JournalEvent, SessionMeta, Typed
 from ptycassette.recording._journal_codec import MAX_BATCH_BYTES, JournalEncoder
+from ptycassette.recording.io._journal_sync import JournalSyncer, fdatasync
+from ptycassette.recording.io.journal_name import (
+    JOURNAL_SUFFIX,
+    HiddenJournal,
+    delete_journal,
+    sync_name,
+)
 
-__all__ = [
-    "HIDDEN_SUFFIX",
-    "JOURNAL_SUFFIX",
-    "Durability",
-    "JournalFile",
-    "delete_journal",
-]
-
-JOURNAL_SUFFIX = ".journal"
-HIDDEN_SUFFIX = ".new"
-"""Of a file that will become a journal when its head is in it."""
+__all__ = ["Durability", "JournalFile"]
 
 Durability = Literal["os", "disk"]
 
-_SYNC_BYTES = 64 << 10
-_SYNC_SECONDS = 0.1
-_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-
 Buffer = bytes | memoryview
 Write = Callable[[int, Sequence[Buffer]], int]
-
-
-def _fdatasync(fd: int) -> None:
-    # macOS has no fdatasync; its fsync leaves the drive's own cache alone, as F_FULLFSYNC does not.
-    if hasattr(os, "fdatasync"):
-        os.fdatasync(fd)
-    else:
-        fcntl.fcntl(fd, getattr(fcntl, "F_FULLFSYNC", 51))
 
 
 class JournalFile:
@@ -89,9 +61,9 @@ class JournalFile:
         directory: Path,
         durability: Durability = "os",
         write: Write = os.writev,
-        sync: Callable[[int], None] = _fdatasync,
+        sync: Callable[[int], None] = fdatasync,
     ) -> None:
-        self._write, self._sync = write, sync
+        self._write = write
         self._encoder = JournalEncoder(secrets.randbits(32))
         self.size = 0
         """Bytes handed to the kernel so far."""
@@ -99,16 +71,18 @@ class JournalFile:
         self._held = b""
         self._closed = False
         self.path = directory / f"{meta.id}{JOURNAL_SUFFIX}"
-        self._open(directory)
-        self._syncer = _Syncer(self._fd, self._sync) if durability == "disk" else None
+        hidden = HiddenJournal(directory)
+        self._fd = hidden.fd
+        self._syncer: JournalSyncer | None = None
         try:
             head = self._encoder.begin(meta)
             self._put((head,), len(head))
-            self._appear(directory, meta.id)
+            self.path = hidden.appear(meta.id)
             if durability == "disk":
-                self._sync_name(directory)
+                sync_name(self.path)
+                self._syncer = JournalSyncer(self._fd, sync, unsynced=self.size)
         except BaseException:
-            self._hidden.unlink(missing_ok=True)
+            hidden.remove()
             self.close()
             raise
 
@@ -216,67 +190,6 @@ class JournalFile:
         finally:
             self.close()
 
-    def _open(self, directory: Path) -> None:
-        self._hidden = directory / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            self._fd = os.open(self._hidden, flags, 0o600)
-            try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BaseException:
-                os.close(self._fd)
-                self._hidden.unlink()
-                raise
-        except OSError as exc:
-            raise StorageError(
-                f"cannot create a journal: {exc.strerror}", where=str(directory)
-            ) from exc
-
-    def _appear(self, directory: Path, name: str) -> None:
-        """Link the file under its visible name, or another if a crash left a journal of that id."""
-        for number in range(1000):
-            self.path = directory / (
-                f"{name}-{number}{JOURNAL_SUFFIX}" if number else f"{name}{JOURNAL_SUFFIX}"
-            )
-            try:
-                # link, unlike rename, never replaces a journal that is there.
-                self._link()
-            except FileExistsError:
-                continue
-            except OSError as exc:
-                raise StorageError(
-                    f"cannot create a journal: {exc.strerror}", where=str(self.path)
-                ) from exc
-            with suppress(OSError):  # a second name does no harm, and is swept up
-                self._hidden.unlink(missing_ok=True)
-            return
-        raise StorageError("a thousand journals of one id", where=str(directory))
-
-    def _sync_name(self, directory: Path) -> None:
-        """Sync the directory entry, and those of directories that may have been created for it."""
-        try:
-            with disk_errors("syncing the journal's directory", directory):
-                fsync_directory(directory)
-                fsync_directory(directory.parent)
-                with suppress(PermissionError):  # not ours to read: then it was there before
-                    fsync_directory(directory.parent.parent)
-        except StorageError:
-            self._syncer = None  # nothing of it is wanted any more
-            with suppress(OSError):
-                self.path.unlink(missing_ok=True)
-            raise
-
-    def _link(self) -> None:
-        try:
-            os.link(self._hidden, self.path)
-        except OSError as exc:
-            if exc.errno not in _NO_LINKS:
-                raise
-            # A file system without links: the id is random, so a race is not to be expected.
-            if self.path.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
-            self._hidden.rename(self.path)
-
     def _put(self, buffers: Sequence[Buffer], total: int) -> None:
         if self._failure is not None:
             raise self._failure
@@ -327,72 +240,3 @@ class JournalFile:
             hint=f"{rest}; make room, then: ptycassette recover {self.path}",
         )
         raise self._failure from exc
-
-
-class _Syncer:
-    """Calls ``sync`` from a thread, once enough bytes or time have gathered."""
-
-    def __init__(self, fd: int, sync: Callable[[int], None]) -> None:
-        self._fd, self._sync = fd, sync
-        self._unsynced = 0
-        self._failed: OSError | None = None
-        self._wake = threading.Event()
-        self._stop = False
-        self._thread: threading.Thread | None = None
-
-    def written(self, count: int) -> OSError | None:
-        """``count`` more bytes are in the kernel; returns why a sync failed, if one did."""
-        self._unsynced += count
-        if self._thread is None:
-            # Not earlier: a program is forked in between, and fork and threads do not mix.
-            if self._unsynced == count:
-                return None
-            self._thread = threading.Thread(target=self._run, name="journal-sync", daemon=True)
-            self._thread.start()
-        if self._unsynced >= _SYNC_BYTES:
-            self._wake.set()
-        return self._failed
-
-    def close(self) -> None:
-        """Sync what is left.
-
-        Raises:
-            StorageError: this or an earlier sync failed.
-        """
-        self._stop = True
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
-        self._once()
-        if self._failed is not None:
-            raise StorageError(f"cannot sync the journal: {self._failed.strerror}")
-
-    def _run(self) -> None:
-        while not self._stop and self._failed is None:
-            self._wake.wait(_SYNC_SECONDS)
-            self._wake.clear()
-            self._once()
-
-    def _once(self) -> None:
-        if self._unsynced and self._failed is None:
-            self._unsynced = 0
-            try:
-                self._sync(self._fd)
-            except OSError as exc:
-                self._failed = exc
-
-
-def delete_journal(path: Path) -> None:
-    """Delete a journal.
-
-    Raises:
-        StorageError: the disk refused, and the unscrubbed journal is still there.
-    """
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as exc:
-        raise StorageError(
-            f"the journal cannot be deleted: {exc.strerror}",
-            where=str(path),
-            hint="delete it yourself: it is not scrubbed, and not needed any more",
-        ) from exc

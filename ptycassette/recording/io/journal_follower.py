@@ -13,7 +13,7 @@ from ptycassette.model import (
     SessionMeta,
 )
 from ptycassette.recording._journal_codec import JournalDecoder
-from ptycassette.recording.io.journal_file import JOURNAL_SUFFIX
+from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX
 from ptycassette.recording.journal_events import event_of
 from ptycassette.system import Closing
 from ptycassette.system.files import journal_dir

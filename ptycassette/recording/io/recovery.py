@@ -36,7 +36,7 @@ from ptycassette.recording._journal_codec import EmptyJournalError
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.journal_file import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal
+from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal
 from ptycassette.scrub.io import concealed_head
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES

@@ -47,7 +47,7 @@ _ITSELF = (
     r"[{\"']{0,2}(?:[A-Za-z][A-Za-z0-9]{0,20}[_-]){0,6}(?i:password|passwd|pwd|passphrase|secret|token"
     r"|(?:api|access|private|secret|account|session)_?key|credentials?|auth|cookie|psk)"
     r"(?:[_-](?i:id|key|value|secret|token))?[\"']?(?:[:=]|%3[Dd])[^=:/]"
-    r"|git@[a-z]"  # of a remote repository
+    r"|git@[a-z]|//[a-z0-9.-]+/:"  # of a remote repository, of a registry in .npmrc
 )
 _LISTS = frozenset(";&?,\\")
 _ADDRESS = re.compile(r"[\w.+-]+@(?:[\w-]+\.)+[A-Za-z]{2,}[,;]?")

@@ -165,10 +165,6 @@ class EventIndex:
         place = bisect_right(seqs, seq)
         return seqs[place] if place < len(seqs) else None
 
-    def resizes_until(self, seq: int) -> int:
-        """How many resizes there are up to ``seq``."""
-        return bisect_right(self._sizes[0], seq) - 1
-
     def state(self) -> IndexState:
         """All of it."""
         seqs, rows, cols = self._sizes

@@ -33,9 +33,6 @@ _BASIC = (
 )
 _CUBE = (0, 95, 135, 175, 215, 255)
 
-Highlights = dict[int, list[tuple[int, int]]]
-"""Rows to stretches of columns ``(start, end)``."""
-
 
 def _rgb(color: int | str | None, default: str) -> str:
     """A colour as ``#rrggbb``; anything that is none is the default."""

@@ -32,8 +32,8 @@ from ptycassette.replaying.io import (
     side_of,
 )
 from ptycassette.replaying.standin._report import StandinReport
+from ptycassette.replaying.standin.io._process_end import end_process
 from ptycassette.replaying.standin.io._recorded_run import DriverSignals, drop_journal, run_recorder
-from ptycassette.replaying.standin.io._standin_io import end_process
 from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report

@@ -1,4 +1,4 @@
-"""The terminal or the pipes between a stand-in and its driver: bytes, size, signals, exit.
+"""The terminal or the pipes between a stand-in and its driver: bytes, size, signals.
 
 Rules:
 
@@ -6,7 +6,6 @@ Rules:
   the echo and the line ends that the line discipline of the recording made.
 - What was typed before that went through a line discipline; it is marked ``cooked``.
 - Output goes out without blocking, so that input and signals are taken meanwhile.
-- The process ends as the recorded program did, a signal raised again included.
 """
 
 from __future__ import annotations
@@ -18,16 +17,14 @@ import os
 import select
 import signal
 import struct
-import sys
 import termios
 import time
 from collections import deque
 from collections.abc import Iterator
-from typing import NoReturn
 
 import msgspec
 
-from ptycassette.model import ExitStatus, OutputStream, Size, StreamKinds
+from ptycassette.model import OutputStream, Size, StreamKinds
 
 __all__ = [
     "WATCHED_SIGNALS",
@@ -37,9 +34,7 @@ __all__ = [
     "InputEnded",
     "SignalCame",
     "TerminalResized",
-    "end_process",
     "now_us",
-    "signal_of_text",
 ]
 
 WATCHED_SIGNALS = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "CONT")
@@ -343,53 +338,6 @@ def read_now(fd: int) -> bytes:
         return os.read(fd, READ_BYTES)
     except OSError:
         return b""
-
-
-def signal_of_text(text: str) -> int | None:
-    """The number of a signal as cassettes describe it: ``terminated``, ``TERM``, ``signal 15``."""
-    wanted = text.strip().lower()
-    digits = wanted.removeprefix("signal ").strip()
-    if digits.isdecimal():
-        number = int(digits) if len(digits) < 4 else 0
-        return number if 0 < number < signal.NSIG else None
-    short = wanted.removeprefix("sig")
-    for known in signal.valid_signals():
-        described = (signal.strsignal(known) or "").split(":")[0].lower()
-        named = getattr(known, "name", "").removeprefix("SIG").lower()  # real-time ones have none
-        if (described and wanted == described) or (named and short == named):
-            return int(known)
-    return None
-
-
-_NO_END = {
-    *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),
-    *(signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH),
-}
-"""No program ends by these, whatever a recording says; some would stop the stand-in for ever."""
-
-
-def end_process(exit_status: ExitStatus) -> NoReturn:
-    """End as the recorded program did: with its status, or by its signal."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if exit_status.signaled:
-        number = signal_of_text(exit_status.signal)
-        if number is not None:
-            if number not in _NO_END:
-                _raise_again(number)
-            os._exit(128 + number)
-    os._exit(exit_status.code & 0xFF if exit_status.exited else 125)
-
-
-def _raise_again(number: int) -> None:
-    import resource  # noqa: PLC0415 - rarely needed, and start-up counts
-
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if number != signal.SIGKILL:
-        signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
-    os.kill(os.getpid(), number)
 
 
 def _woken(number: int, frame: object) -> None:

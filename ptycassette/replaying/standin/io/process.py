@@ -28,13 +28,13 @@ from ptycassette.model import (
 from ptycassette.replaying.standin._report import StandinReport
 from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded
 from ptycassette.replaying.standin.engine import StandinEngine
+from ptycassette.replaying.standin.io._process_end import end_process
 from ptycassette.replaying.standin.io._standin_io import (
     Data,
     DriverPort,
     Happening,
     InputEnded,
     TerminalResized,
-    end_process,
     now_us,
 )
 from ptycassette.replaying.standin.io.options import StandinSettings, parse_settings

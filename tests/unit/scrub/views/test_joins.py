@@ -73,6 +73,18 @@ def test_a_row_below_a_whole_token_stays(below: str) -> None:
     assert token[3:] not in shown
 
 
+def test_a_registry_below_a_password_stays() -> None:
+    """A line of .npmrc is no end of the password above it."""
+    password = "Tr0ub4" + "dor&3xQ7z"
+    token = "np" + "m_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    below = "\r\n//registry.corp.example/:_authToken="
+    shown = f"machine git.corp.example login bob password {password}{below}{token}\r\n"
+    (after,) = scrub_chunks([shown.encode()], rows=24, cols=80)
+
+    assert password.encode() not in after
+    assert after.decode().endswith(f"{below}{'x' * len(token)}\r\n")
+
+
 def test_a_token_of_full_length_is_found_over_two_rows() -> None:
     """The first row shows less than the whole."""
     token = "hf_" + "".join(random.Random(4).choices(string.ascii_letters, k=34))

@@ -1,0 +1,121 @@
+"""The name of a journal on disk: it appears together with a whole head, locked, or not at all.
+
+The file is made under a hidden name and locked (flock) for as long as its recorder lives. It gets
+its visible name only when its head is written, so ``recover`` can tell crashed from live.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from ptycassette.cassette.io import disk_errors, fsync_directory
+from ptycassette.errors import StorageError
+
+__all__ = ["HIDDEN_SUFFIX", "JOURNAL_SUFFIX", "HiddenJournal", "delete_journal", "sync_name"]
+
+JOURNAL_SUFFIX = ".journal"
+HIDDEN_SUFFIX = ".new"
+"""Of a file that will become a journal when its head is in it."""
+
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
+
+class HiddenJournal:
+    """A new file, locked, which has no visible name yet.
+
+    Attributes:
+        fd: open for appending, locked; the caller closes it.
+
+    Raises:
+        StorageError: from here and from every method: the disk refused.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path = directory / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self.fd = os.open(self._path, flags, 0o600)
+            try:
+                fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BaseException:
+                os.close(self.fd)
+                self._path.unlink()
+                raise
+        except OSError as exc:
+            raise _not_created(exc, directory) from exc
+
+    def remove(self) -> None:
+        """Remove the hidden name, if it is still there."""
+        self._path.unlink(missing_ok=True)
+
+    def appear(self, name: str) -> Path:
+        """Give the file its visible name, or another if a crash left a journal of that id."""
+        for number in range(1000):
+            path = self._directory / f"{f'{name}-{number}' if number else name}{JOURNAL_SUFFIX}"
+            try:
+                # link, unlike rename, never replaces a journal that is there.
+                self._link(path)
+            except FileExistsError:
+                continue
+            except OSError as exc:
+                raise _not_created(exc, path) from exc
+            with suppress(OSError):  # a second name does no harm, and is swept up
+                self.remove()
+            return path
+        raise StorageError("a thousand journals of one id", where=str(self._directory))
+
+    def _link(self, path: Path) -> None:
+        try:
+            os.link(self._path, path)
+        except OSError as exc:
+            if exc.errno not in _NO_LINKS:
+                raise
+            # A file system without links: the id is random, so a race is not to be expected.
+            if path.exists():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from exc
+            self._path.rename(path)
+
+
+def sync_name(path: Path) -> None:
+    """Sync the directory entry of ``path``, and those of directories that may be new.
+
+    Raises:
+        StorageError: the disk refused. The name is removed.
+    """
+    directory = path.parent
+    try:
+        with disk_errors("syncing the journal's directory", directory):
+            fsync_directory(directory)
+            fsync_directory(directory.parent)
+            with suppress(PermissionError):  # not ours to read: then it was there before
+                fsync_directory(directory.parent.parent)
+    except StorageError:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
+
+
+def delete_journal(path: Path) -> None:
+    """Delete a journal.
+
+    Raises:
+        StorageError: the disk refused, and the unscrubbed journal is still there.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as exc:
+        raise StorageError(
+            f"the journal cannot be deleted: {exc.strerror}",
+            where=str(path),
+            hint="delete it yourself: it is not scrubbed, and not needed any more",
+        ) from exc
+
+
+def _not_created(exc: OSError, place: Path) -> StorageError:
+    return StorageError(f"cannot create a journal: {exc.strerror}", where=str(place))
