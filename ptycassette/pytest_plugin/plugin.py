@@ -245,7 +245,7 @@ def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
 
 
 def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Of what was found when the test's body was over, show no line: there is none to show."""
+    """Show no source line for what was found after the test's body: there is none."""
     if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
         return
     paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]
