@@ -32,7 +32,7 @@
     |  |- PreflightError               a check before recording failed; nothing was written
     |  |- LockedError                  another recorder holds the account or the target
     |  |- NewerCassetteError           would replace a cassette of a newer version
-    |  |- ExistsError                  would replace a cassette without being told to
+    |  |- ExistsError                  would replace a cassette without being asked to
     |  |- SecretLeftError              scrub verification found something; nothing was published
     |  '- InputRefusedError            input that the terminal would cut or the policy forbids
     |- SessionError               125  a live session failed

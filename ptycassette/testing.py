@@ -99,7 +99,7 @@ def screen_check_ghostty(rows: int, cols: int) -> CheckedScreen:
 
 
 class ManualClock:
-    """A clock that stands still until it is told to advance. Also a sleeper: sleeping advances it.
+    """A clock that advances only when asked to. Also a sleeper: sleeping advances it.
 
     Args:
         start_us: monotonic microseconds at the start.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import itertools
 import os
 import shutil
@@ -13,16 +14,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from ptycassette.recording.io.compiled_relay import CompiledRelay
 from ptycassette.scrub.io import process_secrets
+from ptycassette.session import AsyncSession, Session
+from ptycassette.session.base import DEFAULT_TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # How long an example takes says what else the machine does.
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marker
@@ -104,6 +108,15 @@ def no_waiting_for_the_disk() -> Iterator[None]:
             if hasattr(os, name):  # macOS has no fdatasync
                 patch.setattr(os, name, lambda fd: os.fstat(fd) and None)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> None:
+    """Where a test does not say how long, a driver waits as long as a busy machine may need."""
+    for method in [*vars(Session).values(), *vars(AsyncSession).values()]:
+        defaults = getattr(inspect.unwrap(method), "__kwdefaults__", None) or {}
+        if defaults.get("timeout_s") == DEFAULT_TIMEOUT_S:
+            defaults["timeout_s"] = PATIENCE_S
 
 
 @pytest.fixture(autouse=True)

@@ -54,7 +54,7 @@ def _write(value: Any, parts: list[str]) -> None:
 
 def _utf16(key: Any) -> bytes:
     if not isinstance(key, str):
-        raise TypeError(f"a key is no text but {type(key).__name__}")
+        raise TypeError(f"a key is not text but {type(key).__name__}")
     return key.encode("utf-16-be")
 
 

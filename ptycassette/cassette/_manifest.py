@@ -167,7 +167,7 @@ def _check_times(manifest: Manifest, where: str) -> None:
     ):
         if value and not is_time(value):
             raise ManifestError(
-                f"{name} is no time of RFC 3339: {visible(value, limit=80)}", where=where
+                f"{name} is not an RFC 3339 time: {visible(value, limit=80)}", where=where
             )
 
 

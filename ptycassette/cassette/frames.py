@@ -56,7 +56,7 @@ class FrameMaker:
     """Follows one session and hands out the frames that are due.
 
     Args:
-        emulator: fresh, of the session's initial size; None when ``after`` is told the screen.
+        emulator: fresh, of the session's initial size; None when ``after`` gets the screen.
         policy: fresh.
     """
 

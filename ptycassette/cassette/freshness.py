@@ -16,7 +16,7 @@ _SHOWN = 40
 
 
 def window_of(text: str) -> timedelta | None:
-    """``24h``, ``1h30m``, ``7d``; None when it is no such text. At most ``timedelta.max``."""
+    """``24h``, ``1h30m``, ``7d``; None when it is not such a text. At most ``timedelta.max``."""
     parts = _PART.findall(text[:_MAX_CHARACTERS])
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         return None
@@ -68,9 +68,9 @@ def age_problem(manifest: Manifest, now: datetime) -> str | None:
     try:
         since = datetime.fromisoformat(taken)
     except ValueError:
-        return f"recorded at {_shown(taken)}, which is no time"
+        return f"recorded at {_shown(taken)}, which is not a time"
     if window is None:
-        return f"freshness window {_shown(harness.freshness_window)} is no duration"
+        return f"freshness window {_shown(harness.freshness_window)} is not a duration"
     if since.tzinfo is None:
         return f"recorded at {_shown(taken)}, without a time zone"
     if now - since <= window:  # since + window may be no date

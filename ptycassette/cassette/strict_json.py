@@ -177,7 +177,7 @@ def _check_scalar(item: Any, *, texts: bool) -> None:
 
 def _check_text(text: Any) -> None:
     if not isinstance(text, str):
-        raise _RefusedError(f"a key is no text but {type(text).__name__}")
+        raise _RefusedError(f"a key is not text but {type(text).__name__}")
     if not text.isascii():
         try:
             text.encode("utf-8")

@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; of a name that is none, the likeliest ones are suggested."""
+        """As click does; for an unknown name it suggests the likeliest ones."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_no_such_command(name), ctx)

@@ -90,7 +90,7 @@ def _window(window: Window, match: Any) -> dict[str, Any]:
             other = "left_percent" if name == "used_percent" else "used_percent"
             value = to_number(groups.pop(name))
             if value is None or not 0 <= value <= 100:
-                raise LayoutError(f"{name} is no percentage in {match.group()!r}", window.screen)
+                raise LayoutError(f"{name} is not a percentage in {match.group()!r}", window.screen)
             fields[name], fields[other] = value, 100 - value
     fields |= {name: text.strip() for name, text in groups.items() if name != "name"}
     if window.window_minutes is not None:

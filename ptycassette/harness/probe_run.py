@@ -63,7 +63,7 @@ class ProbeRun:
         return self.probe.steps[self._index]
 
     def look(self, screen: Screen) -> bool:
-        """Offer a screen to a waiting step; whether the walk went on or ended by it.
+        """Offer a screen to a waiting step; whether it ended the waiting.
 
         The step's own predicate has the first word, markers the second.
         """

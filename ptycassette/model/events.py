@@ -42,7 +42,7 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     ``source`` says who: ``user``, ``driver``, or ``terminal`` for an answer to
     a terminal query. ``masked`` tells that the bytes are not what was typed
-    (a password prompt). ``eof``: behind the bytes, the end of a stdin that is no terminal.
+    (a password prompt). ``eof``: behind the bytes, the end of a stdin that is not a terminal.
     """
 
     seq: int

@@ -33,7 +33,7 @@ MAX_STEPS = 100_000_000
 """Instructions of the program times bytes of the text. At 8 ns each, the worst that was seen
 (``(a?){1000}c`` on letters a), that is 0.8 s; most patterns need a hundredth of it."""
 MAX_STEPS_OF_ALL = 300_000_000
-"""The same for all matches together, as if each search went on to the end, which few do."""
+"""The same for all matches together, as if each search ran to the end, which few do."""
 _SMALL = 64
 """A program of so few instructions has few states, and takes one step for each byte."""
 MAX_SIZE_OF_ALL = 200_000

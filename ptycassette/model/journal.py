@@ -130,7 +130,7 @@ class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
     """The end of the session. ``failure`` is set when the run must not become a cassette.
 
-    ``binary_version`` is what the program told only now, ``version_missing`` why it never did.
+    ``binary_version`` is what the program reported only now, ``version_missing`` why it never did.
     ``stdin_offset`` is where it left a file that was its stdin, from where it found it.
     """
 

@@ -16,7 +16,7 @@ NOT_KNOWN: Final = "patterns in files have no look-around, back references or at
 
 
 class PatternError(ValueError):
-    """A pattern that is no regular expression, or that RE2 does not know."""
+    """A pattern that is not a regular expression, or that RE2 does not know."""
 
 
 def compile_re2(

@@ -26,7 +26,7 @@ class StrictTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def check_regex(pattern: str | None) -> None:
-    """Hold that ``pattern`` is a regular expression as files may have them.
+    """Check that ``pattern`` is a regular expression that files may have.
 
     Raises:
         ValueError: it is not; msgspec adds where it stands.

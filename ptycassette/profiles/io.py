@@ -61,7 +61,7 @@ def known_capability(
 
 
 def version_query_of(program: str, *, env: Mapping[str, str] | None = None) -> VersionQuery | None:
-    """How to ask a program for its version; None if it is none of an agent CLI.
+    """How to ask a program for its version; None if it is not an agent CLI.
 
     Args:
         program: the name of its file.

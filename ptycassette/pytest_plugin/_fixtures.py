@@ -257,7 +257,7 @@ def ptycassette_cassette(
 
 @pytest.fixture
 def ptycassette_clock() -> ManualClock:
-    """A clock that stands still until the test moves it; also a sleeper."""
+    """A clock that moves only when the test moves it; also a sleeper."""
     from ptycassette.testing import ManualClock
 
     return ManualClock()

@@ -149,7 +149,7 @@ def settings_of(
         unknown = set(given) - _MARKER_KEYS
         if unknown:
             raise pytest.UsageError(
-                f"ptycassette {where}: {', '.join(sorted(unknown))} is none of "
+                f"ptycassette {where}: {', '.join(sorted(unknown))} is not one of "
                 f"{', '.join(sorted(_MARKER_KEYS))}"
             )
 

@@ -260,7 +260,7 @@ def _files_of_causes(error: BaseException) -> Iterator[Path]:
 
 
 def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:
-    """Of what was found when the test's body was over, show no line: there is none to show."""
+    """Show no source line for what was found after the test's body: there is none."""
     if call.excinfo is None or not isinstance(call.excinfo.value, DivergenceError):
         return
     paths = [Path(str(entry.path)) for entry in call.excinfo.traceback]

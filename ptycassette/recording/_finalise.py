@@ -67,7 +67,7 @@ def finalise(
         scrubber: fresh, for this session alone.
         typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
         policy: makes what says when to take frames; the one named in ``meta.options`` when None.
-        progress: told the number of output bytes after each output.
+        progress: called with the number of output bytes after each output.
 
     Returns:
         The manifest as published.

@@ -70,7 +70,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
 
     def __post_init__(self) -> None:
-        """Hold that there is such a kind."""
+        """Check that there is such a kind."""
         kind_named(self.kind)
 
     @property

@@ -82,7 +82,7 @@ STDIN_CHANGED = msgspec.structs.replace(
     INPUT_CHANGED,
     says="stdin is not what was recorded, from byte {offset} on (compared as '{strategy}')",
 )
-"""How ``input-changed`` is worded of a stdin that is no terminal."""
+"""How ``input-changed`` is worded of a stdin that is not a terminal."""
 INPUT_EXTRA = DivergenceKind(
     name="input-extra",
     when="input, or a signal, where the recording has none left",

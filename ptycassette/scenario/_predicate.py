@@ -185,7 +185,7 @@ def bad_kind(**fields: str) -> str | None:
     """What is wrong with fields that name a kind of event, or none."""
     for field, kind in fields.items():
         if kind not in _KINDS:
-            return f"{field} {kind!r} is none of {', '.join(sorted(_KINDS - {''}))}"
+            return f"{field} {kind!r} is not one of {', '.join(sorted(_KINDS - {''}))}"
     return None
 
 

@@ -109,7 +109,7 @@ class FrameEventuallyContains(
 
 
 class FrameStableFor(TextQuery, frozen=True, kw_only=True, tag="frame_stable_for"):
-    """The text stands for ``stable_for_ms`` from ``at_ms``; without text, nothing changes."""
+    """The text stays for ``stable_for_ms`` from ``at_ms``; without text, nothing changes."""
 
     stable_for_ms: int
 

@@ -111,7 +111,7 @@ def _bad_environment(policy: EnvironmentPolicy) -> str | None:
             return f"{field} is {folder!r}, and must be 'temporary' or a folder beside this file"
     for name, value in (*policy.variables.items(), *((name, "") for name in policy.allowlist)):
         if not _VARIABLE.fullmatch(name) or "\0" in value:
-            return f"{name!r} is no variable that a program can be given"
+            return f"{name!r} is not a variable that a program can be given"
     for name, folder in (("HOME", policy.home), ("XDG_CONFIG_HOME", policy.config_root)):
         if folder is not None and (name in policy.variables or name in policy.allowlist):
             return f"{name} is given twice, by a folder and by its name"

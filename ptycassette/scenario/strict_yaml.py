@@ -80,7 +80,7 @@ class _StrictLoader(yaml.SafeLoader):
             if key.tag == "tag:yaml.org,2002:merge":
                 problem = "merge keys are not allowed"
             elif key.tag != "tag:yaml.org,2002:str":
-                problem = f"the key {key.value!r} is no text"
+                problem = f"the key {key.value!r} is not text"
             elif key.value in seen:
                 problem = f"the key {key.value!r} stands twice"
             if problem:
@@ -98,7 +98,7 @@ def _joined(node: yaml.ScalarNode) -> str:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as exc:
         raise yaml.composer.ComposerError(
-            None, None, "a lone surrogate is no character", node.start_mark
+            None, None, "a lone surrogate is not a character", node.start_mark
         ) from exc
 
 

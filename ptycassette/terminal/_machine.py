@@ -39,7 +39,7 @@ _ACTION_LIMIT: Final = 1 << 13
 
 
 class Machine:
-    """Where parsing stands in a sequence, and what each control function does.
+    """The position of the parser in a sequence, and what each control function does.
 
     Args:
         screen: the terminal that performs what is parsed.
@@ -205,7 +205,7 @@ class Machine:
             self._overlong = match is None
 
     def _string(self, text: str, at: int, stop: int) -> int:
-        """Collect a string's body up to what ends it; says where parsing goes on."""
+        """Collect a string's body up to what ends it; returns where parsing continues."""
         match = STRING_END.search(text, at, stop)
         end = match.start() if match else stop
         if self._state == STRING and (found := NOT_ASCII.search(text, at, end)):

@@ -28,9 +28,9 @@ ESC = 0x1B
 PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
 MAX_SEQUENCE_BYTES = 65_536
-"""A control string longer than this is no answer of any terminal; it is taken as it is."""
+"""A control string longer than this is not an answer of any terminal; it is taken as it is."""
 _MAX_CSI_BYTES = 4096
-"""A control sequence longer than this is no key; those of terminals have some ten bytes."""
+"""A control sequence longer than this is not a key; those of terminals have some ten bytes."""
 _MOST_DIGITS = 9
 _PARAMETERS = re.compile(rb"[\x20-\x3f]*")
 

@@ -16,7 +16,7 @@ from ptycassette.terminal import typed_text as typed_in_line
 __all__ = ["SHORTEST_TYPED", "readings", "text_of_line"]
 
 SHORTEST_TYPED = 3
-"""Characters; fewer cannot be told apart from ordinary text at all."""
+"""Characters; fewer cannot be distinguished from ordinary text at all."""
 
 _SHORTEST_REMOVED = 4
 _EDITING = re.compile(rb"[\x00-\x1f\x7f]")

@@ -116,8 +116,8 @@ def test_rec_takes_it_from_the_scenario(
         ("{config_root: ../x}", "config_root is"),
         ("{home: ~/x}", "home is '~/x'"),
         ("{home: ''}", "home is ''"),
-        ("{allowlist: ['A=B']}", "'A=B' is no variable"),
-        ("{variables: {'': x}}", "'' is no variable"),
+        ("{allowlist: ['A=B']}", "'A=B' is not a variable"),
+        ("{variables: {'': x}}", "'' is not a variable"),
         ("{home: temporary, variables: {HOME: /x}}", "HOME is given twice"),
         ("{config_root: x, allowlist: [XDG_CONFIG_HOME]}", "XDG_CONFIG_HOME is given twice"),
         ("{homes: x}", "unknown field"),
@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_copied_is_refused(write: Write, tmp_path: Path)
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked" / "out").symlink_to("/etc")
     for block, said in (
-        ("environment: {home: missing}\n", "it is no folder"),
+        ("environment: {home: missing}\n", "it is not a folder"),
         ("environment: {home: linked}\n", "it holds out"),
         ("", "asks for no environment"),
     ):

@@ -81,7 +81,9 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
     raw, done = folder / "output.raw", folder / "done"
     raw.write_bytes(output)
     server = [tmux, "-L", f"ptycassette-{os.getpid()}", "-f", "/dev/null"]
-    command = f"stty raw -echo; cat '{raw}'; : > '{done}'; exec sleep 60"
+    # The answer to a question behind it says that tmux has painted all of it.
+    asked = "printf '\\033[6n'; timeout 60 head -c 1 >/dev/null"
+    command = f"stty raw -echo; cat '{raw}'; {asked}; : > '{done}'; exec sleep 60"
     size = ["-x", str(COLS), "-y", str(ROWS)]
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMUX_TMPDIR": str(folder)}
     try:
@@ -97,7 +99,6 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
         end = time.monotonic() + 90
         while not done.exists() and time.monotonic() < end:
             time.sleep(0.05)
-        time.sleep(0.3)
         captured = subprocess.run(
             [*server, "capture-pane", "-p"],
             check=True,

@@ -66,6 +66,7 @@ class Desk:
             child.expect("> ")
             child.send(f"{line}\r")
             child.expect(pexpect.EOF)
+            child.wait()  # the terminal is let go before the report is written
             output = child.before or ""
         finally:
             child.close(force=True)

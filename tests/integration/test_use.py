@@ -253,7 +253,7 @@ def test_another_size_is_a_divergence(cassette: Path) -> None:
 
 def test_a_typo_in_a_mode_is_an_error_before_anything_happens(tmp_path: Path) -> None:
     """Not when the block is entered."""
-    with pytest.raises(UsageError, match="none of replay"):
+    with pytest.raises(UsageError, match="not one of replay"):
         use(tmp_path / "x", mode="recrod")
 
 

@@ -230,7 +230,7 @@ class _ScrubbedLines:
         whole = f"it holds {counted}; " if self._seekable else ""
         self._fail(
             f"the request log cannot be written any more: {refused.strerror}",
-            hint=f"{whole}the provider went on answering",
+            hint=f"{whole}the provider continued to answer",
         )
 
     def _fail(self, message: str, *, hint: str) -> None:

@@ -109,7 +109,7 @@ def _folder(asked: str, target: Path, beside: Path) -> Path:
 
 def _refuse_links(template: Path) -> None:
     """Raise unless it is a folder of plain files: a link could lead anywhere."""
-    problem = None if template.is_dir() and not template.is_symlink() else "it is no folder"
+    problem = None if template.is_dir() and not template.is_symlink() else "it is not a folder"
     for folder, folders, files in os.walk(template):
         for name in (*folders, *files):
             entry = Path(folder, name)

@@ -163,7 +163,7 @@ def _recording(run: dict[str, Any], recording: dict[str, Any]) -> str:
 
 
 def _pictures(run: dict[str, Any], recording: dict[str, Any]) -> str:
-    """Both sides of a divergence: what the driver saw, and where the recording went on to."""
+    """Both sides of a divergence: what the driver saw, and how the recording continued."""
     diverged = recording["diverged"]
     failed = [step for step in run["steps"] if step["error"] and step["screen"] is not None]
     now = run["screens"][failed[-1]["screen"]] if failed else diverged and diverged["now"]

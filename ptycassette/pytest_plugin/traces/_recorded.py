@@ -112,7 +112,7 @@ def _events(events: Iterable[Event], entries: tuple[Entry, ...]) -> Iterator[dic
 
 
 def _finished(output: dict[str, Any]) -> dict[str, Any]:
-    """A stretch of output, told by its first line."""
+    """A stretch of output, shown by its first line."""
     stream = TextStream()
     text = stream.feed(output.pop("data")) + stream.finish()
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""What the caller sends to a stdin that is no terminal, on its way to the program.
+"""What the caller sends to a stdin that is not a terminal, on its way to the program.
 
 Only what the program has read is recorded, and before anything that it wrote afterwards. What is
 left in the pipe when it ends was not read by anybody. So a recording says the same whether the

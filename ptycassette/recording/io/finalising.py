@@ -37,7 +37,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         emulator: makes the frames.
         scrubber: makes a scrubber for one session; None for the default one.
         known: secrets that the caller declares. Typed secrets are learnt from the events.
-        progress: told the number of output bytes that are done.
+        progress: called with the number of output bytes that are done.
         before_record: sees each event first; see ``recording/hooks.py``.
     """
 

@@ -100,7 +100,7 @@ def _of_package(name: str, device: str) -> Any:
     find = getattr(package, "get_model_path", None)
     if find is None:
         raise UsageError(
-            f"{name!r} is no model package: it has neither load_model nor get_model_path",
+            f"{name!r} is not a model package: it has neither load_model nor get_model_path",
             hint=_HINT,
         )
     return _of_directory(find(), device)

@@ -51,7 +51,7 @@ def mode_named(name: str, *, where: str | None = None) -> RunMode:
     for known in RUN_MODES:
         if name == known:
             return known
-    raise UsageError(f"mode {name!r} is none of {', '.join(RUN_MODES)}", where=where)
+    raise UsageError(f"mode {name!r} is not one of {', '.join(RUN_MODES)}", where=where)
 
 
 def resolve_mode(*choices: tuple[str, str | None], env: Mapping[str, str]) -> RunMode:

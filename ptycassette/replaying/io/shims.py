@@ -56,7 +56,9 @@ def make_shims(directory: Path, programs: Iterable[str], config: ShimConfig) -> 
     made = []
     for program in programs:
         if not program or Path(program).name != program or program.startswith("."):
-            raise UsageError(f"{program!r} is no name of a program", hint="no path, no dots first")
+            raise UsageError(
+                f"{program!r} is not the name of a program", hint="no path, no dots first"
+            )
         target = directory / program
         if not _may_replace(target):
             raise UsageError("there is a file there that is not a shim", where=str(target))

@@ -39,7 +39,7 @@ def side_of(source: Comparable, *, allow_unscrubbed: bool = False) -> Side:
         return source.side()
     if not isinstance(source, str | os.PathLike):
         raise TypeError(
-            f"{type(source).__name__} is no recording: give the path of a cassette, what"
+            f"{type(source).__name__} is not a recording: give the path of a cassette, what"
             " open_cassette or use gives, or a Side"
         )
     with open_cassette(source, allow_unscrubbed=allow_unscrubbed) as cassette:

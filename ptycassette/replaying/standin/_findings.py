@@ -97,7 +97,7 @@ class Findings:
         )
 
     def stdin(self, event: Event, *, expected: Said, got: Said, offset: int, strategy: str) -> None:
-        """Other bytes came on a stdin that is no terminal; secrets are removed from ``got``."""
+        """Other bytes came on a stdin that is not a terminal; secrets are removed from ``got``."""
         self._add(
             STDIN_CHANGED,
             place=event,

@@ -1,4 +1,4 @@
-"""What a driver sends to a stdin that is no terminal, compared with what the program read there.
+"""What a driver sends to a stdin that is not a terminal, compared with what the program read there.
 
 It has no keys and no lines that are edited: it is one text, up to its end. Rules:
 

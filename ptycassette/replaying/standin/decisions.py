@@ -17,7 +17,7 @@ class Play(msgspec.Struct, frozen=True):
 
 
 class Listen(msgspec.Struct, frozen=True):
-    """Wait for the driver, at most ``us`` microseconds (for ever when None), then step again."""
+    """Wait for the driver, at most ``us`` microseconds (forever when None), then step again."""
 
     us: int | None
 

@@ -134,5 +134,5 @@ def test_drift_takes_what_open_and_use_give(pair: tuple[Path, Path]) -> None:
 
 def test_drift_of_something_else_says_what_it_takes() -> None:
     """And not that an attribute is missing."""
-    with pytest.raises(TypeError, match="int is no recording: give the path"):
+    with pytest.raises(TypeError, match="int is not a recording: give the path"):
         drift(1, 2)  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def test_a_walk_ends_with_records() -> None:
     [
         (STATUS.replace("Plan", "Tier"), "Plan"),
         (STATUS.replace("58% left", "58% remaining"), "nothing matches"),
-        (STATUS.replace("58%", "580%"), "no percentage"),
+        (STATUS.replace("58%", "580%"), "not a percentage"),
         (STATUS + "\nMonthly limit (soft) 3% left", "no window's regex reads it"),
         (STATUS.replace("2.6k", "many"), "no number"),
         (STATUS.replace("- ", "* "), "nothing matches"),

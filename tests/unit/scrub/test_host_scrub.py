@@ -186,7 +186,10 @@ def test_the_group_of_plug_ins_exists_in_metadata() -> None:
 
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [("detect-secrets", "GitHub Token"), ("kingfisher", "betterleaks.github-pat")],
+    [
+        ("detect-secrets", "GitHub Token"),
+        pytest.param("kingfisher", "betterleaks.github-pat", marks=pytest.mark.slow),
+    ],
 )
 def test_a_real_auditor_is_asked_and_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rule: str

@@ -101,17 +101,22 @@ def painted(text: bytes) -> tuple[Cursor, list[list[bool]]]:
     return emulator.snapshot().cursor, [[char == "" for char in row.chars] for row in rows]
 
 
-@settings(max_examples=1000, deadline=None)
-@given(SECRETS)
-@example("7\u0301\ufe0f")
-@example("\U0001f1e9\U0001f1ea\U0001f1eb")
-def test_a_mask_takes_the_cells_of_what_it_stands_for(text: str) -> None:
+@pytest.mark.parametrize("examples", [150, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_mask_takes_the_cells_of_what_it_stands_for(examples: int) -> None:
     """Whatever joins into one cell; and as many bytes, which masking again leaves."""
-    masked = mask(canonical(text)).encode("latin-1")
 
-    assert len(masked) == len(text.encode())
-    assert mask(masked.decode("latin-1")).encode("latin-1") == masked
-    assert painted(masked) == painted(text.encode())
+    @settings(max_examples=examples, deadline=None)
+    @given(SECRETS)
+    @example("7\u0301\ufe0f")
+    @example("\U0001f1e9\U0001f1ea\U0001f1eb")
+    def law(text: str) -> None:
+        masked = mask(canonical(text)).encode("latin-1")
+
+        assert len(masked) == len(text.encode())
+        assert mask(masked.decode("latin-1")).encode("latin-1") == masked
+        assert painted(masked) == painted(text.encode())
+
+    law()
 
 
 @given(SECRETS, st.data())

@@ -415,6 +415,7 @@ def test_a_value_with_words_of_the_next_row_is_no_other_value(
     assert said == Output(1, f"see {words} now".encode())
 
 
+@pytest.mark.slow
 def test_a_piece_in_a_repainted_row_goes_when_it_is_known_at_last(
     meta: SessionMeta, key: str
 ) -> None:

@@ -584,7 +584,7 @@ async def test_async_input_that_is_cancelled_is_not_sent_later(stage: Stage) -> 
     """What the terminal has not taken yet is taken back."""
     stage.pty.takes(1).takes(None, after_s=60)
     async with stage.async_session() as session:
-        sending = asyncio.create_task(session.send(b"abc"))
+        sending = asyncio.create_task(session.send(b"abc", timeout_s=10))
         await asyncio.sleep(0)
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):

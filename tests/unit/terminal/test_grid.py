@@ -68,6 +68,7 @@ def test_a_row_hidden_in_part_by_a_narrower_screen_is_cleared_whole() -> None:
     assert emulator.snapshot().rows == ("", "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("control", "count"),
     [(b"\x1b[2J", 800), (b"\x1bc", 150), (b"\x1b[999S", 200), (b"\x1b#8", 600)],

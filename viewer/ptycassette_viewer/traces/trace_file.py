@@ -84,7 +84,7 @@ class Frame(KeptScreen, frozen=True):
 
 
 class Diverged(msgspec.Struct, frozen=True):
-    """Where the run diverged: what the driver saw, and where the recording went on to."""
+    """Where the run diverged: what the driver saw, and how the recording continued."""
 
     now: KeptScreen
     recorded: KeptScreen

@@ -88,7 +88,7 @@ class OpenAILimits(_Checked, frozen=True, kw_only=True):
 
 
 class RateLimits(_Checked, frozen=True, kw_only=True):
-    """All limits of a script; each API tells its own."""
+    """All limits of a script; each API reports its own."""
 
     anthropic: AnthropicLimits | None = None
     codex: CodexLimits | None = None
@@ -96,7 +96,7 @@ class RateLimits(_Checked, frozen=True, kw_only=True):
 
 
 def limit_headers(limits: RateLimits, api: Api, now_s: int) -> dict[str, str]:
-    """The headers with which ``api`` tells its limits.
+    """The headers in which ``api`` reports its limits.
 
     Args:
         limits: from the script.

@@ -296,7 +296,7 @@ class DriverPort:
 
 
 def _offset_of(fd: int) -> int | None:
-    """Where a file is read; None for what is no file."""
+    """The read position of a file; None for what is not a file."""
     try:
         return os.lseek(fd, 0, os.SEEK_CUR)
     except OSError:

@@ -178,7 +178,7 @@ def set_raw(fd: int) -> tuple[list[Any], bytes]:
 
 
 def read_head(path: str, most: int) -> bytes:
-    """At most ``most`` bytes of a regular file that is no link."""
+    """At most ``most`` bytes of a regular file that is not a link."""
     fd = open_plain(path)
     try:
         return os.read(fd, most)
@@ -220,7 +220,7 @@ def sha256_for(size: int) -> Callable[[], Any]:
 
 
 def open_plain(path: str) -> int:
-    """Open a regular file that is no link."""
+    """Open a regular file that is not a link."""
     import stat
 
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

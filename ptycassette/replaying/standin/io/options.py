@@ -200,5 +200,5 @@ def _number(option: Option, value: str, *, above: float = -1) -> float:
     except ValueError:
         number = -1.0
     if not above < number < 1e9 or number < 0:
-        raise UsageError(f"{option.name}: {value!r} is no number that makes sense here")
+        raise UsageError(f"{option.name}: {value!r} is not a number that makes sense here")
     return number

@@ -211,7 +211,7 @@ def test_a_pipe_that_somebody_reads_gets_the_lines(path: Path) -> None:
 
     assert json.loads(told)["body"] == "b"
     assert str(broken.value.strerror) in caught.value.message
-    assert str(caught.value.hint) == "the provider went on answering"
+    assert str(caught.value.hint) == "the provider continued to answer"
 
 
 class Disk:
@@ -272,7 +272,7 @@ def test_a_full_disk_ends_the_log_and_is_told(path: Path, full: Callable[[int, i
     assert caught.value.message == (
         "the request log cannot be written any more: No space left on device"
     )
-    assert str(caught.value.hint) == "it holds 1 whole request; the provider went on answering"
+    assert str(caught.value.hint) == "it holds 1 whole request; the provider continued to answer"
     assert len(log.entries) == 3
 
 
