@@ -57,7 +57,8 @@ def guarded_stdout() -> Iterator[None]:
     What somebody else put in its place (a test, an embedding program) is left alone.
     """
     before = sys.stdout
-    raw = getattr(getattr(before, "buffer", None), "raw", None)
+    buffer = getattr(before, "buffer", None)
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer in between
     if not isinstance(before, io.TextIOWrapper) or type(raw) is not io.FileIO:
         yield
         return

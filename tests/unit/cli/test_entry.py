@@ -117,9 +117,13 @@ def _shell(words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "words", ["info v1/minimal", "cat v1/minimal", "events v1/minimal", "--version"]
 )
-def test_a_full_disk_under_stdout_is_no_bug_of_ours(words: str, in_fixtures: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_under_stdout_is_no_bug_of_ours(
+    words: str, unbuffered: str, in_fixtures: Path
+) -> None:
     """It says what, where and what to do, and ends as when any disk is full."""
-    ended = _shell(f"ptycassette {words} >/dev/full", in_fixtures)
+    command = f"PYTHONUNBUFFERED={unbuffered} ptycassette {words} >/dev/full"
+    ended = _shell(command, in_fixtures)
 
     assert ended.returncode == 125
     assert ended.stderr.startswith("ptycassette: stdout: cannot be written: No space left")
