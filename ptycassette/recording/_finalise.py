@@ -36,9 +36,12 @@ from ptycassette.recording._sink_writer import SinkWriter
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
-__all__ = ["Progress", "finalise", "finalise_failed"]
+__all__ = ["NAME_HOLDS_SECRET", "Progress", "finalise", "finalise_failed"]
 
 _FINDINGS_SHOWN = 5
+
+NAME_HOLDS_SECRET = "the name of the cassette holds what looks like a secret; nothing was published"
+"""The message then. A diagnostic would lie beside it, under the same name, and is not written."""
 
 Progress = Callable[[int], None]
 _Sink = TypeVar("_Sink", bound=CassetteSink)
@@ -51,6 +54,7 @@ def finalise(
     *,
     emulator: EmulatorFactory,
     scrubber: Scrubber,
+    name: str = "",
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
     progress: Progress | None = None,
@@ -65,6 +69,7 @@ def finalise(
             aborted when anything raises.
         emulator: makes the frames.
         scrubber: fresh, for this session alone.
+        name: of the directory that is published; verified as well.
         typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
         policy: makes what says when to take frames; the one named in ``meta.options`` when None.
         progress: called with the number of output bytes after each output.
@@ -74,7 +79,7 @@ def finalise(
 
     Raises:
         RunFailedError: the run failed, so it is no cassette.
-        SecretLeftError: the verification found something after scrubbing.
+        SecretLeftError: the verification found something after scrubbing, or in the name.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
@@ -82,6 +87,7 @@ def finalise(
     try:
         run.write(progress=progress)
         _refuse(run.left())
+        run.look_at_name(name)
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -200,6 +206,17 @@ class _Run(Generic[_Sink]):
         if not findings and not looked:
             raise RuntimeError("the scrubber verified without looking at all events")
         return findings
+
+    def look_at_name(self, name: str) -> None:
+        """Refuse a name that would give away what the cassette hides."""
+        scrubber = self._scrubber
+        if not isinstance(scrubber, StepScrubber):
+            return
+        scrubber.check(name)
+        if scrubber.left:
+            raise SecretLeftError(
+                NAME_HOLDS_SECRET, hint="recover it under another name, with --output"
+            )
 
     def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):
