@@ -144,8 +144,13 @@ def script(page: Path, shell: str) -> str:
         elif block.keys is not None:
             lines += _typed(block, shell)
         else:
-            lines += block.commands()
+            lines += map(_checked, block.commands())
     return "\n".join([*lines, *_run_python(python)]) + "\n"
+
+
+def _checked(command: str) -> str:
+    """A command whose status counts: shells go on behind ``! COMMAND``, whatever came of it."""
+    return f"if {command[2:]}; then false; fi" if command.startswith("! ") else command
 
 
 def _run_python(waiting: list[Block]) -> list[str]:
@@ -166,7 +171,7 @@ def _typed(block: Block, shell: str) -> Iterator[str]:
     for command in block.commands():
         yield (
             f"ptycassette rec --headless -q --overwrite --size 100x30 --input {keys}"
-            f' "$STORY"/typed.cassette -- {shell} -c {shlex.quote(command)}'
+            f' "$STORY"/typed.cassette -- {shell} -c {shlex.quote(_checked(command))}'
         )
         yield 'ptycassette cat "$STORY"/typed.cassette'
 

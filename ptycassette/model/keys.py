@@ -2,7 +2,8 @@ r"""Keys to bytes: what an xterm sends for a key, and for a paste.
 
 Names are ``[modifier-]...key``, the modifiers ``ctrl``, ``alt`` and ``shift`` in any
 order, with ``-`` or ``+`` between; a key is a named one (``enter``, ``up``, ``f5``) or
-one character. Case matters for single characters alone.
+one character. Case matters for single characters alone. The names of tmux are understood, too
+(``C-c``, ``M-x``, ``PPage``).
 
 Rules, from xterm's "Control Sequences" (PC-style function keys) and the terminfo
 entry xterm-256color:
@@ -35,6 +36,9 @@ _MODIFIERS = {
     "meta": _ALT,
     "option": _ALT,
     "shift": _SHIFT,
+    "c": _CTRL,  # these three as tmux and Emacs write them
+    "m": _ALT,
+    "s": _SHIFT,
 }
 _PLAIN = {"enter": b"\r", "tab": b"\t", "escape": b"\x1b", "backspace": b"\x7f", "space": b" "}
 _CURSOR = {"up": b"A", "down": b"B", "right": b"C", "left": b"D", "end": b"F", "home": b"H"}
@@ -66,6 +70,11 @@ _ALIASES = {
     "pgdown": "pagedown",
     "page-down": "pagedown",
     "page_down": "pagedown",
+    "bspace": "backspace",  # from here on as tmux send-keys has them
+    "dc": "delete",
+    "ic": "insert",
+    "ppage": "pageup",
+    "npage": "pagedown",
 }
 _CONTROL_DIGITS = {"2": 0x00, "3": 0x1B, "4": 0x1C, "5": 0x1D, "6": 0x1E, "7": 0x1F, "8": 0x7F}
 _SEPARATED = re.compile(r"([A-Za-z]+)[-+](?=.)", re.DOTALL)

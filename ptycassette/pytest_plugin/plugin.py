@@ -7,9 +7,10 @@ cassettes pays for the declaration of options alone.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -227,7 +228,10 @@ def pytest_runtest_makereport(
 
 
 def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
-    """Of an error that we raised, show the line of the test that ran into it, and no deeper."""
+    """Of an error that we raised, show the line of the test that ran into it, and no deeper.
+
+    Causes are left out as well, unless code of the user's, such as a hook, took part in one.
+    """
     if call.excinfo is None or not isinstance(call.excinfo.value, CassetteError):
         return
     frames = []
@@ -242,6 +246,17 @@ def _leave_our_frames_out(call: pytest.CallInfo[Any]) -> None:
         # pytest makes its own list anew from these, so they are what must be cut.
         frames[len(paths) - 1].tb_next = None
         call.excinfo.traceback = type(call.excinfo.traceback)(call.excinfo.tb)
+    if all(_is_ours(path) for path in _files_of_causes(call.excinfo.value)):
+        call.excinfo.value.__cause__, call.excinfo.value.__suppress_context__ = None, True
+
+
+def _files_of_causes(error: BaseException) -> Iterator[Path]:
+    """The files that an error's causes went through. Our messages say what happened there."""
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        for frame, _ in walk_tb(cause.__traceback__):
+            yield Path(frame.f_code.co_filename)
+        yield from _files_of_causes(cause)
 
 
 def _name_the_end(call: pytest.CallInfo[Any], report: pytest.TestReport) -> None:

@@ -41,6 +41,8 @@ SELECTOR = "\xef\xb8\x8f"
 """U+FE0F, which asks for an emoji, as the bytes of canonical text."""
 
 _SELECTED = "\ufe0f"
+_KEPT = frozenset({_SELECTED, "\ufeff"})
+"""Characters that are their own masks. The emulator drops U+FEFF: nothing else joins nothing."""
 # What it makes as wide as an emoji, whatever marks stand between them (UTS #51, keycaps).
 _KEYCAP = re.compile(rf"[#*0-9](?=[^\x00-\x7f]*{_SELECTED})")
 # One character for each class (see ``_class``), by the number of its bytes. Marks are such as
@@ -182,7 +184,7 @@ def _stand_in(char: str) -> str:
         return "x" if char >= "!" else char
     if char < "\u00a0" or "\u2500" <= char <= "\u257f" or "\ud800" <= char <= "\udfff":
         return char
-    return char if char == _SELECTED else _stand_ins()[_class(char)]
+    return char if char in _KEPT else _stand_ins()[_class(char)]
 
 
 def _class(char: str) -> tuple[int, int, int]:

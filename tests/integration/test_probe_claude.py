@@ -96,7 +96,7 @@ def ask(
 ) -> ProbeResult:
     """Probe the small program."""
     argv = (sys.executable, "-c", CLI, home, status, usage, MODELS)
-    run = PreparedRun(argv=argv, environment={}, drop=(), files=())
+    run = PreparedRun(argv=argv, environment={}, files=())
     return probe_live(quick_probe(), load_profile("claude", env={}), prepared=run, target=target)
 
 

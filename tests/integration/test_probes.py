@@ -85,9 +85,7 @@ STATUS = "Limits\n5h: 42% used\n- one\n- two\n"
 
 def ask(first: str = "ready>", then: str = STATUS, **options: Any) -> Any:
     """Probe the small program."""
-    run = PreparedRun(
-        argv=(sys.executable, "-c", CLI, first, then), environment={}, drop=(), files=()
-    )
+    run = PreparedRun(argv=(sys.executable, "-c", CLI, first, then), environment={}, files=())
     return probe_live(Probe.parse(PROBE), Profile.parse(PROFILE), prepared=run, **options)
 
 
@@ -137,9 +135,7 @@ def test_what_is_no_answer_has_a_status_and_shows_the_screen(
 
 def test_a_program_that_ends_is_an_error() -> None:
     """Not a timeout: it is told at once."""
-    run = PreparedRun(
-        argv=(sys.executable, "-c", "print('bye')"), environment={}, drop=(), files=()
-    )
+    run = PreparedRun(argv=(sys.executable, "-c", "print('bye')"), environment={}, files=())
     result = probe_live(Probe.parse(PROBE), Profile.parse(PROFILE), prepared=run)
 
     assert result.status == "error"

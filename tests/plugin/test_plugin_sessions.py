@@ -699,6 +699,23 @@ def test_hooks_of_marker_and_fixture_reach_sessions(pytester: pytest.Pytester) -
     run(pytester, source.replace("LINE", "HELLO")).assert_outcomes(passed=1)
 
 
+def test_what_a_test_did_wrong_is_shown_at_its_line_alone(pytester: pytest.Pytester) -> None:
+    """The first run of most users: there is no cassette yet, and the message says it all."""
+    ran = run(
+        pytester,
+        """
+        from ptycassette import use
+
+        def test_it():
+            with use("missing.cassette"):
+                pass
+        """,
+    )
+
+    ran.stdout.fnmatch_lines(['>*with use("missing.cassette"):', "*hint: record it: *"])
+    ran.stdout.no_fnmatch_line("*direct cause*")
+
+
 @pytest.mark.integration
 def test_drift_of_a_use_without_fixtures_is_printed(pytester: pytest.Pytester) -> None:
     """In ``rerecord`` and ``rewrite``, once for each use: blocks, decorators and fixtures."""

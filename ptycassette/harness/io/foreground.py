@@ -32,7 +32,8 @@ def run_in_foreground(
         SpawnError: it could not be started.
     """
     started: list[subprocess.Popen[bytes]] = []
-    with _signals(started):
+    early: list[int] = []
+    with _signals(started, early):
         try:
             program = subprocess.Popen(
                 argv, env=dict(env), cwd=cwd, pass_fds=() if held is None else (held,)
@@ -45,15 +46,19 @@ def run_in_foreground(
                 exit_status=127 if missing else 126,
             ) from failed
         started.append(program)
+        for number in early:
+            program.send_signal(number)
         status = program.wait()
     return status if status >= 0 else 128 - status
 
 
 @contextmanager
-def _signals(started: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Meanwhile, signals are for the program."""
+def _signals(started: Sequence[subprocess.Popen[bytes]], early: list[int]) -> Iterator[None]:
+    """Meanwhile, signals are for the program. Those that come before it is known are kept."""
 
     def pass_on(number: int, _frame: object) -> None:
+        if not started:
+            early.append(number)
         for program in started:
             program.send_signal(number)
 

@@ -129,6 +129,10 @@ def test_an_unknown_key_is_an_error_that_shows_examples(name: str) -> None:
         ("PgDn", "pagedown"),
         ("page-up", "pageup"),
         ("meta-return", "alt-enter"),
+        ("C-c", "ctrl-c"),
+        ("M-S-Up", "alt-shift-up"),
+        ("PPage", "pageup"),
+        ("BSpace", "backspace"),
         (" ", "space"),
     ],
 )

@@ -129,6 +129,15 @@ def test_a_mask_keeps_its_cells_whatever_is_painted_between(text: str, data: st.
     assert painted(shown[0]) == painted(shown[1])
 
 
+def test_a_byte_order_mark_behind_a_colour_keeps_its_cells() -> None:
+    """It paints nothing and joins nothing, and no other character is like that."""
+    masked = mask(canonical("a\ufeffb")).encode("latin-1").decode()
+
+    assert painted(f"{masked[:1]}\x1b[1m{masked[1:]}".encode()) == painted(
+        "x\x1b[1m\ufeffx".encode()
+    )
+
+
 def test_every_class_of_characters_has_a_stand_in() -> None:
     """Those of the emulator's table, at each length in UTF-8."""
     codes = [
