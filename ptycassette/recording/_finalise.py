@@ -36,11 +36,13 @@ from ptycassette.recording._sink_writer import SinkWriter
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
-__all__ = ["NAME_HOLDS_SECRET", "Progress", "finalise", "finalise_failed"]
+__all__ = ["UNPUBLISHABLE_NAME", "Progress", "finalise", "finalise_failed"]
 
 _FINDINGS_SHOWN = 5
 
-NAME_HOLDS_SECRET = "the name of the cassette holds what looks like a secret; nothing was published"
+UNPUBLISHABLE_NAME = (
+    "the name of the cassette holds what looks like a secret; nothing was published"
+)
 """The message then. A diagnostic would lie beside it, under the same name, and is not written."""
 
 Progress = Callable[[int], None]
@@ -54,7 +56,6 @@ def finalise(
     *,
     emulator: EmulatorFactory,
     scrubber: Scrubber,
-    name: str = "",
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
     progress: Progress | None = None,
@@ -62,14 +63,13 @@ def finalise(
     """Turn a session into a cassette and publish it.
 
     Args:
-        meta: the head of the journal.
+        meta: the head of the journal; the name of its target is verified as well.
         source: its events, in order, ending with ``Finished``. They may still be coming: its
             iterators wait for them.
         open_sink: makes what takes the parts, called again where everything written is void;
             aborted when anything raises.
         emulator: makes the frames.
         scrubber: fresh, for this session alone.
-        name: of the directory that is published; verified as well.
         typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
         policy: makes what says when to take frames; the one named in ``meta.options`` when None.
         progress: called with the number of output bytes after each output.
@@ -87,7 +87,7 @@ def finalise(
     try:
         run.write(progress=progress)
         _refuse(run.left())
-        run.look_at_name(name)
+        run.look_at_name()
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -207,15 +207,15 @@ class _Run(Generic[_Sink]):
             raise RuntimeError("the scrubber verified without looking at all events")
         return findings
 
-    def look_at_name(self, name: str) -> None:
+    def look_at_name(self) -> None:
         """Refuse a name that would give away what the cassette hides."""
         scrubber = self._scrubber
         if not isinstance(scrubber, StepScrubber):
             return
-        scrubber.check(name)
+        scrubber.check(self._meta.target.rpartition("/")[2])
         if scrubber.left:
             raise SecretLeftError(
-                NAME_HOLDS_SECRET, hint="recover it under another name, with --output"
+                UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
             )
 
     def _steps(self) -> Iterator[ScrubStep | None]:
