@@ -77,10 +77,13 @@ def manual_page(root: Path) -> bytes:
     Raises:
         subprocess.SubprocessError: they cannot be asked.
     """
+    path = os.pathsep.join(
+        [str(root), *sys.path]
+    )  # pip's isolated builds have packages there alone
     asked = subprocess.run(
         [sys.executable, "-m", "ptycassette", "man"],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"},
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
         check=True,
         capture_output=True,
         text=True,

@@ -139,6 +139,22 @@ def test_the_manual_page_is_in_the_wheel(build: ModuleType, checkout: Path) -> N
     assert not Path(page).exists()
 
 
+def test_the_manual_page_is_made_with_what_the_build_can_import(
+    build: ModuleType, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An isolated build of pip has its packages on its own path alone."""
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    (overlay / "only_here.py").write_text("PAGE = '.TH PAGE 1'", encoding="ascii")
+    monkeypatch.syspath_prepend(overlay)
+    (checkout / "ptycassette/__init__.py").touch()
+    (checkout / "ptycassette/__main__.py").write_text(
+        "import only_here; print(only_here.PAGE)", encoding="ascii"
+    )
+
+    assert build.manual_page(checkout) == b".TH PAGE 1\n"
+
+
 def test_without_what_the_commands_import_there_is_no_manual_page(
     build: ModuleType, checkout: Path
 ) -> None:
