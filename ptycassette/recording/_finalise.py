@@ -36,9 +36,14 @@ from ptycassette.recording._sink_writer import SinkWriter
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
-__all__ = ["Progress", "finalise", "finalise_failed"]
+__all__ = ["UNPUBLISHABLE_NAME", "Progress", "finalise", "finalise_failed"]
 
 _FINDINGS_SHOWN = 5
+
+UNPUBLISHABLE_NAME = (
+    "the name of the cassette holds what looks like a secret; nothing was published"
+)
+"""The message then. A diagnostic would lie beside it, under the same name, and is not written."""
 
 Progress = Callable[[int], None]
 _Sink = TypeVar("_Sink", bound=CassetteSink)
@@ -58,7 +63,7 @@ def finalise(
     """Turn a session into a cassette and publish it.
 
     Args:
-        meta: the head of the journal.
+        meta: the head of the journal; the name of its target is verified as well.
         source: its events, in order, ending with ``Finished``. They may still be coming: its
             iterators wait for them.
         open_sink: makes what takes the parts, called again where everything written is void;
@@ -74,7 +79,7 @@ def finalise(
 
     Raises:
         RunFailedError: the run failed, so it is no cassette.
-        SecretLeftError: the verification found something after scrubbing.
+        SecretLeftError: the verification found something after scrubbing, or in the name.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
@@ -82,6 +87,7 @@ def finalise(
     try:
         run.write(progress=progress)
         _refuse(run.left())
+        run.look_at_name()
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -200,6 +206,17 @@ class _Run(Generic[_Sink]):
         if not findings and not looked:
             raise RuntimeError("the scrubber verified without looking at all events")
         return findings
+
+    def look_at_name(self) -> None:
+        """Refuse a name that would give away what the cassette hides."""
+        scrubber = self._scrubber
+        if not isinstance(scrubber, StepScrubber):
+            return
+        scrubber.check(self._meta.target.rpartition("/")[2])
+        if scrubber.left:
+            raise SecretLeftError(
+                UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
+            )
 
     def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from ptycassette import open_cassette, record
+from ptycassette.errors import SecretLeftError
+from ptycassette.recording.io.recovery import left_journals, recover
+from ptycassette.system.files.state_dirs import journal_dir
 
 pytestmark = pytest.mark.integration
 
@@ -42,3 +45,19 @@ def test_what_the_project_declares_is_scrubbed(tmp_path: Path) -> None:
     shown = recorded(tmp_path, home, "ticket ACME-123456 closed")
 
     assert b"123456" not in shown
+
+
+def test_a_name_that_holds_a_secret_is_not_published(tmp_path: Path) -> None:
+    """Neither cassette nor diagnostic; under another name the recording can be had."""
+    token = "ghp" + "_" + secrets.token_hex(18)
+    with (
+        pytest.raises(SecretLeftError, match="the name of the cassette"),
+        record(["echo", "hi"], tmp_path / f"with-{token}.cassette") as session,
+    ):
+        session.wait_exit()
+    left = list(tmp_path.iterdir())
+    (journal,) = [one for one in left_journals(journal_dir()) if str(tmp_path) in one.target]
+    told = recover(Path(journal.path), output=tmp_path / "other.cassette")
+
+    assert (left, told.outcome) == ([], "published")
+    assert token not in journal.target

@@ -18,7 +18,7 @@ from ptycassette.model import (
     StepScrubber,
 )
 from ptycassette.recording._diagnostic import diagnostic_of
-from ptycassette.recording._finalise import Progress, finalise, finalise_failed
+from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
@@ -63,7 +63,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         source = hooked(source, self.before_record)
         try:
             return finalise(
-                meta,
+                msgspec.structs.replace(meta, target=str(target)),
                 source,
                 lambda: CassetteWriter(target, overwrite=overwrite),
                 emulator=self.emulator,
@@ -75,6 +75,8 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             self._diagnose(meta, source, target, reason=exc.message, stage=exc.stage)
             raise
         except SecretLeftError as exc:
+            if exc.message == UNPUBLISHABLE_NAME:
+                raise
             self._diagnose_without_streams(meta, source, target, reason=exc.message, stage="scrub")
             raise
         finally:

@@ -51,7 +51,8 @@ class LeftJournal(msgspec.Struct, frozen=True, kw_only=True):
 
     ``state`` is ``crashed`` (to be recovered), ``live`` (its recorder runs),
     ``empty`` (its recorder died before it had written anything) or
-    ``unreadable``. ``problem`` says why, for the last. ``argv`` is scrubbed.
+    ``unreadable``. ``problem`` says why, for the last. ``argv`` and the name of
+    ``target`` are scrubbed.
     """
 
     path: str
@@ -130,12 +131,14 @@ def _sweep(directory: Path) -> None:
 def _left(
     path: Path, state: Literal["crashed", "live"], size: int, meta: SessionMeta
 ) -> LeftJournal:
+    target = published_path(Path(meta.target))
+    name, *argv = concealed_head(msgspec.structs.replace(meta, argv=(target.name, *meta.argv)))
     return LeftJournal(
         path=str(path),
         state=state,
         bytes=size,
-        argv=concealed_head(meta),
-        target=str(published_path(Path(meta.target))) if meta.target else "",
+        argv=tuple(argv),
+        target=str(target.parent / name) if meta.target else "",
         recorded_at=meta.recorded_at,
     )
 
