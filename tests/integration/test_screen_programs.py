@@ -82,7 +82,7 @@ def shown_by_tmux(tmux: str, output: bytes, folder: Path) -> list[str]:
     raw.write_bytes(output)
     server = [tmux, "-L", f"ptycassette-{os.getpid()}", "-f", "/dev/null"]
     # The answer to a question behind it says that tmux has painted all of it.
-    asked = "printf '\\033[6n'; timeout 60 head -c 1 >/dev/null"
+    asked = "printf '\\033[6n'; timeout --foreground 60 head -c 1 >/dev/null"
     command = f"stty raw -echo; cat '{raw}'; {asked}; : > '{done}'; exec sleep 60"
     size = ["-x", str(COLS), "-y", str(ROWS)]
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "TMUX_TMPDIR": str(folder)}
