@@ -11,6 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.cassette.documents import encode_document
     from ptycassette.cassette.frames import FrameMaker, frame_of
+    from ptycassette.cassette.framing import (
+        MARK,
+        MAX_RECORD_BYTES,
+        EmptyJournalError,
+        RecordDecoder,
+        RecordEncoder,
+    )
     from ptycassette.cassette.freshness import age_problem, age_text, window_of
     from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
     from ptycassette.cassette.strict_json import check_value, parse_strict
@@ -20,6 +27,13 @@ else:
         {
             "documents": ("encode_document",),
             "frames": ("FrameMaker", "frame_of"),
+            "framing": (
+                "MARK",
+                "MAX_RECORD_BYTES",
+                "EmptyJournalError",
+                "RecordDecoder",
+                "RecordEncoder",
+            ),
             "freshness": ("age_problem", "age_text", "window_of"),
             "layout": ("DIAGNOSTIC", "MANIFEST", "OPTIONAL_FILES", "REQUIRED_FILES"),
             "strict_json": ("check_value", "parse_strict"),
@@ -29,9 +43,14 @@ else:
 __all__ = [
     "DIAGNOSTIC",
     "MANIFEST",
+    "MARK",
+    "MAX_RECORD_BYTES",
     "OPTIONAL_FILES",
     "REQUIRED_FILES",
+    "EmptyJournalError",
     "FrameMaker",
+    "RecordDecoder",
+    "RecordEncoder",
     "age_problem",
     "age_text",
     "check_value",

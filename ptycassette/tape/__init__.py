@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         SocketMessage,
         TapeItem,
     )
+    from ptycassette.tape.journal_codec import MAX_ITEM_BYTES, TapeDecoder, TapeEncoder, TapeHead
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -50,10 +51,12 @@ else:
                 "SocketMessage",
                 "TapeItem",
             ),
+            "journal_codec": ("MAX_ITEM_BYTES", "TapeDecoder", "TapeEncoder", "TapeHead"),
         },
     )
 
 __all__ = [
+    "MAX_ITEM_BYTES",
     "TAPE",
     "TAPE_BODIES",
     "AnswerBegun",
@@ -67,7 +70,10 @@ __all__ = [
     "RequestData",
     "SocketMessage",
     "TapeAnswer",
+    "TapeDecoder",
+    "TapeEncoder",
     "TapeEntry",
+    "TapeHead",
     "TapeItem",
     "VolatileToken",
 ]

@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from ptycassette.cassette import EmptyJournalError
 from ptycassette.cassette.io import (
     disk_errors,
     published_manifest,
@@ -32,7 +33,6 @@ from ptycassette.errors import (
     RunFailedError,
 )
 from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visible
-from ptycassette.recording._journal_codec import EmptyJournalError
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
