@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from ptycassette.profiles.capability import capability_of
     from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
     from ptycassette.profiles.predicate import ScreenPredicate
-    from ptycassette.profiles.profile import HomeFile, OfflineMode, Profile, Stroke, ToolCall
+    from ptycassette.profiles.profile import (
+        HomeFile,
+        OfflineMode,
+        Profile,
+        Stroke,
+        TapePointing,
+        ToolCall,
+    )
     from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows, to_number
 else:
     __getattr__ = loads_on_first_use(
@@ -18,7 +25,7 @@ else:
             "capability": ("capability_of",),
             "checked": ("StrictTable", "check_regex", "read_checked"),
             "predicate": ("ScreenPredicate",),
-            "profile": ("HomeFile", "OfflineMode", "Profile", "Stroke", "ToolCall"),
+            "profile": ("HomeFile", "OfflineMode", "Profile", "Stroke", "TapePointing", "ToolCall"),
             "session_log": ("LogFacts", "LogSource", "read_rows", "to_number"),
         },
     )
@@ -32,6 +39,7 @@ __all__ = [
     "ScreenPredicate",
     "StrictTable",
     "Stroke",
+    "TapePointing",
     "ToolCall",
     "capability_of",
     "check_regex",
