@@ -36,17 +36,17 @@ class Flood:
         passed_s = self._now_s() - self._since_s
         if passed_s < _SAMPLE_S:
             return False
-        grown, read = size - self._size, at - self._at
+        growth, read = size - self._size, at - self._at
         self._read_per_s = read / passed_s
         self._note(size, at)
-        return size - at > _NEAR_BYTES and grown > _FACTOR * read
+        return size - at > _NEAR_BYTES and growth > _FACTOR * read
 
     def goes_on(self, size: int) -> bool:
         """Whether it still grows far faster than it was read before."""
         passed_s = self._now_s() - self._since_s
-        grown = size - self._size
+        growth = size - self._size
         self._note(size, self._at)
-        return grown > _FACTOR * self._read_per_s * passed_s
+        return growth > _FACTOR * self._read_per_s * passed_s
 
     def _note(self, size: int, at: int) -> None:
         self._since_s, self._size, self._at = self._now_s(), size, at
