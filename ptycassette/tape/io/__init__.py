@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape.io._proxy_messages import ProxyPlan
-    from ptycassette.tape.io.journal_file import TapeJournalFile, TapeJournalReader, TapeSink
-    from ptycassette.tape.io.proxy import Proxy
-    from ptycassette.tape.io.running_proxy import RunningProxy, base_url_variables, start_proxy
+    from ._proxy_messages import ProxyPlan as ProxyPlan
+    from .journal_file import TapeJournalFile as TapeJournalFile
+    from .journal_file import TapeJournalReader as TapeJournalReader
+    from .journal_file import TapeSink as TapeSink
+    from .proxy import Proxy as Proxy
+    from .running_proxy import RunningProxy as RunningProxy
+    from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import start_proxy as start_proxy
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "journal_file": ("TapeJournalFile", "TapeJournalReader", "TapeSink"),
-            "_proxy_messages": ("ProxyPlan",),
-            "proxy": ("Proxy",),
-            "running_proxy": ("RunningProxy", "base_url_variables", "start_proxy"),
+            "_proxy_messages": "ProxyPlan",
+            "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
+            "proxy": "Proxy",
+            "running_proxy": "RunningProxy base_url_variables start_proxy",
         },
     )
-
-__all__ = [
-    "Proxy",
-    "ProxyPlan",
-    "RunningProxy",
-    "TapeJournalFile",
-    "TapeJournalReader",
-    "TapeSink",
-    "base_url_variables",
-    "start_proxy",
-]
