@@ -33,15 +33,20 @@ class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     packed: int
 
 
-class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
-    """A place in a request's body that may differ in another run: ``[offset, length, type]``.
+class VolatileToken(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A place in a question that may differ: ``[offset, length, type, name, where]``.
 
     ``type`` is a name of the matching rules (``uuid``, ``call-id``, ``cwd``, ``secret``, ...).
+    ``name`` is the number of the value among the values of its type in the whole tape, from 1:
+    equal values have one name, also where they are masked. ``where`` is empty for the body; else
+    ``target``, ``upstream``, ``within`` (the WebSocket), or the name of a header.
     """
 
     offset: int
     length: int
     type: str
+    name: int = 0
+    where: str = ""
 
 
 class Chunk(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
