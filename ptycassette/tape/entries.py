@@ -14,8 +14,6 @@ import msgspec
 
 from ptycassette.tape.items import ExchangeOutcome
 
-__all__ = ["TAPE", "TAPE_BODIES", "BodyPlace", "Chunk", "TapeAnswer", "TapeEntry", "VolatileToken"]
-
 TAPE = "tape.jsonl"
 TAPE_BODIES = "tape-bodies.bin"
 

@@ -16,8 +16,6 @@ from ptycassette.profiles.io import own_folder
 from ptycassette.system.files import read_plain
 from ptycassette.tape.matching import Rules
 
-__all__ = ["load_matching_rules"]
-
 _BUILT_IN = Path(__file__).parent.parent / "rules"
 _ALWAYS = ("common", "anthropic", "google", "openai")
 """Of any provider: a CLI may talk to several."""

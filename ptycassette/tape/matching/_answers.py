@@ -16,8 +16,6 @@ from ptycassette.tape.matching._finder import Finder, Span
 from ptycassette.tape.matching._leaves import Leaf, leaves_of
 from ptycassette.tape.matching._text import spelt
 
-__all__ = ["Found", "found_in", "renamed"]
-
 
 class Found(msgspec.Struct, frozen=True):
     """A name in an answer, and the places of its pieces: from, to.

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-__all__ = ["Binding", "Pair"]
-
 
 class Pair(msgspec.Struct, frozen=True):
     """A name of the recording (see ``VolatileToken``), and the value that stands for it live."""

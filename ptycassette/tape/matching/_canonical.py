@@ -14,8 +14,6 @@ from ptycassette.tape.matching._paths import PathTree
 from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.rules import SECRET, Rules
 
-__all__ = ["CanonicalBody", "Token", "canonical_body", "canonical_text"]
-
 
 class Token(msgspec.Struct, frozen=True, gc=False):
     """A volatile token: where it is (see ``VolatileToken``), and its value."""

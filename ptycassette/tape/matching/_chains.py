@@ -13,8 +13,6 @@ from ptycassette.tape.matching._recorded import Recorded, question_of
 from ptycassette.tape.matching.question import Skeletons
 from ptycassette.tape.matching.rules import Rules
 
-__all__ = ["conversations", "parents"]
-
 
 def conversations(recorded: Recorded, rules: Rules) -> list[int]:
     """For each entry the first one of its conversation, as indices."""

@@ -9,8 +9,6 @@ import msgspec
 
 from ptycassette.model import FilePattern, compile_re2
 
-__all__ = ["Finder", "Span", "values_of"]
-
 _MEMORY_BYTES = 64 << 20
 _WORD = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") | frozenset(
     range(0x80, 0x100)

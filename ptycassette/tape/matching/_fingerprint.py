@@ -18,8 +18,6 @@ from ptycassette.tape.matching._recorded import Recorded, cuts_of
 from ptycassette.tape.matching.question import Skeleton
 from ptycassette.tape.matching.rules import Rules
 
-__all__ = ["Fingerprint"]
-
 Served = tuple[int | None, Sequence[tuple[Chunk, bytes]]]
 
 

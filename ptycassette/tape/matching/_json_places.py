@@ -13,8 +13,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["NoJsonError", "Node", "parse_json"]
-
 MAX_DEPTH = 100
 MAX_VALUES = 250_000
 """A megabyte of conversation has about ten thousand values; so many are read in half a second."""

@@ -16,8 +16,6 @@ import msgspec
 from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
 from ptycassette.tape.matching._text import Text
 
-__all__ = ["Leaf", "leaves_of"]
-
 _SSE_DATA = re.compile(rb"(?m)^data:[ ]?([^\r\n]*)")
 _LINE = re.compile(rb"[^\r\n]+")
 _TELLING = frozenset(

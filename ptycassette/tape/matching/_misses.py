@@ -20,8 +20,6 @@ from ptycassette.tape.matching._recorded import Recorded, question_of
 from ptycassette.tape.matching.question import Question, Skeleton
 from ptycassette.tape.matching.rules import SECRET
 
-__all__ = ["Difference", "Miss", "Misses"]
-
 _MOST_COMPARED = 50
 """Recorded questions that are compared with one that is a miss."""
 _MOST_DIFFERENCES = 20

@@ -16,8 +16,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["ANY", "PathTree", "Step", "parse_path", "shown_path"]
-
 ANY: Final = "*"
 """Any element of an array, or any member of an object."""
 

@@ -12,8 +12,6 @@ from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.matching.rules import DECLARED_TYPES, Rules
 
-__all__ = ["Recorded", "TapeExchange", "cuts_of", "question_of"]
-
 _SHORTEST_NAME = 6
 """Of a name that is looked for in answers: shorter ones stand there by chance."""
 

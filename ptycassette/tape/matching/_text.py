@@ -12,8 +12,6 @@ from bisect import bisect_right
 
 from ptycassette.tape.matching._json_places import Node
 
-__all__ = ["Text", "spelt"]
-
 _ESCAPE = re.compile(
     rb"(?:\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[0-9a-fA-F]{4}|\\."
 )

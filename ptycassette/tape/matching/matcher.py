@@ -29,8 +29,6 @@ from ptycassette.tape.matching._recorded import Recorded, TapeExchange
 from ptycassette.tape.matching.question import Question, Skeleton, Skeletons, question_key
 from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
 
-__all__ = ["Hit", "Matcher", "Renaming"]
-
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a question, in the names of this run.

@@ -22,8 +22,6 @@ from ptycassette.tape.matching._canonical import Token, canonical_body, canonica
 from ptycassette.tape.matching._finder import Finder
 from ptycassette.tape.matching.rules import SECRET, Rules
 
-__all__ = ["KeyedQuestion", "Question", "QuestionKeys", "Skeleton", "Skeletons", "question_key"]
-
 _WITHIN = "connection"
 """The type of the name of the WebSocket within which a message was sent."""
 

@@ -25,8 +25,6 @@ from ptycassette.profiles import StrictTable, check_regex, read_checked
 from ptycassette.tape.matching._finder import Finder, values_of
 from ptycassette.tape.matching._paths import PathTree, parse_path
 
-__all__ = ["DECLARED_TYPES", "SECRET", "Rules", "TokenType"]
-
 SECRET = "secret"  # noqa: S105 - the name of a type
 DECLARED_TYPES = ("cwd", "home", "tmp")
 """Values that whoever runs the program knows; they are found by themselves in any text."""
