@@ -9,6 +9,7 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.cassette._tape_lines import TAPE_KEY, TAPE_VERSION
     from ptycassette.cassette.documents import encode_document
     from ptycassette.cassette.frames import FrameMaker, frame_of
     from ptycassette.cassette.freshness import age_problem, age_text, window_of
@@ -18,6 +19,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "_tape_lines": ("TAPE_KEY", "TAPE_VERSION",),
             "documents": ("encode_document",),
             "frames": ("FrameMaker", "frame_of"),
             "freshness": ("age_problem", "age_text", "window_of"),
@@ -39,4 +41,6 @@ __all__ = [
     "frame_of",
     "parse_strict",
     "window_of",
+    "TAPE_KEY",
+    "TAPE_VERSION",
 ]

@@ -9,6 +9,7 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.scrub._whole_json import whole_json
     from ptycassette.scrub.default import default_scrubber
     from ptycassette.scrub.discover import secret_name
     from ptycassette.scrub.session import SessionScrubber
@@ -17,6 +18,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "_whole_json": ("whole_json",),
             "default": ("default_scrubber",),
             "discover": ("secret_name",),
             "session": ("SessionScrubber",),
@@ -29,4 +31,5 @@ __all__ = [
     "SessionScrubber",
     "default_scrubber",
     "secret_name",
+    "whole_json",
 ]

@@ -6,20 +6,11 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape.entries import (
-        TAPE,
-        TAPE_BODIES,
-        BodyPlace,
-        Chunk,
-        TapeAnswer,
-        TapeEntry,
-        VolatileToken,
-    )
+    from ptycassette.tape._assembling import Assembler
     from ptycassette.tape.items import (
         AnswerBegun,
         AnswerData,
         ExchangeEnded,
-        ExchangeOutcome,
         RequestBegun,
         RequestComplete,
         RequestData,
@@ -30,20 +21,11 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "entries": (
-                "TAPE",
-                "TAPE_BODIES",
-                "BodyPlace",
-                "Chunk",
-                "TapeAnswer",
-                "TapeEntry",
-                "VolatileToken",
-            ),
+            "_assembling": ("Assembler",),
             "items": (
                 "AnswerBegun",
                 "AnswerData",
                 "ExchangeEnded",
-                "ExchangeOutcome",
                 "RequestBegun",
                 "RequestComplete",
                 "RequestData",
@@ -54,20 +36,13 @@ else:
     )
 
 __all__ = [
-    "TAPE",
-    "TAPE_BODIES",
     "AnswerBegun",
     "AnswerData",
-    "BodyPlace",
-    "Chunk",
+    "Assembler",
     "ExchangeEnded",
-    "ExchangeOutcome",
     "RequestBegun",
     "RequestComplete",
     "RequestData",
     "SocketMessage",
-    "TapeAnswer",
-    "TapeEntry",
     "TapeItem",
-    "VolatileToken",
 ]

@@ -6,6 +6,7 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ptycassette.cassette.io.tape import RecordedExchange, Tape
     from ptycassette.cassette.io.listing import ListedCassette, listed_in
     from ptycassette.cassette.io.pending import (
         PendingRecordings,
@@ -26,6 +27,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
+            "tape": ("RecordedExchange", "Tape",),
             "listing": ("ListedCassette", "listed_in"),
             "pending": (
                 "PendingRecordings",
@@ -65,4 +67,6 @@ __all__ = [
     "verify_cassette",
     "write_all",
     "write_raw",
+    "RecordedExchange",
+    "Tape",
 ]

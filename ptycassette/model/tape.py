@@ -12,12 +12,24 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.tape.items import ExchangeOutcome
-
-__all__ = ["TAPE", "TAPE_BODIES", "BodyPlace", "Chunk", "TapeAnswer", "TapeEntry", "VolatileToken"]
+__all__ = [
+    "TAPE",
+    "TAPE_BODIES",
+    "BodyPlace",
+    "Chunk",
+    "ExchangeOutcome",
+    "TapeAnswer",
+    "TapeEntry",
+    "VolatileToken",
+]
 
 TAPE = "tape.jsonl"
 TAPE_BODIES = "tape-bodies.bin"
+
+ExchangeOutcome = Literal["complete", "client-gone", "provider-gone", "unreachable", "refused"]
+"""``complete``: to its last byte. ``client-gone``: the CLI went away before that.
+``provider-gone``: the provider broke off, maybe before its head. ``unreachable``: no connection
+to the provider. ``refused``: the proxy did not send it on (forbidden input, budget)."""
 
 
 class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
