@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from ptycassette.cassette._tape_lines import TAPE_KEY, TAPE_VERSION
     from ptycassette.cassette.documents import encode_document
     from ptycassette.cassette.frames import FrameMaker, frame_of
+    from ptycassette.cassette.framing import (
+        MARK,
+        MAX_RECORD_BYTES,
+        EmptyJournalError,
+        RecordDecoder,
+        RecordEncoder,
+    )
     from ptycassette.cassette.freshness import age_problem, age_text, window_of
     from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
     from ptycassette.cassette.strict_json import check_value, parse_strict
@@ -19,9 +26,16 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "_tape_lines": ("TAPE_KEY", "TAPE_VERSION",),
+            "_tape_lines": ("TAPE_KEY", "TAPE_VERSION"),
             "documents": ("encode_document",),
             "frames": ("FrameMaker", "frame_of"),
+            "framing": (
+                "MARK",
+                "MAX_RECORD_BYTES",
+                "EmptyJournalError",
+                "RecordDecoder",
+                "RecordEncoder",
+            ),
             "freshness": ("age_problem", "age_text", "window_of"),
             "layout": ("DIAGNOSTIC", "MANIFEST", "OPTIONAL_FILES", "REQUIRED_FILES"),
             "strict_json": ("check_value", "parse_strict"),
@@ -31,9 +45,16 @@ else:
 __all__ = [
     "DIAGNOSTIC",
     "MANIFEST",
+    "MARK",
+    "MAX_RECORD_BYTES",
     "OPTIONAL_FILES",
     "REQUIRED_FILES",
+    "TAPE_KEY",
+    "TAPE_VERSION",
+    "EmptyJournalError",
     "FrameMaker",
+    "RecordDecoder",
+    "RecordEncoder",
     "age_problem",
     "age_text",
     "check_value",
@@ -41,6 +62,4 @@ __all__ = [
     "frame_of",
     "parse_strict",
     "window_of",
-    "TAPE_KEY",
-    "TAPE_VERSION",
 ]

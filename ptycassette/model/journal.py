@@ -26,6 +26,7 @@ __all__ = [
     "Resized",
     "SessionMeta",
     "Signalled",
+    "TapeBegun",
     "TapeMoment",
     "Traffic",
     "Typed",
@@ -150,6 +151,16 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     stdin_offset: int | None = None
 
 
+class TapeBegun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
+    """The program starts, and its model traffic is recorded.
+
+    ``clock_us`` is the monotonic clock at this moment; the proxy's times count from another one.
+    """
+
+    t_us: int
+    clock_us: int
+
+
 class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
     """A service event of the tape. None is in a recorder's journal: they are made when saving.
 
@@ -192,4 +203,6 @@ class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     unscrubbed: bytes | None = None
 
 
-JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished | Traffic
+JournalEvent = (
+    Output | Typed | Resized | Signalled | Noted | Probed | Finished | TapeBegun | Traffic
+)

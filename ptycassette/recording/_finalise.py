@@ -50,7 +50,7 @@ Progress = Callable[[int], None]
 _Sink = TypeVar("_Sink", bound=CassetteSink)
 
 
-def finalise(
+def finalise(  # noqa: PLR0913 - the seams
     meta: SessionMeta,
     source: EventSource,
     open_sink: Callable[[], CassetteSink],

@@ -103,7 +103,7 @@ def make_manifest(
         optional={
             **_optional(meta, learnt, scrubber),
             **_streams(meta, learnt),
-            **_tape(meta, learnt),
+            **_tape(meta, learnt, scrubber),
             **secrets,
         }
         or None,
@@ -140,12 +140,20 @@ def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
     return {STREAMS_KEY: msgspec.structs.replace(meta.streams, stdin_offset=offset).written()}
 
 
-def _tape(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
+def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:
     """That there is a tape, if there is one."""
     if learnt.tape_entries is None:
         return {}
-    key = meta.options[TAPE_OPTION].get("key", "")
-    return {TAPE_KEY: {"version": TAPE_VERSION, "entries": learnt.tape_entries, "key": key}}
+    option = meta.options[TAPE_OPTION]
+    told = scrubber.value(option.get("told", {}), channel="manifest")
+    return {
+        TAPE_KEY: {
+            "version": TAPE_VERSION,
+            "entries": learnt.tape_entries,
+            "key": option.get("key", ""),
+            **told,
+        }
+    }
 
 
 def _optional(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:

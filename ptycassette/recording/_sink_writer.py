@@ -30,6 +30,7 @@ from ptycassette.model import (
     ServiceEventRecord,
     SessionMeta,
     StepScrubber,
+    TapeBegun,
     TapeMoment,
     Traffic,
     Typed,
@@ -85,7 +86,7 @@ class SinkWriter:
             case Finished():
                 self._ended = True
                 return
-            case Probed() | Traffic():
+            case Probed() | TapeBegun() | Traffic():
                 pass
             case Output():
                 self._write_output(event)
@@ -178,7 +179,7 @@ class SinkWriter:
         """Events, and the record of each that is no output, with the number kept for it."""
         number = 0
         for event in events:
-            if isinstance(event, Output | Probed | Finished | Traffic):
+            if isinstance(event, Output | Probed | Finished | TapeBegun | Traffic):
                 yield event, None
                 continue
             item = event

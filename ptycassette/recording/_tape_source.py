@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ptycassette.model import EventSource, Finished, JournalEvent
-from ptycassette.tape import Assembler, TapeItem
+from ptycassette.model import EventSource, Finished, JournalEvent, TapeBegun
+from ptycassette.tape import Assembler, TapeHead, TapeItem
 
 __all__ = ["ItemReader", "TapeSource"]
 
@@ -23,7 +23,10 @@ _COMPARED = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_
 
 
 class ItemReader(Protocol):
-    """Reads the proxy's journal from its start."""
+    """Reads the proxy's journal from its start. ``head`` is None before it was read."""
+
+    @property
+    def head(self) -> TapeHead | None: ...
 
     def poll(self) -> Iterator[TapeItem]:
         """The items that are there by now, and were not given yet."""
@@ -59,10 +62,12 @@ class TapeSource:
         assembler = Assembler()
         taken = 0
         for number, event in enumerate(self._journal()):
+            if isinstance(event, TapeBegun):
+                items.begin(event.clock_us)
             ends = isinstance(event, Finished)
             while self._stands_before(items, taken, number, event, ends=ends):
                 taken += 1
-                yield from assembler.take(items.next())
+                yield from assembler.take(items.take())
             self._decided = max(self._decided, number + 1)
             if isinstance(event, Finished):
                 yield from assembler.end(event.t_us)
@@ -91,6 +96,11 @@ class _Items:
         self._reader = reader
         self._polled: Iterator[TapeItem] = iter(())
         self._next: TapeItem | None = None
+        self._began_us: int | None = None
+
+    def begin(self, clock_us: int) -> None:
+        """Note when the program started; times count from there."""
+        self._began_us = clock_us
 
     @property
     def there(self) -> bool:
@@ -106,12 +116,16 @@ class _Items:
     def t_us(self) -> int:
         """The time of the next item, which is there."""
         assert self._next is not None  # noqa: S101 - the caller asked
-        return self._next.t_us
+        head = self._reader.head
+        if self._began_us is None or head is None:
+            return self._next.t_us
+        return max(0, self._next.t_us + head.origin_us - self._began_us)
 
-    def next(self) -> TapeItem:
-        """Take the next item, which is there."""
-        item, self._next = self._next, None
-        assert item is not None  # noqa: S101 - the caller asked
+    def take(self) -> TapeItem:
+        """Take the next item, which is there, with its time in the recording."""
+        assert self._next is not None  # noqa: S101 - the caller asked
+        item = msgspec.structs.replace(self._next, t_us=self.t_us)
+        self._next = None
         return item
 
 

@@ -23,8 +23,8 @@ __all__ = ["TAPE_OPTION", "QuestionKeys", "TapeWriter"]
 
 TAPE_OPTION = "tape"
 """The option in the head of a journal that says that model traffic was recorded: an object with
-``key``, the cassette's key in hexadecimal, and ``secrets``, what only the proxy and the program
-knew."""
+``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program
+knew, and ``told``, what the manifest says besides."""
 
 QuestionKeys = Callable[
     [Mapping[str, Any], bytes, Sequence[tuple[int, int]]], tuple[str, Sequence[VolatileToken]]
@@ -172,7 +172,7 @@ class _Body:
         self._raw, self._masked = bytearray(), bytearray()
 
     def write(self, raw: bytes, masked: bytes) -> None:
-        """Append a piece, unscrubbed and scrubbed. Whole lines are written on when many are held."""
+        """Append a piece, unscrubbed and scrubbed. Of many lines held the whole ones go on."""
         self._raw += raw
         self._masked += masked
         if len(self._raw) < _HELD:

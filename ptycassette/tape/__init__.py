@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         SocketMessage,
         TapeItem,
     )
+    from ptycassette.tape.journal_codec import MAX_ITEM_BYTES, TapeDecoder, TapeEncoder, TapeHead
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -32,10 +33,12 @@ else:
                 "SocketMessage",
                 "TapeItem",
             ),
+            "journal_codec": ("MAX_ITEM_BYTES", "TapeDecoder", "TapeEncoder", "TapeHead"),
         },
     )
 
 __all__ = [
+    "MAX_ITEM_BYTES",
     "AnswerBegun",
     "AnswerData",
     "Assembler",
@@ -44,5 +47,8 @@ __all__ = [
     "RequestComplete",
     "RequestData",
     "SocketMessage",
+    "TapeDecoder",
+    "TapeEncoder",
+    "TapeHead",
     "TapeItem",
 ]

@@ -6,7 +6,6 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.tape import RecordedExchange, Tape
     from ptycassette.cassette.io.listing import ListedCassette, listed_in
     from ptycassette.cassette.io.pending import (
         PendingRecordings,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io.reader import Cassette, open_cassette
     from ptycassette.cassette.io.replacing import reason_to_keep
     from ptycassette.cassette.io.staging import disk_errors, fsync_directory
+    from ptycassette.cassette.io.tape import RecordedExchange, Tape
     from ptycassette.cassette.io.target import check_target
     from ptycassette.cassette.io.verdict import Verdict, verify_cassette
     from ptycassette.cassette.io.verify import Verified
@@ -27,7 +27,7 @@ else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "tape": ("RecordedExchange", "Tape",),
+            "tape": ("RecordedExchange", "Tape"),
             "listing": ("ListedCassette", "listed_in"),
             "pending": (
                 "PendingRecordings",
@@ -52,6 +52,8 @@ __all__ = [
     "CassetteWriter",
     "ListedCassette",
     "PendingRecordings",
+    "RecordedExchange",
+    "Tape",
     "Verdict",
     "Verified",
     "check_target",
@@ -67,6 +69,4 @@ __all__ = [
     "verify_cassette",
     "write_all",
     "write_raw",
-    "RecordedExchange",
-    "Tape",
 ]

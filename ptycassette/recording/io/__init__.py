@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
     from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
     from ptycassette.recording.io.lifeline import LIFELINE_END, Lifeline
-    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.options import RecordPlan, RunningTape, TapeStarter
     from ptycassette.recording.io.rec_session import (
         RecordingEnded,
         record_headless,
@@ -46,7 +46,7 @@ else:
             "journal_follower": ("JournalFollower", "live_journals"),
             "journal_name": ("JOURNAL_SUFFIX", "delete_journal"),
             "lifeline": ("LIFELINE_END", "Lifeline"),
-            "options": ("RecordPlan",),
+            "options": ("RecordPlan", "RunningTape", "TapeStarter"),
             "rec_session": (
                 "RecordingEnded",
                 "record_headless",
@@ -79,8 +79,10 @@ __all__ = [
     "Recording",
     "RecordingEnded",
     "Recovered",
+    "RunningTape",
     "Saver",
     "StartedSaver",
+    "TapeStarter",
     "arecord",
     "ask_version",
     "delete_journal",

@@ -1,4 +1,4 @@
-"""The proxy's journal beside the recorder's: its name, its items as they are written, its end."""
+"""The proxy's journal beside the recorder's: its part in the events of the session."""
 
 from __future__ import annotations
 
@@ -7,37 +7,87 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ptycassette.cassette.io import disk_errors
 from ptycassette.errors import NotFoundError
 from ptycassette.model import EventSource, SessionMeta
 from ptycassette.recording._tape_source import ItemReader, TapeSource
 from ptycassette.recording._tape_writer import TAPE_OPTION
-from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX
+from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
+from ptycassette.recording.io.options import TapeStarter
+from ptycassette.system import Closing
 
-__all__ = ["TAPE_SUFFIX", "new_tape_option", "tape_journal_of", "with_tape"]
-
-TAPE_SUFFIX = ".tape"
-"""Of the proxy's journal, whose name is else that of the recorder's."""
-
-
-def tape_journal_of(journal: Path) -> Path:
-    """The proxy's journal beside a recorder's."""
-    return journal.with_name(journal.name.removesuffix(JOURNAL_SUFFIX) + TAPE_SUFFIX)
+__all__ = ["TapeInPlace", "with_tape"]
 
 
-def new_tape_option(known: tuple[str, ...]) -> dict[str, Any]:
-    """What the head of a journal says of the tape; see ``TAPE_OPTION``."""
-    return {"key": secrets.token_hex(32), "secrets": list(known)}
+class TapeInPlace(Closing):
+    """What records model traffic, with its journal beside the recorder's. A ``RunningTape``.
+
+    The traffic's environment belongs into the head of the recorder's journal, so it is started
+    first, with a hidden journal, which appears under its name together with the recorder's. A
+    crash in between leaves a file of nothing, which is swept up as that of a recorder is.
+
+    Args:
+        start: starts it.
+        place: the directory of journals.
+
+    Attributes:
+        environment, arguments, secrets, told: as in ``RunningTape``.
+    """
+
+    def __init__(self, start: TapeStarter, place: Path) -> None:
+        self._hidden: Path | None = place / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
+        self._running = start(self._hidden)
+        self.environment = self._running.environment
+        self.arguments = tuple(self._running.arguments)
+        self.secrets = tuple(self._running.secrets)
+        self.told = self._running.told
+
+    def appear(self, journal: Path) -> None:
+        """Give its journal the name beside the recorder's."""
+        assert self._hidden is not None  # noqa: S101 - it appears once
+        with disk_errors("naming the tape's journal", journal):
+            self._hidden.rename(tape_journal_of(journal))
+        self._hidden = None
+
+    @property
+    def problem(self) -> str | None:
+        """See ``RunningTape.problem``."""
+        return self._running.problem
+
+    @property
+    def failure(self) -> str | None:
+        """Why the run must not become a cassette, after ``close``."""
+        problem = self._running.problem
+        return None if problem is None else f"model traffic was not recorded to its end: {problem}"
+
+    def close(self) -> None:
+        """End it. Does nothing the second time."""
+        self._running.close()
+        if self._hidden is not None:
+            self._hidden.unlink(missing_ok=True)
+            self._hidden = None
 
 
-def with_tape(source: EventSource, meta: SessionMeta, tape: Path | None) -> EventSource:
-    """``source`` with the events of the tape, if its head says that there is one."""
+def with_tape(
+    source: EventSource, meta: SessionMeta, tape: Path | None, *, salvage: bool = False
+) -> EventSource:
+    """``source`` with the events of the tape, if its head says that there is one.
+
+    Args:
+        source: the recorder's events.
+        meta: their head.
+        tape: the proxy's journal.
+        salvage: of one that is damaged in the middle, take what stands before.
+    """
     if TAPE_OPTION not in meta.options or tape is None:
         return source
-    return TapeSource(source, lambda: _reader(tape))
+    return TapeSource(source, lambda: _reader(tape, salvage=salvage))
 
 
 class _Nothing:
     """The journal of a proxy that was ended before it wrote one."""
+
+    head = None
 
     def poll(self) -> Iterator[Any]:
         """Nothing."""
@@ -47,11 +97,11 @@ class _Nothing:
         """Nothing."""
 
 
-def _reader(tape: Path) -> ItemReader:
+def _reader(tape: Path, *, salvage: bool) -> ItemReader:
     from ptycassette.tape.io import TapeJournalReader
 
     try:
-        reader: ItemReader = TapeJournalReader(tape)
+        reader: ItemReader = TapeJournalReader(tape, salvage=salvage)
     except NotFoundError:
         return _Nothing()
     return reader

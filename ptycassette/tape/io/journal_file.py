@@ -1,0 +1,99 @@
+"""The journal of a tape on disk: written before anything is passed on, readable after any crash.
+
+Every item is in the kernel's hands when ``note`` returns, so killing the proxy loses nothing that
+it has passed on. A disk that refuses an item makes ``note`` raise, and the caller must then not
+pass the bytes on.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from ptycassette.errors import StorageError
+from ptycassette.system import Closing
+from ptycassette.tape.items import TapeItem
+from ptycassette.tape.journal_codec import TapeEncoder, TapeHead
+
+__all__ = ["TapeJournalFile", "TapeSink"]
+
+
+Buffer = bytes | memoryview
+
+
+class TapeSink(Protocol):
+    """Takes what a proxy notes."""
+
+    def note(self, item: TapeItem) -> None:
+        """Keep an item; it is safe when this returns.
+
+        Raises:
+            StorageError: it is not kept.
+        """
+
+
+class TapeJournalFile(Closing):
+    """A tape's journal being written. A ``TapeSink``.
+
+    Args:
+        path: a file that does not exist yet, in a private directory.
+        origin_us: the moment of the monotonic clock from which items count.
+        write: ``os.write`` or a double of it.
+
+    Raises:
+        StorageError: from here and from ``note``: the disk refused. The file is then cut back to
+            its last whole record, and stays.
+    """
+
+    def __init__(
+        self, path: Path, *, origin_us: int, write: Callable[[int, Buffer], int] = os.write
+    ) -> None:
+        self.path = path
+        self.size = 0
+        """Bytes handed to the kernel so far."""
+        self.failure: StorageError | None = None
+        self._write = write
+        self._encoder = TapeEncoder(secrets.randbits(32))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as exc:
+            raise StorageError(
+                f"cannot make the tape's journal: {exc.strerror}", where=str(path)
+            ) from exc
+        self._put(self._encoder.begin(TapeHead(origin_us=origin_us)))
+
+    def note(self, item: TapeItem) -> None:
+        """Append an item."""
+        if self.failure is not None:
+            raise self.failure
+        self._put(self._encoder.item(item))
+
+    def close(self) -> None:
+        """Close the file, which stays. Does nothing the second time."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _put(self, record: bytes) -> None:
+        rest = memoryview(record)
+        try:
+            while rest:
+                rest = rest[self._write(self._fd, rest) :]
+        except OSError as exc:
+            self._fail(exc)
+        self.size += len(record)
+
+    def _fail(self, exc: OSError) -> None:
+        with suppress(OSError):  # or a torn record stays at the end; readers drop it
+            os.ftruncate(self._fd, self.size)
+        self.failure = StorageError(
+            f"cannot write the tape's journal: {exc.strerror or exc}",
+            where=str(self.path),
+            hint="make room, and record again: what was noted up to here is whole",
+        )
+        raise self.failure from exc
