@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Clock,
         Emulator,
         EmulatorFactory,
+        EntrySink,
         EventSource,
         IdSource,
         Scrubber,
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
         SessionTap,
         Sleeper,
         StepScrubber,
-        TapeSink,
     )
     from ptycassette.model.re2_engine import PatternError, compile_re2
     from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
@@ -182,7 +182,7 @@ else:
                 "Sleeper",
                 "ScrubStep",
                 "StepScrubber",
-                "TapeSink",
+                "EntrySink",
                 "SecretWatch",
             ),
             "re2_engine": ("PatternError", "compile_re2"),
@@ -236,6 +236,7 @@ __all__ = [
     "Emulator",
     "EmulatorFactory",
     "EmulatorId",
+    "EntrySink",
     "Event",
     "EventKind",
     "EventSource",
@@ -283,7 +284,6 @@ __all__ = [
     "TapeBegun",
     "TapeEntry",
     "TapeMoment",
-    "TapeSink",
     "Terminal",
     "TimedRecord",
     "Timing",

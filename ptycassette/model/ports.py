@@ -27,6 +27,7 @@ __all__ = [
     "Clock",
     "Emulator",
     "EmulatorFactory",
+    "EntrySink",
     "EventSource",
     "IdSource",
     "ScrubStep",
@@ -37,7 +38,6 @@ __all__ = [
     "SessionTap",
     "Sleeper",
     "StepScrubber",
-    "TapeSink",
 ]
 
 
@@ -235,7 +235,7 @@ class BodySink(Protocol):
         ...
 
 
-class TapeSink(Protocol):
+class EntrySink(Protocol):
     """Takes the tape of a cassette."""
 
     def body(self) -> BodySink:
@@ -262,7 +262,7 @@ class CassetteSink(Protocol):
         """Set an untimed document."""
         ...
 
-    def tape(self) -> TapeSink:
+    def tape(self) -> EntrySink:
         """The tape, which the cassette has from now on; the same at each call."""
         ...
 

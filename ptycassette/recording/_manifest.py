@@ -145,13 +145,13 @@ def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, An
     if learnt.tape_entries is None:
         return {}
     option = meta.options[TAPE_OPTION]
-    told = scrubber.value(option.get("told", {}), channel="manifest")
+    described = scrubber.value(option.get("described", {}), channel="manifest")
     return {
         TAPE_KEY: {
             "version": TAPE_VERSION,
             "entries": learnt.tape_entries,
             "key": option.get("key", ""),
-            **told,
+            **described,
         }
     }
 

@@ -10,10 +10,10 @@ import msgspec
 from ptycassette.model import (
     BodySink,
     Chunk,
+    EntrySink,
     TapeAnswer,
     TapeEntry,
     TapeMoment,
-    TapeSink,
     Traffic,
     VolatileToken,
 )
@@ -24,7 +24,7 @@ __all__ = ["TAPE_OPTION", "QuestionKeys", "TapeWriter"]
 TAPE_OPTION = "tape"
 """The option in the head of a journal that says that model traffic was recorded: an object with
 ``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program
-knew, and ``told``, what the manifest says besides."""
+knew, and ``described``, what the manifest says besides."""
 
 QuestionKeys = Callable[
     [Mapping[str, Any], bytes, Sequence[tuple[int, int]]], tuple[str, Sequence[VolatileToken]]
@@ -49,7 +49,7 @@ class TapeWriter:
         keys: tells questions apart.
     """
 
-    def __init__(self, sink: TapeSink, *, keys: QuestionKeys | None) -> None:
+    def __init__(self, sink: EntrySink, *, keys: QuestionKeys | None) -> None:
         self._sink, self._keys = sink, keys
         self._open: dict[int, _Entry] = {}
         self._done: dict[int, TapeEntry] = {}
@@ -91,7 +91,7 @@ class TapeWriter:
 class _Entry:
     """An entry that is not whole yet."""
 
-    def __init__(self, sink: TapeSink) -> None:
+    def __init__(self, sink: EntrySink) -> None:
         self._sink = sink
         self._fields: dict[str, Any] = {}
         self._head: Mapping[str, Any] = {}
@@ -103,7 +103,8 @@ class _Entry:
         self._chunks: list[Chunk] = []
 
     def begin(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
-        self._head = event.head if event.unscrubbed is None else event.unscrubbed
+        head = event.head if event.unscrubbed is None else event.unscrubbed
+        self._head = {**head, "entry": event.entry}
         self._fields = {"entry": event.entry, "seq": seq, "t_us": t_us, **_filled(event.head)}
 
     def answer(self, event: TapeMoment, *, seq: int, t_us: int) -> None:
@@ -167,7 +168,7 @@ class _Entry:
 class _Body:
     """A body on its way into the sink. Masked JSON is repaired, so that it is JSON."""
 
-    def __init__(self, sink: TapeSink) -> None:
+    def __init__(self, sink: EntrySink) -> None:
         self._body: BodySink = sink.body()
         self._raw, self._masked = bytearray(), bytearray()
 

@@ -22,7 +22,7 @@ _LEVEL = 6
 
 
 class TapeFiles:
-    """The two files of a tape. A ``TapeSink``.
+    """The two files of a tape. An ``EntrySink``.
 
     Args:
         stage: makes a file of the cassette.
@@ -40,11 +40,11 @@ class TapeFiles:
         self.bodies = stage(TAPE_BODIES, limits.max_output_bytes)
 
     def body(self) -> _Body:
-        """See ``TapeSink.body``."""
+        """See ``EntrySink.body``."""
         return _Body(self, self._spool)
 
     def add(self, entry: TapeEntry) -> None:
-        """See ``TapeSink.add``.
+        """See ``EntrySink.add``.
 
         Raises:
             RecordError: a field holds what the format does not allow.

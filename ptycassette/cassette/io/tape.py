@@ -153,6 +153,7 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
     Raises:
         InvalidCassetteError: the first rule that is broken.
     """
+    place = files[TAPE].place
     moments: dict[int, tuple[int, str]] = {}
     seen: set[BodyPlace] = set()
     number = 0
@@ -160,7 +161,7 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
         number += 1
         for seq, kind in moments_of(entry):
             if seq in moments:
-                raise TapeError(f"seq {seq} is named twice", where=f"{TAPE} line {number}")
+                raise TapeError(f"seq {seq} is named twice", where=f"{place} line {number}")
             moments[seq] = (number, kind)
         for body in (entry.body, entry.answer.body if entry.answer is not None else None):
             if body is not None and body not in seen:
@@ -168,7 +169,7 @@ def verify_tape(tape: Tape, files: Mapping[str, FileHandle], limits: Limits) -> 
                 for _ in tape.blocks(body):
                     pass
     if number != len(tape):
-        raise TapeError(f"{number} entries, and the manifest says {len(tape)}", where=TAPE)
+        raise TapeError(f"{number} entries, and the manifest says {len(tape)}", where=place)
     _check_moments(moments, files[SERVICE_EVENTS], limits)
     return number
 

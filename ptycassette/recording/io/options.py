@@ -66,13 +66,13 @@ class RunningTape(Protocol):
         arguments: what to put behind the program's name; no part of the recorded ``argv``.
         secrets: what is secret in both, and in what the program may show of them.
         problem: why model traffic was not recorded to its end; None if all is well.
-        told: what the manifest says of how the program was pointed at it.
+        described: what the manifest says of how the program was pointed at it.
     """
 
     environment: Mapping[str, str]
     arguments: Sequence[str]
     secrets: Sequence[str]
-    told: Mapping[str, Any]
+    described: Mapping[str, Any]
 
     @property
     def problem(self) -> str | None:
@@ -348,6 +348,6 @@ def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
         options[TAPE_OPTION] = {
             "key": secrets.token_hex(32),
             "secrets": list(tape.secrets),
-            "told": dict(tape.told),
+            "described": dict(tape.described),
         }
     return options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,16 @@ class TapeInPlace(Closing):
         place: the directory of journals.
 
     Attributes:
-        environment, arguments, secrets, told: as in ``RunningTape``.
+        environment, arguments, secrets, described: as in ``RunningTape``.
     """
 
     def __init__(self, start: TapeStarter, place: Path) -> None:
         self._hidden: Path | None = place / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
         self._running = start(self._hidden)
         self.environment = self._running.environment
-        self.arguments = tuple(self._running.arguments)
-        self.secrets = tuple(self._running.secrets)
-        self.told = self._running.told
+        self.arguments: Sequence[str] = tuple(self._running.arguments)
+        self.secrets: Sequence[str] = tuple(self._running.secrets)
+        self.described = self._running.described
 
     def appear(self, journal: Path) -> None:
         """Give its journal the name beside the recorder's."""
