@@ -125,7 +125,11 @@ def _fault(entry: TapeEntry) -> str | None:
 def _tokens_fault(entry: TapeEntry) -> str | None:
     end = 0
     for token in entry.tokens:
-        if token.offset < end or token.length < 0:
+        if min(token.offset, token.length, token.name) < 0:
+            return "a token's offset, length or name is negative"
+        if token.where:
+            continue
+        if token.offset < end:
             return f"tokens overlap or go back at {token.offset}"
         end = token.offset + token.length
     return f"a token ends at {end}, behind the body" if end > _length(entry.body) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from ptycassette.model import (
     Traffic,
     VolatileToken,
 )
-from ptycassette.scrub import whole_json
+from ptycassette.scrub import masked_places, whole_json
 
 __all__ = ["TAPE_OPTION", "QuestionKeys", "TapeWriter"]
 
@@ -37,8 +37,6 @@ _MOST_CHUNKS = 50_000
 _MOST_TOKENS = 50_000
 _MOST_KEYED = 64 << 20
 _HELD, _MOST_HELD = 1 << 20, 8 << 20
-_SAME_SECRET = 4
-"""A mask may leave a byte as it was, so stretches with so few bytes between them are one."""
 
 
 class TapeWriter:
@@ -147,7 +145,7 @@ class _Entry:
         fields["body"] = self._question.finish()
         if keys is not None and self._raw is not None:
             raw = bytes(self._raw)
-            stretches = list(_changed(raw, bytes(self._masked)))
+            stretches = masked_places(raw, bytes(self._masked))
             fields["key"], tokens = keys(self._head, raw, stretches)
             fields["tokens"] = tuple(tokens)
             if len(tokens) > _MOST_TOKENS:
@@ -193,24 +191,6 @@ class _Body:
         if raw != masked:
             masked = whole_json(raw.decode("latin-1"), masked.decode("latin-1")).encode("latin-1")
         self._body.write(masked)
-
-
-def _changed(raw: bytes, masked: bytes) -> Iterator[tuple[int, int]]:
-    """The stretches (offset, length) in which two texts of equal length differ."""
-    start, end = -1, -1
-    for at in range(0, len(raw), 4096):
-        if raw[at : at + 4096] == masked[at : at + 4096]:
-            continue
-        for place in range(at, min(at + 4096, len(raw))):
-            if raw[place] == masked[place]:
-                continue
-            if start >= 0 and place - end > _SAME_SECRET:
-                yield start, end - start
-                start = -1
-            start = place if start < 0 else start
-            end = place + 1
-    if start >= 0:
-        yield start, end - start
 
 
 def _filled(head: Mapping[str, Any]) -> dict[str, Any]:

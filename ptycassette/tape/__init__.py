@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape._assembling import Assembler
-    from ptycassette.tape.items import (
-        AnswerBegun,
-        AnswerData,
-        ExchangeEnded,
-        RequestBegun,
-        RequestComplete,
-        RequestData,
-        SocketMessage,
-        TapeItem,
-    )
-    from ptycassette.tape.journal_codec import MAX_ITEM_BYTES, TapeDecoder, TapeEncoder, TapeHead
+    from ._assembling import Assembler as Assembler
+    from .items import AnswerBegun as AnswerBegun
+    from .items import AnswerData as AnswerData
+    from .items import ExchangeEnded as ExchangeEnded
+    from .items import RequestBegun as RequestBegun
+    from .items import RequestComplete as RequestComplete
+    from .items import RequestData as RequestData
+    from .items import SocketMessage as SocketMessage
+    from .items import TapeItem as TapeItem
+    from .journal_codec import MAX_ITEM_BYTES as MAX_ITEM_BYTES
+    from .journal_codec import TapeDecoder as TapeDecoder
+    from .journal_codec import TapeEncoder as TapeEncoder
+    from .journal_codec import TapeHead as TapeHead
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "_assembling": ("Assembler",),
+            "_assembling": "Assembler",
             "items": (
-                "AnswerBegun",
-                "AnswerData",
-                "ExchangeEnded",
-                "RequestBegun",
-                "RequestComplete",
-                "RequestData",
-                "SocketMessage",
-                "TapeItem",
+                "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
+                "RequestData SocketMessage TapeItem"
             ),
-            "journal_codec": ("MAX_ITEM_BYTES", "TapeDecoder", "TapeEncoder", "TapeHead"),
+            "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )
-
-__all__ = [
-    "MAX_ITEM_BYTES",
-    "AnswerBegun",
-    "AnswerData",
-    "Assembler",
-    "ExchangeEnded",
-    "RequestBegun",
-    "RequestComplete",
-    "RequestData",
-    "SocketMessage",
-    "TapeDecoder",
-    "TapeEncoder",
-    "TapeHead",
-    "TapeItem",
-]

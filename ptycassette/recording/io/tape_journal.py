@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.cassette.io import disk_errors
-from ptycassette.errors import NotFoundError
+from ptycassette.errors import JournalError, NotFoundError
 from ptycassette.model import EventSource, SessionMeta
 from ptycassette.recording._tape_source import ItemReader, TapeSource
 from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
 from ptycassette.recording.io.options import TapeStarter
 from ptycassette.system import Closing
+from ptycassette.tape import TapeHead, TapeItem
 
 __all__ = ["TapeInPlace", "with_tape"]
 
@@ -101,7 +102,29 @@ def _reader(tape: Path, *, salvage: bool) -> ItemReader:
     from ptycassette.tape.io import TapeJournalReader
 
     try:
-        reader: ItemReader = TapeJournalReader(tape, salvage=salvage)
+        reader: ItemReader = TapeJournalReader(tape)
     except NotFoundError:
         return _Nothing()
-    return reader
+    return _Salvaging(reader) if salvage else reader
+
+
+class _Salvaging:
+    """A reader whose items end where the journal is damaged."""
+
+    def __init__(self, reader: ItemReader) -> None:
+        self._reader = reader
+        self._damaged = False
+        self.close = reader.close
+
+    @property
+    def head(self) -> TapeHead | None:
+        """See ``ItemReader``."""
+        return self._reader.head
+
+    def poll(self) -> Iterator[TapeItem]:
+        """See ``ItemReader.poll``."""
+        try:
+            if not self._damaged:
+                yield from self._reader.poll()
+        except JournalError:
+            self._damaged = True

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape.io.journal_file import TapeJournalFile, TapeSink
-    from ptycassette.tape.io.journal_reader import TapeJournalReader
+    from ._proxy_messages import ProxyPlan as ProxyPlan
+    from .journal_file import TapeJournalFile as TapeJournalFile
+    from .journal_file import TapeJournalReader as TapeJournalReader
+    from .journal_file import TapeSink as TapeSink
+    from .proxy import Proxy as Proxy
+    from .running_proxy import RunningProxy as RunningProxy
+    from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import start_proxy as start_proxy
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "journal_reader": ("TapeJournalReader",),
-            "journal_file": ("TapeJournalFile", "TapeSink"),
+            "_proxy_messages": "ProxyPlan",
+            "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
+            "proxy": "Proxy",
+            "running_proxy": "RunningProxy base_url_variables start_proxy",
         },
     )
-
-__all__ = [
-    "TapeJournalFile",
-    "TapeJournalReader",
-    "TapeSink",
-]
