@@ -19,24 +19,6 @@ from ptycassette.model.manifest import EmulatorId, Manifest
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.model.screen import Screen
 
-__all__ = [
-    "AsyncSleeper",
-    "CassetteSink",
-    "Clock",
-    "Emulator",
-    "EmulatorFactory",
-    "EventSource",
-    "IdSource",
-    "ScrubStep",
-    "Scrubber",
-    "ScrubberFactory",
-    "Secret",
-    "SecretWatch",
-    "SessionTap",
-    "Sleeper",
-    "StepScrubber",
-]
-
 
 class Clock(Protocol):
     """Time, injectable. Elapsed time never comes from the wall clock."""
