@@ -38,7 +38,7 @@ from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Ma
 class ManifestPage(msgspec.Struct, frozen=True):
     """A valid manifest.
 
-    ``document`` is the whole JSON object, unknown fields included, for who
+    ``document`` is the whole JSON object, unknown fields included, for whoever
     writes it again. ``artifacts`` is None when the cassette is not pinned.
     """
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ptycassette.recording import ScriptStep
     from ptycassette.recording.io import Lifeline, Recorder, RecordingEnded, RecordPlan, Saver
 
+__all__ = ["command"]
+
 
 @click.command("rec", cls=RecCommand)
 @click.argument("cassette", metavar="[CASSETTE]", type=click.Path(), required=False)
