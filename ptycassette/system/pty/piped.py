@@ -151,7 +151,7 @@ class PipedChild(Closing):
         return not self.readers
 
     def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
-        """What the program wrote, and to which stream; empty at its end; None if there is nothing."""
+        """Output and its stream: empty at the end of a stream, None if there is nothing now."""
         for number, name in ((1, "stdout"), (2, "stderr")):
             if self._ours[number] < 0:
                 continue
