@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ptycassette.tape import Chunk, TapeAnswer, TapeEntry
+from ptycassette.model import Chunk, TapeAnswer, TapeEntry
 from ptycassette.tape.io import load_matching_rules
 from ptycassette.tape.matching import Hit, Matcher, Miss, Question, QuestionKeys, Rules
 

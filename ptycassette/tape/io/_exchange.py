@@ -17,6 +17,7 @@ import h11
 import msgspec
 
 from ptycassette.errors import StorageError
+from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._heads import (
     answer_follower,
     events,
@@ -34,14 +35,11 @@ from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
-    ExchangeOutcome,
     RequestBegun,
     RequestComplete,
     RequestData,
 )
 from ptycassette.tape.routing import Destination, header
-
-__all__ = ["ClientGoneError", "Exchange", "ProviderGoneError", "Surroundings"]
 
 MAX_HELD_BYTES = 64 << 20
 """Of a request that is held until it was judged."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from ptycassette.tape.entries import VolatileToken
+from ptycassette.model import VolatileToken
 from ptycassette.tape.matching._finder import Finder, Span
 from ptycassette.tape.matching._json_places import Node, NoJsonError, parse_json
 from ptycassette.tape.matching._paths import PathTree

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ptycassette.tape.entries import Chunk
+from ptycassette.model import Chunk
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._chains import parents

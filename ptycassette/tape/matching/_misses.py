@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import visible
-from ptycassette.tape.entries import VolatileToken
+from ptycassette.model import VolatileToken, visible
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._canonical import Token
 from ptycassette.tape.matching._paths import shown_path

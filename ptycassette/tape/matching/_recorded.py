@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ptycassette.tape.entries import Chunk, TapeEntry, VolatileToken
+from ptycassette.model import Chunk, TapeEntry, VolatileToken
 from ptycassette.tape.matching._answers import Found, found_in
 from ptycassette.tape.matching._binding import Binding
 from ptycassette.tape.matching._text import Text

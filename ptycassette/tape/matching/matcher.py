@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ptycassette.tape.entries import Chunk, TapeEntry
+from ptycassette.model import Chunk, TapeEntry
 from ptycassette.tape.matching._answers import Found, renamed
 from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._chains import conversations

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.tape.entries import VolatileToken
+from ptycassette.model import VolatileToken
 from ptycassette.tape.matching._canonical import Token, canonical_body, canonical_text
 from ptycassette.tape.matching._finder import Finder
 from ptycassette.tape.matching.rules import SECRET, Rules

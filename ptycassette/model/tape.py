@@ -12,10 +12,13 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.tape.items import ExchangeOutcome
-
 TAPE = "tape.jsonl"
 TAPE_BODIES = "tape-bodies.bin"
+
+ExchangeOutcome = Literal["complete", "client-gone", "provider-gone", "unreachable", "refused"]
+"""``complete``: to its last byte. ``client-gone``: the CLI went away before that.
+``provider-gone``: the provider broke off, maybe before its head. ``unreachable``: no connection
+to the provider. ``refused``: the proxy did not send it on (forbidden input, budget)."""
 
 
 class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -31,13 +34,13 @@ class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     packed: int
 
 
-class VolatileToken(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A place in a question that may differ: ``[offset, length, type, name, where]``.
+class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
+    """A place in a question that may differ in another run.
 
     ``type`` is a name of the matching rules (``uuid``, ``call-id``, ``cwd``, ``secret``, ...).
-    ``name`` is the number of the value among the values of its type in the whole tape, from 1:
-    equal values have one name, also where they are masked. ``where`` is empty for the body; else
-    ``target``, ``upstream``, ``within`` (the WebSocket), or the name of a header.
+    ``name`` numbers the values of one type over the whole tape, so that equal ones can be told from
+    others although they are masked. ``where`` is the text in which ``offset`` counts: "" for the
+    body, ``target``, or the name of a header.
     """
 
     offset: int
