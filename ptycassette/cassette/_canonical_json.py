@@ -11,8 +11,6 @@ import json
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["canonical_json"]
-
 _FIXED_DIGITS = 21  # ECMA-262, Number::toString: from here on with an exponent
 _FIXED_ZEROS = -6
 

@@ -34,8 +34,6 @@ from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
 from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Manifest, visible
 
-__all__ = ["ManifestPage", "decode_manifest", "encode_manifest", "peek_version"]
-
 
 class ManifestPage(msgspec.Struct, frozen=True):
     """A valid manifest.

@@ -23,8 +23,6 @@ from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import DigestError, ManifestError
 from ptycassette.model import Manifest, visible
 
-__all__ = ["CONTRACT", "MANIFEST_DIGEST_KEY", "check_manifest_digest", "with_manifest_digest"]
-
 CONTRACT = "ptycassette-1"
 MANIFEST_DIGEST_KEY = "manifest_digest"
 

@@ -16,8 +16,6 @@ from ptycassette.errors import (
 )
 from ptycassette.model import EmulatorId, Manifest, visible
 
-__all__ = ["check_pins", "require_any_emulator"]
-
 
 def require_any_emulator(document: Any, required: EmulatorId | None, *, where: str) -> None:
     """Check in a manifest not yet validated that it names an emulator, if one is required.

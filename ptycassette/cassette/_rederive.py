@@ -13,8 +13,6 @@ import msgspec
 from ptycassette.cassette.frames import LOOKS, frame_of
 from ptycassette.model import EmulatorFactory, Event, FrameRecord, InputRecord, Size, painted_bytes
 
-__all__ = ["FrameMismatch", "rederive"]
-
 
 class FrameMismatch(msgspec.Struct, frozen=True, kw_only=True):
     """One difference between a stored frame and the one made again.

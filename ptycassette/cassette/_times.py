@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-__all__ = ["is_time"]
-
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
 
 

@@ -28,8 +28,6 @@ from ptycassette.model import (
     visible,
 )
 
-__all__ = ["DOCUMENT_TYPES", "decode_document", "encode_document", "parse_document"]
-
 DOCUMENT_TYPES: dict[str, type[msgspec.Struct]] = {
     FINAL: FinalRecord,
     SCRUB_REPORT: ScrubReport,

@@ -25,8 +25,6 @@ import msgspec
 from ptycassette.errors import InvalidCassetteError, LimitError
 from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
 
-__all__ = ["check_keys", "check_value", "explain", "parse_strict"]
-
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 

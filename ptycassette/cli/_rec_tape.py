@@ -7,8 +7,6 @@ from typing import TypeVar
 
 import click
 
-__all__ = ["tape_options"]
-
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 

@@ -14,20 +14,6 @@ import msgspec
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.screen import StyleRun
 
-__all__ = [
-    "Event",
-    "EventKind",
-    "ExitStatus",
-    "FinalRecord",
-    "FrameRecord",
-    "InputRecord",
-    "OutputRecord",
-    "OutputStream",
-    "ServiceEventRecord",
-    "TimedRecord",
-    "moment_us",
-]
-
 # In a class body the field ``bytes`` hides the builtin, and msgspec resolves annotations there.
 _Bytes = bytes
 

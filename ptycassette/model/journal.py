@@ -17,21 +17,6 @@ from ptycassette.model.manifest import Harness
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.streams import StreamKinds
 
-__all__ = [
-    "Finished",
-    "JournalEvent",
-    "Noted",
-    "Output",
-    "Probed",
-    "Resized",
-    "SessionMeta",
-    "Signalled",
-    "TapeBegun",
-    "TapeMoment",
-    "Traffic",
-    "Typed",
-]
-
 
 class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The head of a journal: all that the finaliser must know besides the events.

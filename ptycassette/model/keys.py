@@ -23,8 +23,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PASTE_END", "PASTE_START", "canonical_key", "encode_key", "encode_paste"]
-
 PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
 

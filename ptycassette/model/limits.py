@@ -14,16 +14,6 @@ import msgspec
 
 from ptycassette.errors import LimitError
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "INT64_MAX",
-    "INT64_MIN",
-    "UINT16_MAX",
-    "Limits",
-    "check_density",
-    "check_line_density",
-]
-
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 UINT16_MAX = 2**16 - 1

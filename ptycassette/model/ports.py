@@ -20,26 +20,6 @@ from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.model.screen import Screen
 from ptycassette.model.tape import BodyPlace, TapeEntry
 
-__all__ = [
-    "AsyncSleeper",
-    "BodySink",
-    "CassetteSink",
-    "Clock",
-    "Emulator",
-    "EmulatorFactory",
-    "EntrySink",
-    "EventSource",
-    "IdSource",
-    "ScrubStep",
-    "Scrubber",
-    "ScrubberFactory",
-    "Secret",
-    "SecretWatch",
-    "SessionTap",
-    "Sleeper",
-    "StepScrubber",
-]
-
 
 class Clock(Protocol):
     """Time, injectable. Elapsed time never comes from the wall clock."""

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import re2
 
-__all__ = ["NOT_KNOWN", "PatternError", "compile_re2"]
-
 NOT_KNOWN: Final = "patterns in files have no look-around, back references or atomic groups"
 
 

@@ -9,15 +9,6 @@ import msgspec
 from ptycassette.model.events import Event, OutputRecord
 from ptycassette.model.manifest import Manifest
 
-__all__ = [
-    "STREAMS_KEY",
-    "StreamKind",
-    "StreamKinds",
-    "painted_bytes",
-    "painted_lines",
-    "streams_of",
-]
-
 STREAMS_KEY = "streams"
 
 StreamKind = Literal["terminal", "pipe", "socket", "file", "null", "device"]

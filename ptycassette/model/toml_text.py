@@ -12,8 +12,6 @@ from typing import Any
 
 from ptycassette.errors import UsageError
 
-__all__ = ["MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"]
-
 MAX_TOML_BYTES = 512 << 10
 """What takes Python's parser longest, a list of numbers, takes it 0.6 s at this length."""
 MAX_PARTS = 32

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["printable", "visible", "visible_bytes"]
-
 _UNSAFE_CHARACTERS = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"

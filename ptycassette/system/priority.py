@@ -15,8 +15,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["raised_priority"]
-
 _STEP = 10
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ptycassette.model import StreamKind
 
-__all__ = ["reopened", "same_stream", "stream_kind", "unread_bytes"]
-
 
 def stream_kind(fd: int) -> StreamKind:
     """The kind of ``fd``. One that is not open counts as ``null``."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from ptycassette.timeline.match_keys import Key
 
-__all__ = ["Line"]
-
 
 class Line:
     """One line of text under edit. ``apply`` returns whether a key edited it.

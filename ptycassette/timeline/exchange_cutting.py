@@ -32,8 +32,6 @@ from ptycassette.timeline.terminal_answers import is_terminal_answer
 if TYPE_CHECKING:
     from ptycassette.terminal import Signal, Turn
 
-__all__ = ["Exchange", "ExchangeCutter", "exchanges"]
-
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04")
 """Enter, and what ends or abandons a line: ctrl-c, ctrl-d. Escape alone abandons it, too."""
 

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from ptycassette.model import Event, EventKind
 
-__all__ = ["TimeIndex"]
-
 
 class TimeIndex:
     """The times of events that are in order of ``seq``.

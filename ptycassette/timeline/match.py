@@ -38,19 +38,6 @@ from ptycassette.timeline.match_text import (
     semantic_match,
 )
 
-__all__ = [
-    "EntryMatcher",
-    "Matching",
-    "Order",
-    "SecretsPolicy",
-    "State",
-    "Strategy",
-    "nearest_entry",
-    "order_named",
-    "secrets_named",
-    "strategy_named",
-]
-
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 Order = Literal["strict", "loose"]
 SecretsPolicy = Literal["same", "any"]

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AnswerExpectation", "is_answer"]
-
 _ANSWER = re.compile(
     rb"\x1b\[(?:"
     rb"[?>=][0-9;:]*c"  # DA1, DA2, DA3

@@ -18,16 +18,6 @@ from ptycassette.model import InputRecord, moment_us
 from ptycassette.timeline._match_line import Line
 from ptycassette.timeline.match_keys import Key, KeyReader
 
-__all__ = [
-    "MOST_KEYS",
-    "MOST_STEPS",
-    "Entry",
-    "KeyStep",
-    "iter_entries",
-    "read_entries",
-    "shown_keys",
-]
-
 
 class KeyStep(msgspec.Struct, frozen=True):
     """One recorded key, the record that completes it, and the line after it."""

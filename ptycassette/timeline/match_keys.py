@@ -20,8 +20,6 @@ import msgspec
 
 from ptycassette.timeline.match_answers import is_answer
 
-__all__ = ["Key", "KeyKind", "KeyReader", "read_keys"]
-
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 
 ESC = 0x1B

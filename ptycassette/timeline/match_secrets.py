@@ -27,20 +27,6 @@ from ptycassette.errors import ManifestError
 from ptycassette.model import Manifest, visible
 from ptycassette.timeline.match_entries import Entry
 
-__all__ = [
-    "LEAST_BITS",
-    "MOST_SECRETS",
-    "SECRET_DIGESTS_KEY",
-    "RecordedSecrets",
-    "digest_of",
-    "guessing_bits",
-    "input_digests",
-    "read_secrets",
-    "secret_spans",
-    "stored_secrets",
-    "word_digests",
-]
-
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest
 SCHEME = "scrypt-1"
 LEAST_BITS = 48

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-__all__ = ["Scorer", "SemanticMatch", "embedding_scorer", "lexical_score", "semantic_match"]
-
 Scorer = Callable[[str, str], float]
 """``scorer(actual, expected)`` is between 0 (nothing in common) and 1 (the same)."""
 

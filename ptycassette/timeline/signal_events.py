@@ -13,8 +13,6 @@ import msgspec
 
 from ptycassette.model import Event
 
-__all__ = ["SignalFinder", "TerminalSignal", "terminal_signals"]
-
 
 class TerminalSignal(msgspec.Struct, frozen=True):
     """One signal. ``seq`` and times are those of the output that completed it.

@@ -15,8 +15,6 @@ from fractions import Fraction
 
 from ptycassette.model import Event
 
-__all__ = ["Transform", "between", "chain", "limit_idle", "speed"]
-
 Transform = Callable[[Iterable[Event]], Iterator[Event]]
 """What every transform is once its numbers are given: events in, events out."""
 

@@ -18,8 +18,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["exchange"]
-
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # macOS sys/stdio.h

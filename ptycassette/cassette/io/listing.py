@@ -26,8 +26,6 @@ from ptycassette.errors import (
     UnreadableError,
 )
 
-__all__ = ["STATES", "ListedCassette", "ListedState", "listed_in"]
-
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {
     "ok": "can be opened",

@@ -26,14 +26,6 @@ from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
 from ptycassette.system.files import remove_unheld
 
-__all__ = [
-    "PREFIX",
-    "PendingRecordings",
-    "published_path",
-    "refuse_unwanted",
-    "remove_abandoned_recordings",
-]
-
 PREFIX = ".ptycassette-pending-"
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -10,8 +10,6 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import Manifest
 from ptycassette.system.files import DirectoryHandle
 
-__all__ = ["published_manifest"]
-
 
 def published_manifest(target: Path, cassette_id: str) -> Manifest | None:
     """The manifest of the cassette of that id at ``target``; None when no such thing is there."""

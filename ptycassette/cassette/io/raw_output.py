@@ -7,8 +7,6 @@ import select
 from collections.abc import Iterator
 from typing import Protocol
 
-__all__ = ["RawSource", "write_all", "write_raw"]
-
 
 class RawSource(Protocol):
     """What has raw output: an open ``Cassette``."""

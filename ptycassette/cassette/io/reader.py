@@ -67,8 +67,6 @@ from ptycassette.model import (
 )
 from ptycassette.system import Closing
 
-__all__ = ["Cassette", "open_cassette"]
-
 
 def open_cassette(
     path: str | os.PathLike[str],

@@ -24,8 +24,6 @@ from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
 from ptycassette.system.files import remove_unheld
 
-__all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned_staging"]
-
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
 _IGNORE = ".gitignore"

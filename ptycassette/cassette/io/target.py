@@ -34,8 +34,6 @@ from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, V
 from ptycassette.model import visible
 from ptycassette.system.files import DirectoryHandle
 
-__all__ = ["check_target"]
-
 _LOOKS = 20  # each further look means that somebody has published in between
 _OWN = frozenset({MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES})
 

@@ -14,8 +14,6 @@ from ptycassette.errors import CassetteError, EmulatorPinError
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.terminal import available_backends, backend
 
-__all__ = ["Verdict", "verify_cassette"]
-
 KEEP_MISMATCHES = 20
 """So many differences are kept; the others are counted."""
 

@@ -29,8 +29,6 @@ from ptycassette.errors import ChunkError, DigestError
 from ptycassette.model import FinalRecord, Limits, OutputRecord
 from ptycassette.system.files import BLOCK_BYTES, FileHandle
 
-__all__ = ["Progress", "Verified", "verify_artifacts", "verify_digests", "verify_streams"]
-
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)
 

@@ -62,8 +62,6 @@ from ptycassette.model import (
     TimedRecord,
 )
 
-__all__ = ["CassetteWriter"]
-
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,
     OutputRecord: OUTPUT_CODEC,

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["RunningTape", "TapeStarter"]
-
 
 class RunningTape(Protocol):
     """What records model traffic while the program runs.

@@ -13,8 +13,6 @@ from ptycassette.system import Closing
 if TYPE_CHECKING:
     from ptycassette.tape.io import RunningProxy
 
-__all__ = ["tape_starter"]
-
 
 def tape_starter(
     *, profile: Profile | None = None, provider: str | None = None, proxy_env: bool = False

@@ -10,8 +10,6 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["remove_unheld"]
-
 
 def remove_unheld(places: Iterable[Path]) -> None:
     """Remove those directories that nobody holds, as far as one can. No link is followed."""

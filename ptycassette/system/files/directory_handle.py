@@ -25,8 +25,6 @@ from ptycassette.errors import (
 from ptycassette.model import DEFAULT_LIMITS, Limits, visible
 from ptycassette.system.closing import Closing
 
-__all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]
-
 BLOCK_BYTES = 1 << 20
 """The most that is read at once."""
 

@@ -17,8 +17,6 @@ import msgspec
 
 from ptycassette.errors import LockedError, StorageError
 
-__all__ = ["Lock", "LockHolder", "account_lock", "target_lock"]
-
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a lock: process id, what it records, since when (RFC 3339)."""

@@ -12,8 +12,6 @@ import stat
 
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
 
-__all__ = ["open_plain", "read_plain"]
-
 
 def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
     """Open a regular file for reading; returns its descriptor.

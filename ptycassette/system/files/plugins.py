@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["announced"]
-
 _METADATA = (".dist-info", ".egg-info")
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from ptycassette.errors import RefusedError, StorageError
 
-__all__ = ["journal_dir", "lock_dir", "private_dir", "state_dir"]
-
 
 def state_dir(env: Mapping[str, str] | None = None) -> Path:
     """The state directory: ``$PTYCASSETTE_STATE_DIR``, else below XDG's, else ``~/.local/state``.

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ptycassette.errors import ExistsError, StorageError
 
-__all__ = ["check_replaceable", "write_whole"]
-
 
 def write_whole(
     path: str | os.PathLike[str],

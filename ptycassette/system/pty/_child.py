@@ -22,8 +22,6 @@ from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.signals import exit_status, signal_number
 
-__all__ = ["DEFAULT_GRACE_S", "PtyChild", "winsize"]
-
 DEFAULT_GRACE_S = 1.0
 """How long who is left may take to end after SIGTERM before SIGKILL."""
 

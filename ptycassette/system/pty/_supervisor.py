@@ -40,8 +40,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # without loading typing
     from collections.abc import Callable
 
-__all__ = ["Watch", "descendants", "main"]
-
 _TICK_MS = 10
 # A fault of our own must show as one, and two cannot be changed.
 _UNTOUCHED = frozenset(

@@ -15,8 +15,6 @@ import threading
 from contextlib import suppress
 from typing import Self
 
-__all__ = ["NoCoreDumps", "set_limits"]
-
 _LOCK = threading.Lock()
 _HELD: list[NoCoreDumps] = []
 _BEFORE: list[tuple[int, int]] = []

@@ -8,8 +8,6 @@ from typing import Any
 
 from ptycassette.system.pty.port import LineMode
 
-__all__ = ["modes_of_line", "new_terminal_modes"]
-
 # Which of the settings a program or a reader of the recording can tell from each other, by their
 # place in what tcgetattr gives (termios(3)).
 _FLAGS = (

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ptycassette.model import OutputStream
     from ptycassette.system.pty._child import PtyChild
 
-__all__ = ["PipedChild", "spawn_piped"]
-
 Streams = tuple[int | None, int | None, int | None]
 
 _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet

@@ -11,8 +11,6 @@ import msgspec
 
 from ptycassette.model import ExitStatus, Size
 
-__all__ = ["LineMode", "Pty", "Scripted"]
-
 
 class LineMode(msgspec.Struct, frozen=True, kw_only=True):
     """How the terminal's line discipline takes input just now (termios(3)).

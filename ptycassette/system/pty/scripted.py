@@ -23,8 +23,6 @@ from ptycassette.model import Clock, ExitStatus, Size
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.process import exit_status, signal_name, signal_number
 
-__all__ = ["ScriptedPty"]
-
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
     """What the script does next: ``after_us`` after the step before, once ``ready`` says so."""

@@ -7,8 +7,6 @@ import signal
 
 from ptycassette.model import ExitStatus
 
-__all__ = ["exit_status", "signal_name", "signal_number"]
-
 # Go's names (package syscall, String of Signal), because that is what cassettes hold.
 _SIGNAL_TEXTS: dict[int, str] = {
     signal.SIGHUP: "hangup",

@@ -15,8 +15,6 @@ from typing import Self
 
 from ptycassette.model import Size
 
-__all__ = ["DEFAULT_SIZE", "SignalPipe", "UserTerminal", "local_modes", "suspend", "window_size"]
-
 DEFAULT_SIZE = Size(24, 80)
 
 _SIZE = struct.Struct("HHHH")

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-__all__ = ["FromProxy", "NotStarted", "Order", "ProxyPlan", "Ready", "Reported", "Stopped"]
-
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a proxy serves.
