@@ -20,7 +20,7 @@ def canonical_json(value: Any) -> bytes:
 
     Raises:
         ValueError: a number is not finite, or a text holds a lone surrogate.
-        TypeError: some other type, or a key that is no text.
+        TypeError: another type, or a key that is not a text.
     """
     parts: list[str] = []
     _write(value, parts)

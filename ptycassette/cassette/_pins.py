@@ -44,7 +44,7 @@ def check_pins(
     expect_sha256: str | None = None,
     require_emulator: EmulatorId | None = None,
 ) -> None:
-    """Hold a valid manifest against what the caller pins; None pins nothing.
+    """Check a valid manifest against what the caller pins; None pins nothing.
 
     An empty ``version`` in ``require_emulator`` allows any version.
 

@@ -2,7 +2,7 @@
 
 Refused, each with a reason that names it: duplicate keys, ``NaN`` and
 ``Infinity``, numbers outside of int64 or of a double, lone surrogates, bytes
-that are no UTF-8, nesting deeper than the limit, and keys that differ from a
+that are not UTF-8, nesting deeper than the limit, and keys that differ from a
 known key in case alone (the reference reader, Go's ``encoding/json``, takes
 those for the known key).
 
@@ -68,7 +68,7 @@ _DECODER = json.JSONDecoder(
 
 
 def explain(exc: Exception) -> str:
-    """What a decoder found wrong, on one line, safe to print."""
+    """A decoder's error on one line, safe to print."""
     if isinstance(exc, json.JSONDecodeError):
         return f"no valid JSON: {exc.msg} at character {exc.pos + 1}"
     if isinstance(exc, UnicodeError):
@@ -79,7 +79,7 @@ def explain(exc: Exception) -> str:
 def parse_strict(
     data: bytes, *, where: str, error: type[InvalidCassetteError], limits: Limits
 ) -> Any:
-    """The JSON value that ``data`` is, if it is strict JSON.
+    """Parse ``data`` as strict JSON.
 
     Args:
         data: one whole JSON text, white space around it allowed.
@@ -143,7 +143,7 @@ def _too_deep(limits: Limits, where: str) -> LimitError:
 
 
 def _check(value: Any, depth: int, *, texts: bool) -> None:
-    """Walk ``value``; ``RecursionError`` stands for too deep, as the decoder itself says it."""
+    """Walk ``value``; ``RecursionError`` means too deep, as it does in the decoder."""
     stack = [(value, depth)]
     while stack:
         item, left = stack.pop()

@@ -1,4 +1,4 @@
-"""What is closed when a ``with`` block ends."""
+"""Context managers that close themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager that gives itself and is closed at the end, whatever happened."""
+    """A context manager that returns itself and is closed at the end of the block."""
 
     @abstractmethod
     def close(self) -> None:

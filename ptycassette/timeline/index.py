@@ -87,7 +87,7 @@ class TimeIndex:
         return seqs[position] if position < len(seqs) else None
 
     def before(self, seq: int, kind: EventKind) -> int | None:
-        """The last event of ``kind`` in front of ``seq``, or None."""
+        """The last event of ``kind`` before ``seq``, or None."""
         seqs = self._of_kind.get(kind)
         if seqs is None:
             return None

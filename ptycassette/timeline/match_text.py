@@ -47,7 +47,7 @@ def lexical_score(actual: str, expected: str) -> float:
 
 
 def embedding_scorer(embed: Callable[[str], Sequence[float]]) -> Scorer:
-    """A scorer from an embedding model: the cosine of two vectors, 0 where one has no length.
+    """A scorer from an embedding model: the cosine of two vectors, 0 where one is zero.
 
     Args:
         embed: text to vector, by whatever model is installed; called twice per score.

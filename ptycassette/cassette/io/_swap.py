@@ -25,7 +25,7 @@ _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNO
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two existing paths of one file system swap their names, atomically.
+    """Swap the names of two existing paths of one file system, atomically.
 
     Returns:
         True when they were swapped, False when this system cannot do it.

@@ -12,7 +12,7 @@ from ptycassette.system.files import DirectoryHandle
 
 
 def published_manifest(target: Path, cassette_id: str) -> Manifest | None:
-    """The manifest of the cassette of that id at ``target``; None when no such thing is there."""
+    """The manifest of the cassette at ``target`` if it has that id; None otherwise."""
     try:
         with DirectoryHandle(target) as directory, directory.open(MANIFEST) as file:
             page = decode_manifest(file.read_document())
