@@ -17,6 +17,7 @@ import h11
 import msgspec
 
 from ptycassette.errors import StorageError
+from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._heads import (
     answer_follower,
     events,
@@ -34,7 +35,6 @@ from ptycassette.tape.items import (
     AnswerBegun,
     AnswerData,
     ExchangeEnded,
-    ExchangeOutcome,
     RequestBegun,
     RequestComplete,
     RequestData,

@@ -10,11 +10,12 @@ import asyncio
 from contextlib import suppress
 from typing import Literal
 
+from ptycassette.model import ExchangeOutcome
 from ptycassette.tape._frames import MessageFollower, NotFollowedError
 from ptycassette.tape.gate import Question, QuestionRefusedError
 from ptycassette.tape.io._exchange import Exchange, Surroundings
 from ptycassette.tape.io._wire import Wire
-from ptycassette.tape.items import ExchangeOutcome, SocketMessage
+from ptycassette.tape.items import SocketMessage
 from ptycassette.tape.routing import Destination
 
 __all__ = ["relay_websocket"]
