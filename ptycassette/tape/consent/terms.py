@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date
 from ipaddress import ip_address
+from typing import TypeVar
 
 import msgspec
 
-from ptycassette.errors import PreflightError, UsageError
+from ptycassette.errors import PreflightError
 from ptycassette.profiles import StrictTable, read_checked
 from ptycassette.tape.routing import Origin, base_url
 
@@ -22,6 +23,8 @@ __all__ = [
     "approved",
     "is_local",
 ]
+
+Number = TypeVar("Number", int, float)
 
 ANYWHERE = "*"
 """In place of an upstream: any."""
@@ -185,5 +188,5 @@ def _text(asked: Iterable[str], terms: Terms) -> str:
     )
 
 
-def _narrower(own: float | None, given: float | None) -> float | None:
+def _narrower(own: Number | None, given: Number | None) -> Number | None:
     return min((one for one in (own, given) if one is not None), default=None)
