@@ -17,17 +17,6 @@ from ptycassette.cassette._records import RecordCodec
 from ptycassette.errors import ManifestError, TapeError
 from ptycassette.model import INT64_MAX, TAPE, BodyPlace, Limits, Manifest, TapeAnswer, TapeEntry
 
-__all__ = [
-    "TAPE_CODEC",
-    "TAPE_KEY",
-    "TAPE_VERSION",
-    "TapeDeclared",
-    "check_entries_fit",
-    "declared_tape",
-    "moments_of",
-    "most_unpacked",
-]
-
 TAPE_KEY = "tape"
 """The entry of ``optional`` that says that there is a tape."""
 TAPE_VERSION = 1

@@ -12,17 +12,6 @@ from typing import Literal
 
 import msgspec
 
-__all__ = [
-    "TAPE",
-    "TAPE_BODIES",
-    "BodyPlace",
-    "Chunk",
-    "ExchangeOutcome",
-    "TapeAnswer",
-    "TapeEntry",
-    "VolatileToken",
-]
-
 TAPE = "tape.jsonl"
 TAPE_BODIES = "tape-bodies.bin"
 

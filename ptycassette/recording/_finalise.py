@@ -37,8 +37,6 @@ from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
-__all__ = ["UNPUBLISHABLE_NAME", "Progress", "finalise", "finalise_failed"]
-
 _FINDINGS_SHOWN = 5
 
 UNPUBLISHABLE_NAME = (

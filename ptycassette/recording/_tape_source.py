@@ -17,8 +17,6 @@ import msgspec
 from ptycassette.model import EventSource, Finished, JournalEvent, TapeBegun
 from ptycassette.tape import Assembler, TapeHead, TapeItem
 
-__all__ = ["ItemReader", "TapeSource"]
-
 _COMPARED = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_output_tokens")
 
 

@@ -19,8 +19,6 @@ from ptycassette.model import (
 )
 from ptycassette.scrub import masked_places, whole_json
 
-__all__ = ["TAPE_OPTION", "QuestionKeys", "TapeWriter"]
-
 TAPE_OPTION = "tape"
 """The option in the head of a journal that says that model traffic was recorded: an object with
 ``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["masked_places"]
-
 _PAGE = 4096
 _SAME_SECRET = 4
 """A mask may leave a byte as it was, so stretches with so few bytes between them are one."""

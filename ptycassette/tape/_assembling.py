@@ -25,8 +25,6 @@ from ptycassette.tape.items import (
     TapeItem,
 )
 
-__all__ = ["Assembler"]
-
 _MOST_HELD = 64 << 20
 """Of a longer question no more is held: its number comes before its end."""
 _MOST_READ = 8 << 20

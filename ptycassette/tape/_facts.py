@@ -14,8 +14,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["AnswerFacts", "question_model", "tool_results", "usage_of"]
-
 _MOST_DOCUMENT = 8 << 20
 _MOST_LINE = 8 << 20
 _MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")

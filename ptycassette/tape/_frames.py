@@ -12,8 +12,6 @@ from wsproto.extensions import Extension, PerMessageDeflate
 
 from ptycassette.tape.journal_codec import MAX_ITEM_BYTES
 
-__all__ = ["MessageFollower", "NotFollowedError", "WholeMessage"]
-
 
 class NotFollowedError(Exception):
     """A WebSocket cannot be followed, and so not be noted: the reason."""

@@ -14,19 +14,6 @@ import h11
 
 from ptycassette.tape.routing import Destination, header
 
-__all__ = [
-    "MAX_HEAD_BYTES",
-    "answer_follower",
-    "end_of_head",
-    "events",
-    "head_for_provider",
-    "header_pairs",
-    "is_websocket",
-    "noted_headers",
-    "own_answer",
-    "read_request",
-]
-
 MAX_HEAD_BYTES = 256 << 10
 """Of a request or an answer; what common servers accept is half of that."""
 

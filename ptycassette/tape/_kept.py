@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["kept_headers", "kept_target"]
-
 _OF_REQUESTS = """
 accept content-type openai-beta anthropic-version anthropic-beta x-app originator version user-agent
 x-goog-api-client x-api-version x-initiator idempotency-key session_id session-id conversation_id

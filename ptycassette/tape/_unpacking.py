@@ -15,8 +15,6 @@ from typing import Any, Protocol
 
 from ptycassette.errors import CassetteError
 
-__all__ = ["PIECE_BYTES", "Unpacker", "unpacker_for"]
-
 PIECE_BYTES = 1 << 20
 """Most bytes that come at once."""
 

@@ -9,8 +9,6 @@ import msgspec
 
 from ptycassette.tape.routing import Origin
 
-__all__ = ["Gate", "OpenGate", "Question", "QuestionRefusedError"]
-
 
 class QuestionRefusedError(Exception):
     """A question does not leave the machine: the reason, for the user and for the CLI."""

@@ -14,17 +14,6 @@ import msgspec
 
 from ptycassette.model import ExchangeOutcome
 
-__all__ = [
-    "AnswerBegun",
-    "AnswerData",
-    "ExchangeEnded",
-    "RequestBegun",
-    "RequestComplete",
-    "RequestData",
-    "SocketMessage",
-    "TapeItem",
-]
-
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):
     """The head of a request.

@@ -11,8 +11,6 @@ from ptycassette.model import fill_variables
 from ptycassette.profiles import Profile, StrictTable, TapePointing, read_checked
 from ptycassette.tape.routing import base_url
 
-__all__ = ["CA_VARIABLES", "Pointing", "Provider", "Providers", "pointing"]
-
 CA_VARIABLES = (
     "NODE_EXTRA_CA_CERTS",
     "SSL_CERT_FILE",

@@ -25,8 +25,6 @@ from ptycassette.errors import UsageError
 if TYPE_CHECKING:  # the recorder reads base URLs, too, and needs no HTTP for that
     import h11
 
-__all__ = ["Destination", "NotServedError", "Origin", "Routes", "base_url", "header"]
-
 _PORTS = {"http": 80, "https": 443}
 _HERE = ("127.0.0.1", "localhost")
 

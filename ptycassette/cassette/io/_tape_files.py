@@ -14,8 +14,6 @@ from ptycassette.cassette.io.staging import disk_errors
 from ptycassette.errors import LimitError
 from ptycassette.model import TAPE, TAPE_BODIES, BodyPlace, Limits, TapeEntry
 
-__all__ = ["TapeFiles"]
-
 _IN_MEMORY = 1 << 20
 _BLOCK = 1 << 20
 _LEVEL = 6

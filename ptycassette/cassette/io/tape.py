@@ -21,8 +21,6 @@ from ptycassette.errors import TapeError
 from ptycassette.model import TAPE, TAPE_BODIES, BodyPlace, Chunk, Limits, TapeEntry
 from ptycassette.system.files import FileHandle
 
-__all__ = ["RecordedExchange", "Tape", "verify_tape"]
-
 _BLOCK = 1 << 20
 
 

@@ -10,8 +10,6 @@ from ptycassette.cassette import check_value
 from ptycassette.errors import LimitError, RecordError
 from ptycassette.model import Limits
 
-__all__ = ["checked_payload"]
-
 _PAYLOAD_LIMITS = Limits(max_depth=32)
 _PAYLOAD_BYTES = 4 << 20
 

@@ -10,8 +10,6 @@ import msgspec
 from ptycassette.cassette.io import Cassette, RecordedExchange
 from ptycassette.model import Noted, TapeEntry, TapeMoment, Traffic, VolatileToken
 
-__all__ = ["TapeAgain"]
-
 _BLOCK = 1 << 20
 _HEADS = {
     "question": (

@@ -16,16 +16,6 @@ from pathlib import Path
 from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import StorageError
 
-__all__ = [
-    "HIDDEN_SUFFIX",
-    "JOURNAL_SUFFIX",
-    "TAPE_SUFFIX",
-    "HiddenJournal",
-    "delete_journal",
-    "sync_name",
-    "tape_journal_of",
-]
-
 JOURNAL_SUFFIX = ".journal"
 TAPE_SUFFIX = ".tape"
 """Of the proxy's journal, which is called as the recorder's is otherwise."""

@@ -46,17 +46,6 @@ from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 
-__all__ = [
-    "RecordOptions",
-    "RecordPlan",
-    "RunningTape",
-    "TapeStarter",
-    "environment_of",
-    "head_of",
-    "is_allowed_name",
-    "plan_of",
-]
-
 
 class RunningTape(Protocol):
     """What records model traffic while the program runs.

@@ -78,8 +78,6 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
 
-__all__ = ["Recorder"]
-
 
 class Recorder:
     """One recording. Enter it, start the session, then ``finish`` or ``fail`` it.

@@ -17,8 +17,6 @@ from ptycassette.recording.io.options import TapeStarter
 from ptycassette.system import Closing
 from ptycassette.tape import TapeHead, TapeItem
 
-__all__ = ["TapeInPlace", "with_tape"]
-
 
 class TapeInPlace(Closing):
     """What records model traffic, with its journal beside the recorder's. A ``RunningTape``.

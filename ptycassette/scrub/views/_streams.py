@@ -16,8 +16,6 @@ from ptycassette.scrub.views._messages import Messages, TrafficChannel
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
-__all__ = ["StreamText", "StreamView", "TrafficText"]
-
 
 class _Places:
     """Where in its channel each run of a stream is."""

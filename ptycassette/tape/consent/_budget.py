@@ -18,8 +18,6 @@ from ptycassette.tape.consent._prices import Model, Prices
 from ptycassette.tape.consent.terms import Limit
 from ptycassette.tape.gate import QuestionRefusedError
 
-__all__ = ["Amount", "Budget"]
-
 _GENERATES = (":generateContent", ":streamGenerateContent")
 _COUNTS = ("count_tokens", ":countTokens")
 _OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")

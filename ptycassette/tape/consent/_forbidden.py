@@ -13,8 +13,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["forbidden_paths", "without_forbidden"]
-
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SCHEMA_NAMES = "properties"
 _JSON_TEXTS = ("arguments", "input")

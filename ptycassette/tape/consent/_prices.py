@@ -7,8 +7,6 @@ from datetime import date
 
 from ptycassette.profiles import StrictTable, read_checked
 
-__all__ = ["Model", "Prices"]
-
 _VERSION = re.compile(r"(-latest|-preview|-exp|@|-)?[-\d]*$")
 _MILLION = 1_000_000
 

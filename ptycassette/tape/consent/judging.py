@@ -17,8 +17,6 @@ from ptycassette.tape.consent.terms import Terms
 from ptycassette.tape.gate import Question, QuestionRefusedError
 from ptycassette.tape.routing import Origin
 
-__all__ = ["TermsGate"]
-
 MAX_UNPACKED_BYTES = 256 << 20
 """Of a question that is judged."""
 _FIRST_ERROR = 400

@@ -13,17 +13,6 @@ from ptycassette.errors import PreflightError
 from ptycassette.profiles import StrictTable, read_checked
 from ptycassette.tape.routing import Origin, base_url
 
-__all__ = [
-    "ANYWHERE",
-    "FORBIDDEN",
-    "Approval",
-    "ApprovalNeededError",
-    "Limit",
-    "Terms",
-    "approved",
-    "is_local",
-]
-
 Number = TypeVar("Number", int, float)
 
 ANYWHERE = "*"

@@ -11,8 +11,6 @@ import trustme
 
 from ptycassette.errors import StorageError
 
-__all__ = ["Authority"]
-
 _ALPN = ["http/1.1"]
 
 

@@ -21,8 +21,6 @@ from ptycassette.tape.routing import Destination, NotServedError, Origin, Routes
 if TYPE_CHECKING:
     from ptycassette.tape.io._authority import Authority
 
-__all__ = ["Client"]
-
 _PEEKED = 1
 _TLS_HANDSHAKE = 0x16
 _FIRST_HEAD_S = 60.0

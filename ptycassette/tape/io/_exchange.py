@@ -41,8 +41,6 @@ from ptycassette.tape.items import (
 )
 from ptycassette.tape.routing import Destination, header
 
-__all__ = ["ClientGoneError", "Exchange", "ProviderGoneError", "Surroundings"]
-
 MAX_HELD_BYTES = 64 << 20
 """Of a request that is held until it was judged."""
 _REFUSED = 403

@@ -11,8 +11,6 @@ import os
 import struct
 from pathlib import Path
 
-__all__ = ["is_strangers"]
-
 _TABLE = Path("/proc/net/tcp")
 _LOCAL, _UID = 1, 7
 

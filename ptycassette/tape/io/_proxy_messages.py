@@ -8,8 +8,6 @@ import msgspec
 
 from ptycassette.tape.consent import Terms
 
-__all__ = ["FromProxy", "NotStarted", "Order", "ProxyPlan", "Ready", "Reported", "Stopped"]
-
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a proxy serves.

@@ -11,8 +11,6 @@ from pathlib import Path
 from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.routing import Origin
 
-__all__ = ["UnreachableError", "Upstreams", "provider_context"]
-
 _CONNECT_TIMEOUT_S = 60.0
 _ALPN = ["http/1.1"]
 """What the proxy speaks. Providers that speak HTTP/2 speak this as well."""

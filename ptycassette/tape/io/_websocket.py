@@ -18,8 +18,6 @@ from ptycassette.tape.io._wire import Wire
 from ptycassette.tape.items import SocketMessage
 from ptycassette.tape.routing import Destination
 
-__all__ = ["relay_websocket"]
-
 Side = Literal["client", "provider"]
 
 _LAST_WORDS_S = 5.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-__all__ = ["BLOCK", "Wire"]
-
 BLOCK = 64 << 10
 
 

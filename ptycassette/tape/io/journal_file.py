@@ -19,8 +19,6 @@ from ptycassette.system import Closing
 from ptycassette.tape.items import TapeItem
 from ptycassette.tape.journal_codec import TapeDecoder, TapeEncoder, TapeHead
 
-__all__ = ["TapeJournalFile", "TapeJournalReader", "TapeSink"]
-
 _BLOCK = 1 << 20
 
 

@@ -20,8 +20,6 @@ from ptycassette.tape.io._wire import BLOCK, Wire
 from ptycassette.tape.io.journal_file import TapeSink
 from ptycassette.tape.routing import Routes
 
-__all__ = ["Proxy"]
-
 HOST = "127.0.0.1"
 MAX_CONNECTIONS = 512
 """At once. A CLI keeps a dozen; what has more is a loop or an attack."""

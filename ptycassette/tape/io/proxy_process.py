@@ -32,8 +32,6 @@ from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.io.proxy import Proxy
 from ptycassette.tape.items import TapeItem
 
-__all__ = ["main"]
-
 _PRICES = Path(consent.__file__).parent / "prices.toml"
 _LOOK_S = 0.5
 _MOST_REPORTS = 100

@@ -31,8 +31,6 @@ from ptycassette.tape.io._proxy_messages import (
 )
 from ptycassette.tape.pointing import CA_VARIABLES, Pointing, Providers, pointing
 
-__all__ = ["RunningProxy", "base_url_variables", "start_proxy"]
-
 _END_S = 5.0
 _NEEDED = ("h11", "trustme", "wsproto")
 _TOKEN_BYTES = 24
