@@ -85,7 +85,7 @@ class Proxy:
         """
         self._server.close()
         if self._plan.ca_file:
-            Path(self._plan.ca_file).unlink(missing_ok=True)
+            Path(self._plan.ca_file).unlink(missing_ok=True)  # noqa: ASYNC240 - one name, once
         if self._open:
             await asyncio.wait(self._open, timeout=_GRACE_S)
         for task in self._open:
