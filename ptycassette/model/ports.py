@@ -223,6 +223,10 @@ class EntrySink(Protocol):
         """Append an entry; they come in the order of their numbers."""
         ...
 
+    def exchanges(self) -> Sequence[Any]:
+        """What was written, read back; nothing can be added afterwards."""
+        ...
+
 
 class CassetteSink(Protocol):
     """Takes the parts of a cassette in order and publishes it whole, or not at all."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from ptycassette.errors import SecretLeftError
+from ptycassette.errors import AmbiguousTapeError, SecretLeftError
 from ptycassette.model import (
     CassetteSink,
     EmulatorFactory,
@@ -38,6 +38,7 @@ from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 _FINDINGS_SHOWN = 5
+_FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
 
 UNPUBLISHABLE_NAME = (
     "the name of the cassette holds what looks like a secret; nothing was published"
@@ -81,6 +82,7 @@ def finalise(  # noqa: PLR0913 - the seams
     Raises:
         RunFailedError: the run failed, so it is no cassette.
         SecretLeftError: the verification found something after scrubbing, or in the name.
+        AmbiguousTapeError: the tape could answer wrongly.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
@@ -89,6 +91,7 @@ def finalise(  # noqa: PLR0913 - the seams
         run.write(progress=progress)
         _refuse(run.left())
         run.look_at_name()
+        run.look_at_tape()
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -219,6 +222,26 @@ class _Run(Generic[_Sink]):
             raise SecretLeftError(
                 UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
             )
+
+    def look_at_tape(self) -> None:
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        tape = self.work.learnt.tape
+        if self.keys is None or tape is None:
+            return
+        findings = self.keys.findings(self.sink.tape().exchanges())
+        blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
+        if blocking:
+            shown = "\n".join(blocking[:_FINDINGS_SHOWN])
+            raise AmbiguousTapeError(
+                f"the tape could answer wrongly; nothing was published\n{shown}",
+                hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
+                " again with: ptycassette recover",
+            )
+        if findings:
+            tape["findings"] = [
+                {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}
+                for one in findings[:_FINDINGS_KEPT]
+            ]
 
     def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):
