@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from ptycassette.scenario.evidence import Evidence
     from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy, Scenario
+    from ptycassette.scenario.normalise import normaliser_of
     from ptycassette.scenario.reading import parse_scenario, scenario_schema
     from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
 else:
@@ -25,6 +26,7 @@ else:
             "evaluation": ("CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"),
             "evidence": ("Evidence",),
             "model": ("TEMPORARY", "EnvironmentPolicy", "Scenario"),
+            "normalise": ("normaliser_of",),
             "reading": ("parse_scenario", "scenario_schema"),
             "strict_yaml": ("MAX_YAML_BYTES", "parse_yaml"),
         },
@@ -40,6 +42,7 @@ __all__ = [
     "ScenarioOutcome",
     "check_scenario",
     "draft_scenario",
+    "normaliser_of",
     "outcome_lines",
     "parse_scenario",
     "parse_yaml",

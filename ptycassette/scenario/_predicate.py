@@ -16,7 +16,7 @@ import msgspec
 
 from ptycassette.model import FilePatterns, FrameRecord, PatternError, file_pattern
 from ptycassette.scenario._effort import PER_CHAR, PER_LOOK, PER_PATTERN_CHAR, Effort
-from ptycassette.scenario._normalise import Normaliser
+from ptycassette.scenario.normalise import Normaliser
 from ptycassette.scenario.evidence import Evidence
 
 __all__ = [

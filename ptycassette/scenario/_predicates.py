@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import get_args
 
 from ptycassette.scenario._effort import PER_LOOK, Effort
-from ptycassette.scenario._normalise import Normaliser
+from ptycassette.scenario.normalise import Normaliser
 from ptycassette.scenario._predicate import Failed, Look
 from ptycassette.scenario._screen_predicates import (
     AltScreen,

@@ -13,7 +13,7 @@ from ptycassette.scenario._effort import (
     PER_PATTERN_CHAR,
     PER_REWRITTEN_CHAR,
 )
-from ptycassette.scenario._normalise import normaliser_of
+from ptycassette.scenario.normalise import normaliser_of
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ptycassette.scenario._normalise import Normaliser
+from ptycassette.scenario.normalise import Normaliser
 from ptycassette.scenario._predicates import Predicate
 
 __all__ = [

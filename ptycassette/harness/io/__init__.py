@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
     from ptycassette.harness.io.files import known_probes, known_profiles, load_probe, load_profile
     from ptycassette.harness.io.foreground import run_in_foreground
-    from ptycassette.harness.io.offline import OfflineRun, offline_run
+    from ptycassette.harness.io.offline import OfflineRun, PlacedRun, offline_run, placed_run
     from ptycassette.harness.io.probe import (
         ProbeFailedError,
         probe_cassette,
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     )
     from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
     from ptycassette.harness.io.record import log_reader, plain_environment, reader_for
+    from ptycassette.harness.io.run_folder import run_folder
+    from ptycassette.harness.io.server_thread import ServerThread
 else:
     __getattr__ = loads_on_first_use(
         __name__,
@@ -29,17 +31,21 @@ else:
             "environment_of_scenario": ("scenario_environment",),
             "fake_provider": ("FakeProviderServer", "read_script"),
             "files": ("known_probes", "known_profiles", "load_probe", "load_profile"),
-            "offline": ("OfflineRun", "offline_run"),
+            "offline": ("OfflineRun", "PlacedRun", "offline_run", "placed_run"),
             "probe": ("ProbeFailedError", "with_freshness", "probe_cassette", "probe_live"),
             "probe_watch": ("refresh_snapshot", "call_every"),
             "record": ("log_reader", "plain_environment", "reader_for"),
+            "run_folder": ("run_folder",),
+            "server_thread": ("ServerThread",),
         },
     )
 
 __all__ = [
     "FakeProviderServer",
     "OfflineRun",
+    "PlacedRun",
     "ProbeFailedError",
+    "ServerThread",
     "call_every",
     "doctor_findings",
     "known_probes",
@@ -54,6 +60,7 @@ __all__ = [
     "read_script",
     "reader_for",
     "refresh_snapshot",
+    "run_folder",
     "run_in_foreground",
     "scenario_environment",
     "with_freshness",
