@@ -33,9 +33,7 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The work folder; an empty one in a temporary home.",
 )
-@click.option(
-    "-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment."
-)
+@click.option("-e", "--env", multiple=True, metavar="NAME=VALUE", help="Add to its environment.")
 @click.option(
     "--normalise",
     multiple=True,
@@ -52,9 +50,7 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
 @click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")
 @json_option
-def command(
-    cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **given: Any
-) -> int:
+def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **given: Any) -> int:
     """Run the recorded program again, offline, and report what differs.
 
     The real program starts in a temporary home, without network. Its model traffic is

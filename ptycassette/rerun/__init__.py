@@ -1,56 +1,37 @@
 """The real program run again offline: its keystrokes typed by screen, its model traffic served
-from the tape, and everything that differs reported."""
+from the tape, and everything that differs reported.
+"""
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.rerun.desk import Asked, Desk, Piece, Refusal, Served
-    from ptycassette.rerun.gates import Gates
-    from ptycassette.rerun.report import (
-        RequestMiss,
-        RerunReport,
-        ScreenChange,
-        report_json,
-        report_lines,
-    )
-    from ptycassette.rerun.screens import VOLATILE, ScreenJudge
-    from ptycassette.rerun.script import RerunScript, RerunStep, script_of
+    from .desk import Asked as Asked
+    from .desk import Desk as Desk
+    from .desk import Piece as Piece
+    from .desk import Refusal as Refusal
+    from .desk import Served as Served
+    from .gates import Gates as Gates
+    from .report import RequestMiss as RequestMiss
+    from .report import RerunReport as RerunReport
+    from .report import ScreenChange as ScreenChange
+    from .report import report_json as report_json
+    from .report import report_lines as report_lines
+    from .screens import VOLATILE as VOLATILE
+    from .screens import ScreenJudge as ScreenJudge
+    from .script import RerunScript as RerunScript
+    from .script import RerunStep as RerunStep
+    from .script import script_of as script_of
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "desk": ("Asked", "Desk", "Piece", "Refusal", "Served"),
-            "gates": ("Gates",),
-            "report": (
-                "RequestMiss",
-                "RerunReport",
-                "ScreenChange",
-                "report_json",
-                "report_lines",
-            ),
-            "screens": ("VOLATILE", "ScreenJudge"),
-            "script": ("RerunScript", "RerunStep", "script_of"),
+            "desk": "Asked Desk Piece Refusal Served",
+            "gates": "Gates",
+            "report": "RequestMiss RerunReport ScreenChange report_json report_lines",
+            "screens": "VOLATILE ScreenJudge",
+            "script": "RerunScript RerunStep script_of",
         },
     )
-
-__all__ = [
-    "VOLATILE",
-    "Asked",
-    "Desk",
-    "Gates",
-    "Piece",
-    "Refusal",
-    "RequestMiss",
-    "RerunReport",
-    "RerunScript",
-    "RerunStep",
-    "ScreenChange",
-    "ScreenJudge",
-    "Served",
-    "report_json",
-    "report_lines",
-    "script_of",
-]

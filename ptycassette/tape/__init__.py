@@ -2,78 +2,37 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape.entries import (
-        TAPE,
-        TAPE_BODIES,
-        BodyPlace,
-        Chunk,
-        TapeAnswer,
-        TapeEntry,
-        VolatileToken,
-    )
-    from ptycassette.tape.items import (
-        AnswerBegun,
-        AnswerData,
-        ExchangeEnded,
-        ExchangeOutcome,
-        RequestBegun,
-        RequestComplete,
-        RequestData,
-        SocketMessage,
-        TapeItem,
-    )
-    from ptycassette.tape.journal_codec import MAX_ITEM_BYTES, TapeDecoder, TapeEncoder, TapeHead
+    from .entries import TAPE as TAPE
+    from .entries import TAPE_BODIES as TAPE_BODIES
+    from .entries import BodyPlace as BodyPlace
+    from .entries import Chunk as Chunk
+    from .entries import TapeAnswer as TapeAnswer
+    from .entries import TapeEntry as TapeEntry
+    from .entries import VolatileToken as VolatileToken
+    from .items import AnswerBegun as AnswerBegun
+    from .items import AnswerData as AnswerData
+    from .items import ExchangeEnded as ExchangeEnded
+    from .items import ExchangeOutcome as ExchangeOutcome
+    from .items import RequestBegun as RequestBegun
+    from .items import RequestComplete as RequestComplete
+    from .items import RequestData as RequestData
+    from .items import SocketMessage as SocketMessage
+    from .items import TapeItem as TapeItem
+    from .journal_codec import MAX_ITEM_BYTES as MAX_ITEM_BYTES
+    from .journal_codec import TapeDecoder as TapeDecoder
+    from .journal_codec import TapeEncoder as TapeEncoder
+    from .journal_codec import TapeHead as TapeHead
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "entries": (
-                "TAPE",
-                "TAPE_BODIES",
-                "BodyPlace",
-                "Chunk",
-                "TapeAnswer",
-                "TapeEntry",
-                "VolatileToken",
-            ),
-            "items": (
-                "AnswerBegun",
-                "AnswerData",
-                "ExchangeEnded",
-                "ExchangeOutcome",
-                "RequestBegun",
-                "RequestComplete",
-                "RequestData",
-                "SocketMessage",
-                "TapeItem",
-            ),
-            "journal_codec": ("MAX_ITEM_BYTES", "TapeDecoder", "TapeEncoder", "TapeHead"),
+            "entries": "TAPE TAPE_BODIES BodyPlace Chunk TapeAnswer TapeEntry VolatileToken",
+            "items": "AnswerBegun AnswerData ExchangeEnded ExchangeOutcome RequestBegun "
+            "RequestComplete RequestData SocketMessage TapeItem",
+            "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )
-
-__all__ = [
-    "MAX_ITEM_BYTES",
-    "TAPE",
-    "TAPE_BODIES",
-    "AnswerBegun",
-    "AnswerData",
-    "BodyPlace",
-    "Chunk",
-    "ExchangeEnded",
-    "ExchangeOutcome",
-    "RequestBegun",
-    "RequestComplete",
-    "RequestData",
-    "SocketMessage",
-    "TapeAnswer",
-    "TapeDecoder",
-    "TapeEncoder",
-    "TapeEntry",
-    "TapeHead",
-    "TapeItem",
-    "VolatileToken",
-]

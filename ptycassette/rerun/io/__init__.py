@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.rerun.io.isolation import isolate_network
-    from ptycassette.rerun.io.rerunning import RerunOptions, rerun
-    from ptycassette.rerun.io.tape_server import TapeServer
+    from .isolation import isolate_network as isolate_network
+    from .rerunning import RerunOptions as RerunOptions
+    from .rerunning import rerun as rerun
+    from .tape_server import TapeServer as TapeServer
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "isolation": ("isolate_network",),
-            "rerunning": ("RerunOptions", "rerun"),
-            "tape_server": ("TapeServer",),
+            "isolation": "isolate_network",
+            "rerunning": "RerunOptions rerun",
+            "tape_server": "TapeServer",
         },
     )
-
-__all__ = ["RerunOptions", "TapeServer", "isolate_network", "rerun"]

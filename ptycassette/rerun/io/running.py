@@ -186,9 +186,7 @@ class _Typist:
         late: steps that were sent although their screen had not come.
     """
 
-    def __init__(
-        self, judge: ScreenJudge, sent: Callable[[int], None], patience_s: float
-    ) -> None:
+    def __init__(self, judge: ScreenJudge, sent: Callable[[int], None], patience_s: float) -> None:
         self._judge, self._sent, self._patience_s = judge, sent, patience_s
         self.typed = 0
         self.late: list[int] = []

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.tape.io.journal_file import TapeJournalFile, TapeSink
+    from .journal_file import TapeJournalFile as TapeJournalFile
+    from .journal_file import TapeSink as TapeSink
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "journal_file": ("TapeJournalFile", "TapeSink"),
+            "journal_file": "TapeJournalFile TapeSink",
         },
     )
-
-__all__ = ["TapeJournalFile", "TapeSink"]
