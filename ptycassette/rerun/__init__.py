@@ -1,6 +1,4 @@
-"""The real program run again offline: its keystrokes typed by screen, its model traffic served
-from the tape, and everything that differs reported.
-"""
+"""The real program run again offline: typed at by screen, answered from its tape, compared."""
 
 from __future__ import annotations
 
