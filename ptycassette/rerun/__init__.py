@@ -6,11 +6,6 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .desk import Asked as Asked
-    from .desk import Desk as Desk
-    from .desk import Piece as Piece
-    from .desk import Refusal as Refusal
-    from .desk import Served as Served
     from .gates import Gates as Gates
     from .report import RequestMiss as RequestMiss
     from .report import RerunReport as RerunReport
@@ -26,7 +21,6 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "desk": "Asked Desk Piece Refusal Served",
             "gates": "Gates",
             "report": "RequestMiss RerunReport ScreenChange report_json report_lines",
             "screens": "VOLATILE ScreenJudge",

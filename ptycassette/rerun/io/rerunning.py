@@ -70,9 +70,19 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     profile = _profile(cassette, options.harness)
     script = script_of(cassette.events())
     gates = Gates([step.t_us for step in script.steps])
-    desk = TapeDesk(exchanges, cassette)
     judge = ScreenJudge(options.normalise)
-    with TapeServer(desk, gates, hold_s=options.patience_s) as server:
+    rules = load_matching_rules((profile.name,) if profile else ())
+
+    def begin(home: Path, cwd: Path) -> None:
+        server.desk = TapeDesk(
+            exchanges,
+            rules,
+            key=_key_of(cassette),
+            declared={"home": str(home), "cwd": str(cwd)},
+            secrets=_masked_places,
+        )
+
+    with TapeServer(gates, hold_s=options.patience_s) as server:
         ran = run_again(
             RunPlan(
                 argv=argv,
@@ -88,9 +98,39 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             ),
             cassette,
             judge,
+            begin,
             server.sent,
         )
-    return _report(cassette, script, ran, desk, judge, argv=argv, guard=options.guard)
+    if server.desk is None:
+        raise RuntimeError("it ran without a desk")
+    return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
+
+
+def _key_of(cassette: Cassette) -> bytes:
+    """The key of the tape.
+
+    Raises:
+        UsageError: the manifest has none, or one that is no hexadecimal number.
+    """
+    tape = (cassette.manifest.optional or {}).get("tape")
+    try:
+        return bytes.fromhex(tape["key"])  # type: ignore[index]
+    except (TypeError, KeyError, ValueError) as wrong:
+        raise UsageError("its tape has no key", where=str(cassette.path)) from wrong
+
+
+def _masked_places(body: bytes) -> Sequence[tuple[int, int]]:
+    """Where the scrubber masks a body."""
+    [masked] = SessionScrubber().traffic([body])
+    places: list[tuple[int, int]] = []
+    for at, (one, other) in enumerate(zip(body, masked, strict=True)):
+        if one == other:
+            continue
+        if places and sum(places[-1]) == at:
+            places[-1] = (places[-1][0], places[-1][1] + 1)
+        else:
+            places.append((at, 1))
+    return places
 
 
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:

@@ -84,7 +84,11 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_again(
-    plan: RunPlan, cassette: Cassette, judge: ScreenJudge, sent: Callable[[int], None]
+    plan: RunPlan,
+    cassette: Cassette,
+    judge: ScreenJudge,
+    placed: Callable[[Path, Path], None],
+    sent: Callable[[int], None],
 ) -> Ran:
     """Run the program, type what was typed, and read what it showed.
 
@@ -92,6 +96,7 @@ def run_again(
         plan: the run.
         cassette: the recording.
         judge: compares screens.
+        placed: called with home and work folder before the program starts.
         sent: called with the number of inputs that were sent, after each.
 
     Raises:
@@ -102,6 +107,7 @@ def run_again(
     script = script_of(cassette.events())
     terminal = cassette.manifest.terminal
     with _placed(plan) as place:
+        placed(place.home, place.cwd)
         typist = _Typist(judge, sent, plan.patience_s)
         target = place.folder / "now.cassette"
         options: dict[str, Any] = {

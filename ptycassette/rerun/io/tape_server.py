@@ -10,15 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from aiohttp import WSMsgType, web
 
 from ptycassette.harness.io import ServerThread
-from ptycassette.rerun.desk import Asked, Desk, Piece, Refusal, Served
+from ptycassette.model import Chunk
+from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
 from ptycassette.tape import unpacked
+from ptycassette.tape.matching import Hit, Miss, Question
 
 __all__ = ["TapeServer"]
 
@@ -36,16 +40,17 @@ class TapeServer:
     """Serves one tape, once. A context manager.
 
     Args:
-        desk: answers.
         gates: which inputs a piece has to wait for.
         hold_s: how long a piece waits for an input at most.
+
+    Attributes:
+        desk: answers; set before the first question.
     """
 
-    def __init__(self, desk: Desk, gates: Gates, *, hold_s: float = 60.0) -> None:
-        self._desk, self._gates, self._hold_s = desk, gates, hold_s
-        self._connections: dict[object, int] = {}
+    def __init__(self, gates: Gates, *, hold_s: float = 60.0) -> None:
+        self._gates, self._hold_s = gates, hold_s
+        self.desk: TapeDesk | None = None
         self._opened: asyncio.Condition | None = None
-        self._under_way = 0
         self._server = ServerThread("tape server", self._application)
 
     @property
@@ -97,47 +102,51 @@ class TapeServer:
         """Any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
         body = await request.read()
-        asked = Asked(
+        asked = Question(
             kind="websocket" if socket else "http",
-            connection=self._number(request),
             method=request.method,
+            upstream="",
             target=request.raw_path,
             headers=tuple((name.lower(), value) for name, value in request.headers.items()),
             body=unpacked(body, request.headers.get("content-encoding", "")),
+            within=id(request) if socket else None,
         )
-        answer = self._desk.ask(asked)
-        if isinstance(answer, Refusal):
+        answer = self._ask(asked)
+        if isinstance(answer, Miss):
             return _refused(answer)
         if socket and answer.status == 101:
             return await self._converse(request, asked, answer)
         return await self._respond(request, answer)
 
-    def _number(self, request: web.Request) -> int:
-        return self._connections.setdefault(request.transport, len(self._connections) + 1)
+    def _ask(self, question: Question) -> Hit | Miss:
+        if self.desk is None:
+            raise RuntimeError("asked before there was a desk")
+        return self.desk.ask(question)
 
-    async def _respond(self, request: web.Request, answer: Served) -> web.StreamResponse:
-        await self._passes(answer.t_us)
-        if answer.status is None:
+    async def _respond(self, request: web.Request, answer: Hit) -> web.StreamResponse:
+        if answer.entry.answer is None or answer.status is None:
             return _broken_off(request)
+        await self._passes(answer.entry.answer.t_us)
         response = web.StreamResponse(status=answer.status)
         for name, value in answer.headers:
             if name not in _OF_THIS_CONNECTION:
                 response.headers.add(name, value)
         with contextlib.suppress(ConnectionError):
             await response.prepare(request)
-            for piece in answer.pieces:
-                await self._passes(piece.t_us)
-                await response.write(piece.data)
-            if answer.outcome == "provider-gone":
+            for chunk, data in answer.pieces:
+                await self._passes(chunk.t_us)
+                await response.write(data)
+            if answer.entry.outcome == "provider-gone":
                 return _broken_off(request)
             await response.write_eof()
         return response
 
     async def _converse(
-        self, request: web.Request, opening: Asked, answer: Served
+        self, request: web.Request, opening: Question, answer: Hit
     ) -> web.StreamResponse:
         socket = web.WebSocketResponse(max_msg_size=_MOST_BYTES, autoping=True)
-        await self._passes(answer.t_us)
+        if answer.entry.answer is not None:
+            await self._passes(answer.entry.answer.t_us)
         await socket.prepare(request)
         with contextlib.suppress(ConnectionError):
             await self._say(socket, answer.pieces)
@@ -145,39 +154,38 @@ class TapeServer:
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                     break
                 text = message.type is WSMsgType.TEXT
-                spoken = self._desk.ask(
-                    Asked(
+                spoken = self._ask(
+                    msgspec.structs.replace(
+                        opening,
                         kind="message",
-                        connection=opening.connection,
-                        method=opening.method,
-                        target=opening.target,
-                        headers=opening.headers,
                         body=message.data.encode() if text else message.data,
                         form="text" if text else "binary",
                     )
                 )
-                if isinstance(spoken, Refusal):
-                    await socket.close(code=1008, message=spoken.message.encode()[:120])
+                if isinstance(spoken, Miss):
+                    await socket.close(code=1008, message=spoken.text().encode()[:120])
                     break
                 await self._say(socket, spoken.pieces)
-                if spoken.outcome == "provider-gone":
+                if spoken.entry.outcome == "provider-gone":
                     return _broken_off(request)
-                if spoken.close_code is not None:
-                    await socket.close(code=spoken.close_code)
+                if spoken.entry.close_code is not None:
+                    await socket.close(code=spoken.entry.close_code)
         return socket
 
-    async def _say(self, socket: web.WebSocketResponse, pieces: tuple[Piece, ...]) -> None:
-        for piece in pieces:
-            await self._passes(piece.t_us)
-            if piece.form == "text":
-                await socket.send_str(piece.data.decode())
+    async def _say(
+        self, socket: web.WebSocketResponse, pieces: Sequence[tuple[Chunk, bytes]]
+    ) -> None:
+        for chunk, data in pieces:
+            await self._passes(chunk.t_us)
+            if chunk.form == "text":
+                await socket.send_str(data.decode())
             else:
-                await socket.send_bytes(piece.data)
+                await socket.send_bytes(data)
 
 
-def _refused(refusal: Refusal) -> web.Response:
+def _refused(miss: Miss) -> web.Response:
     """In a form that the clients of all providers show to their users."""
-    error = {"type": "not_found_error", "code": "not_on_the_tape", "message": refusal.message}
+    error = {"type": "not_found_error", "code": "not_on_the_tape", "message": miss.text()}
     body = json.dumps({"type": "error", "error": error})
     return web.Response(status=MISS_STATUS, text=body, content_type="application/json")
 
