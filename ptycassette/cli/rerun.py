@@ -16,8 +16,6 @@ from ptycassette.cli._options import (
 )
 from ptycassette.cli._present import json_text, write_lines
 
-__all__ = ["command"]
-
 DIFFER_STATUS = 1
 _NAMESPACE = "a network namespace of its own, with loopback alone"
 

@@ -17,8 +17,6 @@ from ptycassette.tape.matching import (
     tape_fingerprint,
 )
 
-__all__ = ["TapeDesk"]
-
 _MOST_MISSES = 100
 
 

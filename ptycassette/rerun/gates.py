@@ -10,8 +10,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-__all__ = ["Gates"]
-
 
 class Gates:
     """Counts the inputs that were sent, against the times of the recording.

@@ -10,8 +10,6 @@ import msgspec
 
 from ptycassette.model import ExitStatus, printable
 
-__all__ = ["RequestMiss", "RerunReport", "ScreenChange", "report_json", "report_lines"]
-
 _MOST_ROWS = 12
 
 

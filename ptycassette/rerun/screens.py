@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 
 from ptycassette.scenario import normaliser_of
 
-__all__ = ["VOLATILE", "ScreenJudge"]
-
 VOLATILE = ("spinner", "clock", "date", "duration", "pid", "uuid")
 """The built-in normalisers that are applied unless others are named."""
 

@@ -12,8 +12,6 @@ import msgspec
 
 from ptycassette.model import Event, FrameRecord, InputRecord, moment_us
 
-__all__ = ["RerunScript", "RerunStep", "script_of"]
-
 
 class RerunStep(msgspec.Struct, frozen=True, kw_only=True):
     """One input, resize or signal.

@@ -44,8 +44,6 @@ from ptycassette.scenario._styling import StyleIs
 from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.normalise import Normaliser
 
-__all__ = ["PREDICATES", "Predicate", "evaluate", "type_name"]
-
 Predicate = (
     FrameContains
     | FrameNeverContains

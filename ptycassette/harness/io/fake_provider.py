@@ -41,9 +41,6 @@ from ptycassette.model import MAX_TOML_BYTES, Clock
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 
-__all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
-
-
 def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Script:
     """The script in a file.
 

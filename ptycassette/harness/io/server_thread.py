@@ -14,8 +14,6 @@ from aiohttp import web
 
 from ptycassette.errors import StorageError, UsageError
 
-__all__ = ["HOST", "ServerThread"]
-
 HOST = "127.0.0.1"
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0

@@ -16,8 +16,6 @@ import threading
 from contextlib import closing, suppress
 from pathlib import Path
 
-__all__ = ["isolate_network"]
-
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000  # linux/sched.h
 _SIOCSIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8914, 0x1, 0x40  # netdevice(7)
 

@@ -20,8 +20,6 @@ from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
 
-__all__ = ["RerunOptions", "rerun"]
-
 
 class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to run the program again.

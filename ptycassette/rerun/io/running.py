@@ -28,8 +28,6 @@ from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
 from ptycassette.tape import base_url_variables
 
-__all__ = ["Ran", "RunPlan", "run_again"]
-
 _DIRECT = "127.0.0.1,localhost,::1"
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
 

@@ -24,8 +24,6 @@ from ptycassette.rerun.gates import Gates
 from ptycassette.tape import unpacked
 from ptycassette.tape.matching import Hit, Miss, Question
 
-__all__ = ["TapeServer"]
-
 MISS_STATUS = 404
 """Of a question that the tape does not have: clients do not repeat it, as they would a 5xx."""
 _MOST_BYTES = 256 << 20
