@@ -20,6 +20,7 @@
     |  |- TruncatedError               the last line of a stream is cut off
     |  |- RecordError                  a record in the middle is not what the format says
     |  |- LimitError                   larger, longer or deeper than a reader accepts
+    |  |- TapeError                    the model traffic does not fit its bodies or its events
     |  |- UnscrubbedError              recorded without scrubbing, and the caller did not allow that
     |  '- DiagnosticError              a diagnostic directory of a failed run, never a cassette
     |- PinError                     4  what the caller pins is not met
@@ -81,6 +82,7 @@ __all__ = [
     "SessionError",
     "SpawnError",
     "StorageError",
+    "TapeError",
     "TimeError",
     "TruncatedError",
     "UnexpectedFileError",
@@ -197,6 +199,10 @@ class RecordError(InvalidCassetteError):
 
 class LimitError(InvalidCassetteError):
     """Larger, longer or deeper than a reader accepts."""
+
+
+class TapeError(InvalidCassetteError):
+    """The tape (recorded model traffic) does not fit its bodies, or the events that it names."""
 
 
 class UnscrubbedError(InvalidCassetteError):

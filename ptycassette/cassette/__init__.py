@@ -9,6 +9,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._tape_lines import TAPE_KEY as TAPE_KEY
+    from ._tape_lines import TAPE_VERSION as TAPE_VERSION
     from .documents import encode_document as encode_document
     from .frames import FrameMaker as FrameMaker
     from .frames import frame_of as frame_of
@@ -30,9 +32,10 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_tape_lines": "TAPE_KEY TAPE_VERSION",
             "documents": "encode_document",
             "frames": "FrameMaker frame_of",
-            "framing": "MARK MAX_RECORD_BYTES EmptyJournalError RecordDecoder RecordEncoder",
+            "framing": "EmptyJournalError MARK MAX_RECORD_BYTES RecordDecoder RecordEncoder",
             "freshness": "age_problem age_text window_of",
             "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES",
             "strict_json": "check_value parse_strict",

@@ -30,8 +30,6 @@ import msgspec
 
 from ptycassette.errors import JournalError
 
-__all__ = ["MARK", "MAX_RECORD_BYTES", "EmptyJournalError", "RecordDecoder", "RecordEncoder"]
-
 MARK = b"\xa7jr\xf1"
 
 MAX_RECORD_BYTES = 16 << 20

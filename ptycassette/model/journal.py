@@ -2,12 +2,12 @@
 
 These events are the input of the finaliser and of the scrubber. They carry
 ``t_us``, whole microseconds since the start of the session, never going back.
-Output events hold the bytes as read, in reads' own chunks.
+An output event holds the bytes of one read.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,21 +17,9 @@ from ptycassette.model.manifest import Harness
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.streams import StreamKinds
 
-__all__ = [
-    "Finished",
-    "JournalEvent",
-    "Noted",
-    "Output",
-    "Probed",
-    "Resized",
-    "SessionMeta",
-    "Signalled",
-    "Typed",
-]
-
 
 class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The head of a journal: all that the finaliser must know besides the events.
+    """The head of a journal: all that the finaliser needs besides the events.
 
     ``environment`` holds every variable of the child, values included; it is
     known to the scrubber and never written to a cassette. ``home`` and ``cwd``
@@ -76,9 +64,9 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True, tag="output"):
 class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
     """Bytes sent to the program. See ``InputRecord`` for the fields.
 
-    ``masked`` says that they were typed unseen: at a prompt that does not echo, or the
-    sender said that they are secret. In a journal, which is private, they are the real ones;
-    whoever shows or publishes them takes ``hidden()``.
+    ``masked``: they were typed at a prompt that does not echo, or the sender declared them
+    secret. A journal, which is private, has the real bytes; whoever shows or publishes them
+    takes ``hidden()``.
     """
 
     t_us: int
@@ -130,8 +118,9 @@ class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
     """The end of the session. ``failure`` is set when the run must not become a cassette.
 
-    ``binary_version`` is what the program reported only now, ``version_missing`` why it never did.
-    ``stdin_offset`` is where it left a file that was its stdin, from where it found it.
+    ``binary_version`` is what the program reported when it was asked after the start,
+    ``version_missing`` why it reported none. ``stdin_offset`` is how many bytes the program
+    consumed of a file that was its stdin.
     """
 
     t_us: int
@@ -148,4 +137,58 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     stdin_offset: int | None = None
 
 
-JournalEvent = Output | Typed | Resized | Signalled | Noted | Probed | Finished
+class TapeBegun(msgspec.Struct, frozen=True, omit_defaults=True, tag="tape"):
+    """The program starts, and its model traffic is recorded.
+
+    ``clock_us`` is the monotonic clock at this moment; the proxy's times count from another one.
+    """
+
+    t_us: int
+    clock_us: int
+
+
+class TapeMoment(Noted, frozen=True, omit_defaults=True, kw_only=True, tag="tape-moment"):
+    """A service event of the tape. None is in a recorder's journal: they are made when saving.
+
+    Attributes:
+        entry: the number of the question, from 1.
+        moment: what happened to it.
+        head: what the entry says of it besides bodies (see ``TapeEntry``), scrubbed like a payload.
+        dropped: texts that are kept nowhere, such as headers with credentials. What is secret in
+            them is removed everywhere else.
+        unscrubbed: ``head`` as it was before, once it is scrubbed.
+    """
+
+    entry: int
+    moment: Literal["question", "answer", "end"]
+    head: dict[str, Any]
+    dropped: tuple[str, ...] = ()
+    unscrubbed: dict[str, Any] | None = None
+
+
+class Traffic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="traffic"):
+    """A piece of the body of a question or an answer, unpacked. None is in a recorder's journal.
+
+    Attributes:
+        entry: as in ``TapeMoment``.
+        side: which body.
+        data: at most 1 MiB; as many bytes after scrubbing.
+        form: of a message: ``text`` or ``binary``.
+        joins: it belongs to the chunk that came before it.
+        last: nothing follows in this body.
+        unscrubbed: ``data`` as it was before, once it is scrubbed.
+    """
+
+    t_us: int
+    entry: int
+    side: Literal["question", "answer"]
+    data: bytes = b""
+    form: Literal["", "text", "binary"] = ""
+    joins: bool = False
+    last: bool = False
+    unscrubbed: bytes | None = None
+
+
+JournalEvent = (
+    Output | Typed | Resized | Signalled | Noted | Probed | Finished | TapeBegun | Traffic
+)

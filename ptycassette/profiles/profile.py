@@ -14,24 +14,6 @@ from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
 from ptycassette.profiles.predicate import ScreenPredicate
 from ptycassette.profiles.session_log import EventRule, LogSource
 
-__all__ = [
-    "Capability",
-    "Credentials",
-    "HomeFile",
-    "Install",
-    "KnownCli",
-    "Offline",
-    "OfflineMode",
-    "Profile",
-    "ProfileTerminal",
-    "Screens",
-    "Stroke",
-    "Submit",
-    "ToolCall",
-    "VersionQuery",
-    "clis_without_profile",
-]
-
 
 class VersionQuery(StrictTable, frozen=True, kw_only=True):
     """How to ask for the version, and with which ones the profile was seen to work.
@@ -128,6 +110,22 @@ class Offline(StrictTable, frozen=True, kw_only=True):
 
     model: str = ""
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class TapePointing(StrictTable, frozen=True, kw_only=True):
+    """How a user's own run is pointed at the proxy that records its model traffic.
+
+    ``provider`` is whom it talks to unless the user says otherwise. ``environment`` and
+    ``arguments`` (right behind the program) may hold ``${NAME}``, the base URL of the provider of
+    that name without a version. They must not touch the user's own files. Without both, the
+    provider's usual variables are set. ``proxy_environment`` is added to what every program gets
+    where the proxy is an HTTP proxy.
+    """
+
+    provider: str = ""
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    proxy_environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class ToolCall(StrictTable, frozen=True, kw_only=True):
@@ -241,7 +239,8 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
     run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
     hands in a prompt, ``leave`` ends the program, ``interrupt`` a turn. ``tools`` are how a model
-    makes it act, by what they do (``read``, ``run``). ``licence`` is of the CLI, and
+    makes it act, by what they do (``read``, ``run``). ``tape`` points it at a recording proxy.
+    ``licence`` is of the CLI, and
     ``shareable`` tells whether it allows showing its screens to others.
     """
 
@@ -257,6 +256,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     oneshot: tuple[str, ...] = ()
     install: Install | None = None
     offline: Offline = Offline()
+    tape: TapePointing = TapePointing()
     modes: dict[str, OfflineMode] = msgspec.field(default_factory=dict)
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
@@ -282,6 +282,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
             Install,
             Offline,
             OfflineMode,
+            TapePointing,
             ToolCall,
             Screens,
             Stroke,

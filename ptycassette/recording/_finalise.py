@@ -33,10 +33,9 @@ from ptycassette.model import (
 from ptycassette.recording._manifest import manifest_texts
 from ptycassette.recording._secrets_apart import input_was_scrubbed, typed_digests
 from ptycassette.recording._sink_writer import SinkWriter
+from ptycassette.recording._tape_writer import QuestionKeys
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
-
-__all__ = ["UNPUBLISHABLE_NAME", "Progress", "finalise", "finalise_failed"]
 
 _FINDINGS_SHOWN = 5
 
@@ -49,7 +48,7 @@ Progress = Callable[[int], None]
 _Sink = TypeVar("_Sink", bound=CassetteSink)
 
 
-def finalise(
+def finalise(  # noqa: PLR0913 - the seams
     meta: SessionMeta,
     source: EventSource,
     open_sink: Callable[[], CassetteSink],
@@ -58,6 +57,7 @@ def finalise(
     scrubber: Scrubber,
     typed: TypedWatch | None = None,
     policy: Callable[[], FramePolicy] | None = None,
+    keys: QuestionKeys | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Turn a session into a cassette and publish it.
@@ -72,6 +72,7 @@ def finalise(
         scrubber: fresh, for this session alone.
         typed: learns what was typed and is secret, where the scrubber is a ``StepScrubber``.
         policy: makes what says when to take frames; the one named in ``meta.options`` when None.
+        keys: tells the questions of the tape apart; they get no keys when None.
         progress: called with the number of output bytes after each output.
 
     Returns:
@@ -83,7 +84,7 @@ def finalise(
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
-    run.typed = typed
+    run.typed, run.keys = typed, keys
     try:
         run.write(progress=progress)
         _refuse(run.left())
@@ -148,6 +149,7 @@ class _Run(Generic[_Sink]):
         self._scrubber, self._emulator = scrubber, emulator
         self._policy = policy
         self.typed: TypedWatch | None = None
+        self.keys: QuestionKeys | None = None
         self.sink = open_sink()
         self.work = self._new_work()
 
@@ -172,7 +174,7 @@ class _Run(Generic[_Sink]):
             if progress is not None and isinstance(step.event, Output):
                 progress(self.work.offset)
         hidden = self.typed.hidden if self.typed is not None else ()
-        self.work.end(self._rest(), failed=failed, hidden=hidden)
+        self.work.end(self._rest(), failed=failed, hidden=hidden, keys=self.keys)
 
     def tell_secrets_apart(self) -> None:
         """Give the manifest digests of the secrets that were typed, where there were any."""

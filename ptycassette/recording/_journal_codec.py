@@ -23,8 +23,6 @@ from ptycassette.cassette import RecordDecoder, RecordEncoder
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
 
-__all__ = ["MAX_BATCH_BYTES", "JournalDecoder", "JournalEncoder"]
-
 MAGIC = b"\x89PTYJ\r\n\x01"
 
 MAX_BATCH_BYTES = 1 << 20

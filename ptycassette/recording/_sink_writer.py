@@ -30,13 +30,15 @@ from ptycassette.model import (
     ServiceEventRecord,
     SessionMeta,
     StepScrubber,
+    TapeBegun,
+    TapeMoment,
+    Traffic,
     Typed,
 )
 from ptycassette.recording._manifest import Learnt, make_manifest
+from ptycassette.recording._tape_writer import TAPE_OPTION, QuestionKeys, TapeWriter
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
-
-__all__ = ["SinkWriter"]
 
 
 class SinkWriter:
@@ -82,7 +84,7 @@ class SinkWriter:
             case Finished():
                 self._ended = True
                 return
-            case Probed():
+            case Probed() | TapeBegun() | Traffic():
                 pass
             case Output():
                 self._write_output(event)
@@ -100,18 +102,29 @@ class SinkWriter:
             self._sink.add(msgspec.structs.replace(frame, t_us=self._t_us))
 
     def end(
-        self, rest: Iterator[JournalEvent], *, failed: bool, hidden: Collection[int] = ()
+        self,
+        rest: Iterator[JournalEvent],
+        *,
+        failed: bool,
+        hidden: Collection[int] = (),
+        keys: QuestionKeys | None = None,
     ) -> None:
         """Write what is no output, masked, and the documents.
 
-        ``hidden`` are the numbers of events that were typed unseen without being marked so.
+        ``hidden`` are the numbers of events that were typed unseen without being marked so;
+        ``keys`` tells the questions of the tape apart.
 
         Raises:
             RunFailedError: unless ``failed``, the run must not become a cassette.
         """
         learnt = self.learnt
+        tape = self._tape_writer(keys)
         for event, record in self._recorded(rest, hidden):
             match event:
+                case Traffic() if tape is not None:
+                    tape.piece(event)
+                case TapeMoment() if tape is not None and record is not None:
+                    tape.moment(event, seq=record.seq, t_us=record.t_us or 0)
                 case Finished():
                     learnt.end = event
                 case Probed():
@@ -122,6 +135,8 @@ class SinkWriter:
                             self._sink.put(document)
             if record is not None:
                 self._sink.add(record)
+        if tape is not None:
+            learnt.tape_entries = tape.finish()
         final = learnt.end
         if not failed:
             self._check(final)
@@ -135,6 +150,12 @@ class SinkWriter:
                 )
             )
         self._sink.put(self._report())
+
+    def _tape_writer(self, keys: QuestionKeys | None) -> TapeWriter | None:
+        """What writes the tape, where model traffic was recorded."""
+        if TAPE_OPTION not in self._meta.options:
+            return None
+        return TapeWriter(self._sink.tape(), keys=keys)
 
     def inputs(
         self, events: Iterator[JournalEvent], hidden: Collection[int]
@@ -156,7 +177,7 @@ class SinkWriter:
         """Events, and the record of each that is no output, with the number kept for it."""
         number = 0
         for event in events:
-            if isinstance(event, Output | Probed | Finished):
+            if isinstance(event, Output | Probed | Finished | TapeBegun | Traffic):
                 yield event, None
                 continue
             item = event

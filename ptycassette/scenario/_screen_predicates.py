@@ -16,6 +16,7 @@ from ptycassette.scenario._effort import (
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 from ptycassette.scenario.normalise import normaliser_of
 
+
 class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rectangle of the screen, rows and columns from 0, ends not included (extension)."""
 

@@ -14,6 +14,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import FilePattern, file_pattern
 
+
 class Normaliser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rewrite of volatile text, for comparison alone (extension)."""
 

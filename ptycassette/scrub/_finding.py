@@ -24,6 +24,8 @@ from ptycassette.model import (
     Secret,
     SessionMeta,
     StreamKinds,
+    TapeMoment,
+    Traffic,
     Typed,
 )
 from ptycassette.scrub._patches import Patches
@@ -39,12 +41,11 @@ from ptycassette.scrub.views import (
     Seen,
     StreamText,
     StreamView,
+    TrafficText,
     View,
     joined_lines,
     strings_of,
 )
-
-__all__ = ["SETTLED", "Finder", "Found"]
 
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""
@@ -69,8 +70,8 @@ class Finder:
         block: output is cut at multiples of so many bytes.
         seen: texts of the screen that need not be searched.
         traced: whether what is found on the screen leads back to its bytes.
-        again: whether the output was read before, as it was recorded: only what is masked of it
-            shows anything new.
+        again: whether output and tape were read before, as they were recorded: only what is masked
+            of them shows anything new.
 
     Attributes:
         screen: the emulator, right after the last event.
@@ -111,6 +112,9 @@ class Finder:
             self._streams[name] = StreamText(name, block, screen=screen)
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
+        self._bodies: dict[tuple[int, str], TrafficText] = {}
+        self._passed = 0
+        self._again = masks["tape"].touch if again else None
         self._typed = InputChannel()
         self._service = Joined()
         self._cols = meta.size.cols
@@ -146,7 +150,12 @@ class Finder:
                 self._sent += len(event.data)
             case Typed():
                 self._search("input", self._typed.feed(event.data))
+            case Traffic():
+                self._traffic(event)
             case Noted():
+                if isinstance(event, TapeMoment):
+                    self._payload("tape", event.head)
+                    self._learn(event.dropped)
                 self._payload("service-events", event.payload)
                 self._search("service-events", self._service.add(event.payload))
             case Probed() | Finished():
@@ -172,6 +181,9 @@ class Finder:
             self._search("output", stream.rest())
         self._search("input", self._typed.rest() if self._stdin is None else self._stdin.rest())
         self._search("service-events", self._service.rest())
+        for body in self._bodies.values():
+            self._search("tape", body.rest())
+        self._bodies.clear()
         self.settled = self._fed
 
     def _output(self, event: Output) -> None:
@@ -185,6 +197,25 @@ class Finder:
         self._fed += len(event.data)
         if not self._apart:
             self.settled = max(self.settled, self._fed - self._fed % self._block - SETTLED)
+
+    def _traffic(self, event: Traffic) -> None:
+        """Read a piece of a body, which is searched apart from others."""
+        key = (event.entry, event.side)
+        body = self._bodies.get(key)
+        if body is None:
+            name = f"{event.side} {event.entry}"
+            body = self._bodies[key] = TrafficText(name, self._again)
+        self._search("tape", body.feed(event.data, self._passed))
+        self._passed += len(event.data)
+        if event.last:
+            self._search("tape", self._bodies.pop(key).rest())
+
+    def _learn(self, texts: Iterable[str]) -> None:
+        """Learn from texts that are kept nowhere."""
+        for text in texts:
+            for _ in self._searcher.search(canonical(text)):
+                pass
+        self._adopt(())
 
     def _payload(self, channel: str, payload: Any) -> None:
         """Search the strings of one payload, each alone. They are masked when they are written."""

@@ -8,15 +8,13 @@ from typing import Any
 
 import msgspec
 
-from ptycassette.model import DiscoveryRecord, Finished, Noted, Probed, QuotaRecord
+from ptycassette.model import DiscoveryRecord, Finished, Noted, Probed, QuotaRecord, TapeMoment
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import rewrite
-
-__all__ = ["Placeholders"]
 
 _OF_FINISHED = (
     *("metadata", "usage", "routing_actual", "session_log_path", "final_text", "failure"),
@@ -70,7 +68,13 @@ class Placeholders:
             return self.text(plain(patched) if patched != raw else text, channel="service-events")
 
         payload = rewrite(event.payload, change)
-        return Noted(event.t_us, payload), at
+        if isinstance(event, TapeMoment):
+            head = self.value(event.head, channel="tape")
+            changed = msgspec.structs.replace(
+                event, payload=payload, head=head, dropped=(), unscrubbed=event.head
+            )
+            return changed, at
+        return msgspec.structs.replace(event, payload=payload), at
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""

@@ -6,17 +6,10 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .entries import TAPE as TAPE
-    from .entries import TAPE_BODIES as TAPE_BODIES
-    from .entries import BodyPlace as BodyPlace
-    from .entries import Chunk as Chunk
-    from .entries import TapeAnswer as TapeAnswer
-    from .entries import TapeEntry as TapeEntry
-    from .entries import VolatileToken as VolatileToken
+    from ._assembling import Assembler as Assembler
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
-    from .items import ExchangeOutcome as ExchangeOutcome
     from .items import RequestBegun as RequestBegun
     from .items import RequestComplete as RequestComplete
     from .items import RequestData as RequestData
@@ -30,9 +23,11 @@ else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "entries": "TAPE TAPE_BODIES BodyPlace Chunk TapeAnswer TapeEntry VolatileToken",
-            "items": "AnswerBegun AnswerData ExchangeEnded ExchangeOutcome RequestBegun "
-            "RequestComplete RequestData SocketMessage TapeItem",
+            "_assembling": "Assembler",
+            "items": (
+                "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
+                "RequestData SocketMessage TapeItem"
+            ),
             "journal_codec": "MAX_ITEM_BYTES TapeDecoder TapeEncoder TapeHead",
         },
     )

@@ -12,22 +12,7 @@ from typing import Literal
 
 import msgspec
 
-__all__ = [
-    "AnswerBegun",
-    "AnswerData",
-    "ExchangeEnded",
-    "ExchangeOutcome",
-    "RequestBegun",
-    "RequestComplete",
-    "RequestData",
-    "SocketMessage",
-    "TapeItem",
-]
-
-ExchangeOutcome = Literal["complete", "client-gone", "provider-gone", "unreachable", "refused"]
-"""``complete``: to its last byte. ``client-gone``: the CLI went away before that.
-``provider-gone``: the provider broke off, maybe before its head. ``unreachable``: no connection
-to the provider. ``refused``: the proxy did not send it on (forbidden input, budget)."""
+from ptycassette.model import ExchangeOutcome
 
 
 class RequestBegun(msgspec.Struct, frozen=True, kw_only=True, tag="request"):

@@ -12,8 +12,6 @@ import msgspec
 from ptycassette.cassette import RecordDecoder, RecordEncoder
 from ptycassette.tape.items import TapeItem
 
-__all__ = ["MAX_ITEM_BYTES", "TapeDecoder", "TapeEncoder", "TapeHead"]
-
 MAX_ITEM_BYTES = 15 << 20
 """Of the data of one item: what a record takes, less the rest of the item."""
 

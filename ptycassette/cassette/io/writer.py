@@ -28,6 +28,7 @@ from ptycassette.cassette._records import (
 )
 from ptycassette.cassette.documents import encode_document
 from ptycassette.cassette.io._file import StagedFile
+from ptycassette.cassette.io._tape_files import TapeFiles
 from ptycassette.cassette.io.staging import Staging, lost_race
 from ptycassette.cassette.io.target import check_target
 from ptycassette.cassette.layout import (
@@ -45,6 +46,8 @@ from ptycassette.cassette.layout import (
 from ptycassette.errors import LimitError
 from ptycassette.model import (
     DEFAULT_LIMITS,
+    TAPE,
+    TAPE_BODIES,
     ContentDigest,
     DiscoveryRecord,
     FinalRecord,
@@ -58,8 +61,6 @@ from ptycassette.model import (
     ServiceEventRecord,
     TimedRecord,
 )
-
-__all__ = ["CassetteWriter"]
 
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,
@@ -105,6 +106,7 @@ class CassetteWriter:
         self._done = False
         self._reserved: deque[tuple[int, int]] = deque()
         self._documents: dict[str, msgspec.Struct] = {}
+        self._tape: TapeFiles | None = None
         self._files: dict[str, StagedFile] = {}
         self._staging = Staging(self._target)
         try:
@@ -155,9 +157,9 @@ class CassetteWriter:
         self._seq, self._t_ms = record.seq, record.t_ms
 
     def reserve(self, seq: int, t_ms: int) -> None:
-        """Keep a number and its time for input or a service event that is added later.
+        """Reserve a ``seq`` and its time for input or a service event that is added later.
 
-        Such records are added in the order in which their numbers were kept.
+        Such records are added in the order in which they were reserved.
 
         Raises:
             ValueError: as for ``add``.
@@ -205,6 +207,18 @@ class CassetteWriter:
                 where=f"{name} seq {seq}",
             )
 
+    def tape(self) -> TapeFiles:
+        """The tape, which the cassette has from now on.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        if self._tape is None:
+            self._tape = TapeFiles(self._stage, spool=str(self._staging.path), limits=self._limits)
+            self._files[TAPE] = self._tape.entries
+            self._files[TAPE_BODIES] = self._tape.bodies
+        return self._tape
+
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
         """Set an untimed document; the last of each kind counts.
 
@@ -250,7 +264,7 @@ class CassetteWriter:
         return whole
 
     def _still_replaces(self) -> os.stat_result | None:
-        """What publishing will replace; refuse when it is not what was there at the start."""
+        """What publishing will replace; raise if it is not what was there at the start."""
         now = check_target(self._target, overwrite=self._overwrite)
         then = self._replaces
         if now is not None and (then is None or not os.path.samestat(now, then)):

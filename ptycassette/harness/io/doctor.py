@@ -24,13 +24,12 @@ from ptycassette.recording.io import JOURNAL_SUFFIX, CompiledRelay
 from ptycassette.system.files import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 
-__all__ = ["Finding", "doctor_findings"]
-
 Status = Literal["ok", "warn", "fail"]
 PROGRAMS = ("bash", "vim", "less", "tmux", "git")
 EXTRAS = (
     ("provider", "aiohttp", "aiohttp: the fake provider"),
     ("provider", "trustme", "trustme: the fake provider over TLS"),
+    ("tape", "wsproto", "h11, wsproto: recording model traffic, rec --tape"),
     ("ghostty", "pyghostty", "pyghostty: another emulator"),
     ("serve", "textual_serve", "textual-serve: the viewer in a browser, view --serve"),
     ("embeddings", "sentence_transformers", "sentence-transformers: comparing by meaning"),

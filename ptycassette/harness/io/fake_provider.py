@@ -41,6 +41,7 @@ from ptycassette.model import MAX_TOML_BYTES, Clock
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 
+
 def read_script(path: Path, variables: Mapping[str, str] | None = None) -> Script:
     """The script in a file.
 

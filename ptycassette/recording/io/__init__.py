@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .lifeline import LIFELINE_END as LIFELINE_END
     from .lifeline import Lifeline as Lifeline
     from .options import RecordPlan as RecordPlan
+    from .options import RunningTape as RunningTape
+    from .options import TapeStarter as TapeStarter
     from .rec_session import RecordingEnded as RecordingEnded
     from .rec_session import record_headless as record_headless
     from .rec_session import record_interactive as record_interactive
@@ -58,7 +60,7 @@ else:
             "journal_follower": "JournalFollower live_journals",
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
-            "options": "RecordPlan",
+            "options": "RecordPlan RunningTape TapeStarter",
             "rec_session": "RecordingEnded record_headless record_interactive shell_status",
             "recorder": "Recorder",
             "recording": "Recording record",

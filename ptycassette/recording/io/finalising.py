@@ -19,15 +19,15 @@ from ptycassette.model import (
 )
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
+from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
+from ptycassette.recording.io.tape_journal import with_tape
 from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
-
-__all__ = ["Finaliser"]
 
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +38,9 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
         scrubber: makes a scrubber for one session; None for the default one.
         known: secrets that the caller declares. Typed secrets are learnt from the events.
         progress: called with the number of output bytes that are done.
-        before_record: sees each event first; see ``recording/hooks.py``.
+        before_record: sees each event first, but those of the tape; see ``recording/hooks.py``.
+        tape: the proxy's journal, where model traffic was recorded.
+        salvage: of a proxy's journal that is damaged in the middle, take what stands before.
     """
 
     emulator: EmulatorFactory = default_emulator
@@ -46,6 +48,8 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     known: tuple[str, ...] = ()
     progress: Progress | None = None
     before_record: BeforeRecord | None = None
+    tape: Path | None = None
+    salvage: bool = False
 
     def publish(
         self, meta: SessionMeta, source: EventSource, target: Path, *, overwrite: bool = False
@@ -60,7 +64,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             JournalError: the journal is damaged.
         """
         typed = TypedWatch()
-        source = hooked(source, self.before_record)
+        source = self._whole(meta, source)
         try:
             return finalise(
                 msgspec.structs.replace(meta, target=str(target)),
@@ -100,7 +104,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             reason: what failed.
             stage: see ``Diagnostic``.
         """
-        source = hooked(source, self.before_record)
+        source = self._whole(meta, source)
         return self._diagnose(meta, source, target, reason=reason, stage=stage)
 
     def _diagnose(
@@ -146,13 +150,18 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 diagnostic_of(meta, scrubber, reason=reason, stage=stage, findings=findings)
             )
 
+    def _whole(self, meta: SessionMeta, source: EventSource) -> EventSource:
+        events = hooked(source, self.before_record)
+        return with_tape(events, meta, self.tape, salvage=self.salvage)
+
     def _scrubber(self, meta: SessionMeta) -> Scrubber:
         if meta.options.get("scrub") is False:
             return Unscrubbed()
         if self.scrubber is not None:
             return self.scrubber()
+        known = (*self.known, *meta.options.get(TAPE_OPTION, {}).get("secrets", ()))
         return session_scrubber(
-            known=[text for text in self.known if len(text.strip()) >= SHORTEST_KNOWN],
+            known=[text for text in known if len(text.strip()) >= SHORTEST_KNOWN],
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ptycassette.model import (
     Sleeper,
     StreamKinds,
 )
+from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.recording.io.binary_probe import (
     architecture,
@@ -44,14 +46,33 @@ from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 
-__all__ = [
-    "RecordOptions",
-    "RecordPlan",
-    "environment_of",
-    "head_of",
-    "is_allowed_name",
-    "plan_of",
-]
+
+class RunningTape(Protocol):
+    """What records model traffic while the program runs.
+
+    Attributes:
+        environment: variables that the program needs for it.
+        arguments: what to put behind the program's name; no part of the recorded ``argv``.
+        secrets: what is secret in both, and in what the program may show of them.
+        problem: why model traffic was not recorded to its end; None if all is well.
+        described: what the manifest says of how the program was pointed at it.
+    """
+
+    environment: Mapping[str, str]
+    arguments: Sequence[str]
+    secrets: Sequence[str]
+    described: Mapping[str, Any]
+
+    @property
+    def problem(self) -> str | None:
+        """See above."""
+
+    def close(self) -> None:
+        """End it. When this returns its journal is complete. Does nothing the second time."""
+
+
+TapeStarter = Callable[[Path], RunningTape]
+"""Starts it; the path is that of its journal, a file that does not exist yet."""
 
 
 class RecordOptions(TypedDict, total=False):
@@ -97,6 +118,7 @@ class RecordOptions(TypedDict, total=False):
         pty: an existing PTY, such as a scripted one; nothing is spawned.
         streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
             standard streams is.
+        tape: starts what records the program's model traffic, with the path of its journal.
     """
 
     size: Size
@@ -136,6 +158,7 @@ class RecordOptions(TypedDict, total=False):
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
     streams: StreamChoice | None
+    tape: TapeStarter | None
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,6 +201,7 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
     at_end: Callable[[Any, int], None] | None = None
     pty: Scripted | None = None
     streams: StreamKinds | None = None
+    tape: TapeStarter | None = None
 
     def __post_init__(self) -> None:
         if self.resolution_ms < 1:
@@ -226,6 +250,7 @@ def head_of(
     *,
     env: Mapping[str, str],
     binary: Path | None,
+    tape: RunningTape | None = None,
 ) -> SessionMeta:
     """The head of the journal.
 
@@ -235,6 +260,7 @@ def head_of(
         plan: what was asked for.
         env: the whole environment of the program.
         binary: the file that will be executed; None for a script.
+        tape: what records model traffic, if anything does.
     """
     cwd = Path.cwd() if plan.cwd is None else Path.cwd() / plan.cwd
     now = plan.clock.wall()
@@ -262,7 +288,7 @@ def head_of(
         resolution_ms=plan.resolution_ms,
         title=plan.title,
         target=str(target),
-        options=_options(plan),
+        options=_options(plan, tape),
     )
 
 
@@ -298,7 +324,7 @@ def _harness(argv: Sequence[str], plan: RecordPlan, binary: Path | None, now: da
     return msgspec.structs.replace(harness, capability=given)
 
 
-def _options(plan: RecordPlan) -> dict[str, Any]:
+def _options(plan: RecordPlan, tape: RunningTape | None) -> dict[str, Any]:
     """The options that ``recover`` needs to finalise in the same way."""
     options: dict[str, Any] = {"frame_policy": plan.frame_policy}
     if plan.idle_limit_ms is not None:
@@ -307,4 +333,10 @@ def _options(plan: RecordPlan) -> dict[str, Any]:
         options["meta"] = dict(plan.meta)
     if not plan.scrub:
         options["scrub"] = False
+    if tape is not None:
+        options[TAPE_OPTION] = {
+            "key": secrets.token_hex(32),
+            "secrets": list(tape.secrets),
+            "described": dict(tape.described),
+        }
     return options

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette import check_value
 from ptycassette.cassette.io import (
     disk_errors,
     fsync_directory,
@@ -34,8 +33,6 @@ from ptycassette.cassette.io import (
 )
 from ptycassette.errors import (
     CassetteError,
-    LimitError,
-    RecordError,
     RunFailedError,
     SessionError,
     SpawnError,
@@ -44,13 +41,14 @@ from ptycassette.model import (
     ExitStatus,
     Finished,
     Harness,
-    Limits,
     Manifest,
     Noted,
     Output,
     SessionMeta,
+    TapeBegun,
 )
 from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
@@ -62,9 +60,11 @@ from ptycassette.recording.io.binary_probe import (
     version_arguments,
 )
 from ptycassette.recording.io.journal_file import JournalFile
+from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
-from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
+from ptycassette.recording.io.options import RecordPlan, TapeStarter, environment_of, head_of
 from ptycassette.recording.io.saver import Saver
+from ptycassette.recording.io.tape_journal import TapeInPlace
 from ptycassette.system.files import (
     LockHolder,
     account_lock,
@@ -77,11 +77,6 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
-
-__all__ = ["Recorder", "checked_payload"]
-
-_PAYLOAD_LIMITS = Limits(max_depth=32)
-_PAYLOAD_BYTES = 4 << 20
 
 
 class Recorder:
@@ -131,6 +126,7 @@ class Recorder:
         self._stack = ExitStack()
         self._binary: Path | None = None
         self._final: dict[str, Any] = {}
+        self._tape: TapeInPlace | None = None
         self.meta: SessionMeta
         self.journal: JournalFile
         self.channel: SideChannel
@@ -173,18 +169,26 @@ class Recorder:
         self._lock(lock_dir(where))
         check_requirements(plan.require, env=env, cwd=cwd)
         self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
+        place = journal_dir(where)
+        self._stack.enter_context(NoCoreDumps())
+        tape = None if plan.tape is None else self._start_tape(plan.tape, place)
+        env = {**env, **({} if tape is None else tape.environment)}
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
         # Not this variable, as its value is no secret and differs each time.
-        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
-        self._stack.enter_context(NoCoreDumps())
-        self.journal = JournalFile(
-            self.meta, directory=journal_dir(where), durability=plan.durability
-        )
+        self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary, tape=tape)
+        self.journal = JournalFile(self.meta, directory=place, durability=plan.durability)
         self._stack.callback(self._let_go)
+        if tape is not None:
+            tape.appear(self.journal.path)
         if self.saver is not None:
             self.saver.begin(self._beginning())
         for payload in plan.notes:
             self.journal.on_event(Noted(0, checked_payload(payload)))
+
+    def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
+        """Start what records model traffic, before anything can be asked of a provider."""
+        self._tape = self._stack.enter_context(TapeInPlace(start, place))
+        return self._tape
 
     def _lock(self, directory: Path) -> None:
         plan = self.plan
@@ -219,9 +223,13 @@ class Recorder:
         """
         plan = self.plan
         self.started_us = plan.clock.now_us()  # before the program: it begins while we return
+        argv = self.argv
+        if self._tape is not None:
+            self.journal.on_event(TapeBegun(0, self.started_us))
+            argv = (argv[0], *self._tape.arguments, *argv[1:])
         try:
             child = spawn(
-                self.argv,
+                argv,
                 size=plan.size,
                 cwd=plan.cwd,
                 env=self.env,
@@ -262,6 +270,9 @@ class Recorder:
             SecretLeftError, StorageError, ...: not published; the journal stays.
             SessionError: our owner is gone; the journal stays, unless only the owner wanted it.
         """
+        if self._tape is not None:
+            self._tape.close()
+            failure = failure or self._tape.failure
         if self.plan.at_end is not None:
             self.plan.at_end(self, t_us)
         if failure is None and self.plan.overwrite:
@@ -340,6 +351,8 @@ class Recorder:
     def fail(self, reason: str, *, stage: str) -> Path:
         """Write the diagnostic of a failed run instead of a cassette; returns its path."""
         self._abandon_saver()
+        if self._tape is not None:
+            self._tape.close()
         path = self._finaliser(self._progress()).diagnose(
             self.meta, self._source(), self.target, reason=reason, stage=stage
         )
@@ -355,6 +368,7 @@ class Recorder:
             known=self.known,
             progress=progress,
             before_record=self.plan.before_record,
+            tape=tape_journal_of(self.journal.path),
         )
 
     def _progress(self) -> Callable[[int], None] | None:
@@ -371,20 +385,3 @@ class Recorder:
 def _with_journal(hint: str | None, path: Path) -> str:
     kept = f"the recording is kept: ptycassette recover {path}"
     return f"{hint}; {kept}" if hint else kept
-
-
-def checked_payload(payload: Any) -> Any:
-    """``payload``, if readers will take it as a service event.
-
-    Raises:
-        RecordError: it is not a JSON value, or it is too large.
-        LimitError: too large, or nested too deep.
-    """
-    try:
-        size = len(msgspec.msgpack.encode(payload))
-    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
-    if size > _PAYLOAD_BYTES:
-        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
-    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
-    return payload

@@ -36,12 +36,15 @@ from ptycassette.model import Finished, JournalEvent, Output, SessionMeta, visib
 from ptycassette.recording.io._journal_source import JournalSource, lock_left_behind
 from ptycassette.recording.io.diagnostic_writer import diagnostic_path
 from ptycassette.recording.io.finalising import Finaliser
-from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, JOURNAL_SUFFIX, delete_journal
+from ptycassette.recording.io.journal_name import (
+    HIDDEN_SUFFIX,
+    JOURNAL_SUFFIX,
+    delete_journal,
+    tape_journal_of,
+)
 from ptycassette.scrub.io import concealed_head
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES
-
-__all__ = ["LeftJournal", "Recovered", "left_journals", "recover"]
 
 _BEING_MADE_S = 60.0
 
@@ -183,9 +186,10 @@ def recover(
             delete_journal(path)
             return msgspec.structs.replace(recovered, outcome="already")
         try:
-            recovered = _publish(
-                source, recovered, overwrite=overwrite, finaliser=finaliser or Finaliser()
+            made = msgspec.structs.replace(
+                finaliser or Finaliser(), tape=tape_journal_of(path), salvage=salvage
             )
+            recovered = _publish(source, recovered, overwrite=overwrite, finaliser=made)
         except ExistsError:
             # The saver of a recorder that was killed may have lived on, and been faster.
             if not published_manifest(Path(recovered.target), source.meta.id):

@@ -5,7 +5,7 @@ from ptycassette.scrub.views._joins import JoinedLines, joined_lines
 from ptycassette.scrub.views._lines import Line, panes
 from ptycassette.scrub.views._messages import Messages, TrafficChannel
 from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
-from ptycassette.scrub.views._streams import StreamText, StreamView
+from ptycassette.scrub.views._streams import StreamText, StreamView, TrafficText
 from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView
 from ptycassette.scrub.views._view import PiecewiseView, View
@@ -24,6 +24,7 @@ __all__ = [
     "StreamText",
     "StreamView",
     "TrafficChannel",
+    "TrafficText",
     "TypedView",
     "View",
     "joined_lines",

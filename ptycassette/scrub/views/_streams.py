@@ -12,30 +12,56 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ptycassette.scrub.views._channels import BLOCK, OutputText
-from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._messages import Messages, TrafficChannel
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
-__all__ = ["StreamText", "StreamView"]
+
+class _Places:
+    """Where in its channel each run of a stream is."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._offsets: list[int] = []
+        self.length = 0
+
+    def add(self, length: int, offset: int) -> None:
+        """Note that the stream goes on at ``offset`` of the channel."""
+        if not self._starts or offset - self._offsets[-1] != self.length - self._starts[-1]:
+            self._starts.append(self.length)
+            self._offsets.append(offset)
+        self.length += length
+
+    def placed(self, at: int, data: bytes) -> Iterator[Patch]:
+        """Bytes from ``at`` in the stream on, as patches of the channel."""
+        run = max(0, bisect_right(self._starts, at) - 1)
+        while data and run < len(self._starts):
+            end = self._starts[run + 1] if run + 1 < len(self._starts) else self.length
+            part = data[: max(0, end - at)]
+            if part:
+                yield self._offsets[run] + at - self._starts[run], part
+            data = data[len(part) :]
+            at += len(part)
+            run += 1
 
 
 class StreamView(View):
     """A view of a stream, whose places are those of the channel."""
 
-    def __init__(self, inner: View, stream: StreamText) -> None:
+    def __init__(self, inner: View, name: str, places: _Places) -> None:
         super().__init__(inner.text)
-        self._inner, self._stream = inner, stream
-        self.kind = (stream.name, *inner.kind)
+        self._inner, self._places = inner, places
+        self.kind = (name, *inner.kind)
 
     def patches(self, start: int, end: int, form: str) -> Iterator[Patch]:
         """See ``View.patches``."""
         for offset, data in self._inner.patches(start, end, form):
-            yield from self._stream.placed(offset, data)
+            yield from self._places.placed(offset, data)
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """See ``View.pieces``."""
         for at, length, offset in self._inner.pieces(start, end):
-            for place, part in self._stream.placed(offset, bytes(length)):
+            for place, part in self._places.placed(offset, bytes(length)):
                 yield at, len(part), place
                 at += len(part)  # noqa: PLW2901 - the piece goes on there
 
@@ -62,15 +88,13 @@ class StreamText:
         self.screen = screen
         self._wanted, self._block = wanted, block
         self._text, self._messages = OutputText(block, wanted), Messages()
-        self._starts: list[int] = []
-        self._offsets: list[int] = []
+        self._places = _Places()
         self._length = 0
 
     def feed(self, data: bytes, offset: int) -> Iterator[Iterable[View]]:
         """Take bytes that are at ``offset`` of the channel; returns views that belong together."""
         if self.name:
-            self._starts.append(self._length)
-            self._offsets.append(offset)
+            self._places.add(len(data), offset)
         while data:
             part = data[: self._block - self._length % self._block]
             data = data[len(part) :]
@@ -92,16 +116,37 @@ class StreamText:
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):
-            yield StreamView(view, self) if self.name else view
+            yield StreamView(view, self.name, self._places) if self.name else view
 
-    def placed(self, at: int, data: bytes) -> Iterator[Patch]:
-        """Bytes from ``at`` in the stream on, as patches of the channel."""
-        run = max(0, bisect_right(self._starts, at) - 1)
-        while data and run < len(self._starts):
-            end = self._starts[run + 1] if run + 1 < len(self._starts) else self._length
-            part = data[: max(0, end - at)]
-            if part:
-                yield self._offsets[run] + at - self._starts[run], part
-            data = data[len(part) :]
-            at += len(part)
-            run += 1
+
+class TrafficText:
+    """One body of the tape among others in its channel.
+
+    Args:
+        name: of the body.
+        wanted: whether anything between two offsets of the channel is to be read; None for all. A
+            body is read whole or not at all.
+    """
+
+    def __init__(self, name: str, wanted: Callable[[int, int], bool] | None = None) -> None:
+        self.name = name
+        self._wanted = wanted
+        self._unread = wanted is not None
+        self._channel = TrafficChannel()
+        self._places = _Places()
+
+    def feed(self, data: bytes, offset: int) -> Iterator[View]:
+        """Take bytes that are at ``offset`` of the channel; returns views whenever there are."""
+        if self._wanted is not None and self._wanted(offset, offset + len(data)):
+            self._unread = False
+        self._places.add(len(data), offset)
+        yield from self._read(self._channel.feed(data))
+
+    def rest(self) -> Iterator[View]:
+        """The remaining views, at the end."""
+        yield from self._read(self._channel.rest())
+
+    def _read(self, views: Iterator[View]) -> Iterator[View]:
+        for view in views:
+            if not self._unread:
+                yield StreamView(view, self.name, self._places)

@@ -6,12 +6,21 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._proxy_messages import ProxyPlan as ProxyPlan
     from .journal_file import TapeJournalFile as TapeJournalFile
+    from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
+    from .proxy import Proxy as Proxy
+    from .running_proxy import RunningProxy as RunningProxy
+    from .running_proxy import base_url_variables as base_url_variables
+    from .running_proxy import start_proxy as start_proxy
 else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "journal_file": "TapeJournalFile TapeSink",
+            "_proxy_messages": "ProxyPlan",
+            "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
+            "proxy": "Proxy",
+            "running_proxy": "RunningProxy base_url_variables start_proxy",
         },
     )

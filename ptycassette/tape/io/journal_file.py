@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from ptycassette.errors import StorageError
+from ptycassette.errors import JournalError, NotFoundError, StorageError
 from ptycassette.system import Closing
 from ptycassette.tape.items import TapeItem
-from ptycassette.tape.journal_codec import TapeEncoder, TapeHead
+from ptycassette.tape.journal_codec import TapeDecoder, TapeEncoder, TapeHead
 
-__all__ = ["TapeJournalFile", "TapeSink"]
+_BLOCK = 1 << 20
 
 
 Buffer = bytes | memoryview
@@ -97,3 +97,66 @@ class TapeJournalFile(Closing):
             hint="make room, and record again: what was noted up to here is whole",
         )
         raise self.failure from exc
+
+
+class TapeJournalReader(Closing):
+    """The items of a tape's journal, in memory bounded by the largest one.
+
+    It may be read while it is written: ``poll`` again. Strictly read-only.
+
+    Args:
+        path: the journal; a link is not followed.
+
+    Raises:
+        NotFoundError: there is no such file.
+        JournalError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._decoder = TapeDecoder()
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError as exc:
+            raise NotFoundError("no such journal of a tape", where=str(path)) from exc
+        except OSError as exc:
+            raise JournalError(f"cannot be read: {exc.strerror}", where=str(path)) from exc
+
+    @property
+    def head(self) -> TapeHead | None:
+        """The head; None before it was read."""
+        return self._decoder.head
+
+    @property
+    def torn_bytes(self) -> int:
+        """After ``finish``: the size of the torn tail that was dropped."""
+        return self._decoder.torn_bytes
+
+    def poll(self) -> Iterator[TapeItem]:
+        """The items that were written since the last call. Never waits.
+
+        Raises:
+            JournalError: it is not a tape's journal, or damaged.
+        """
+        while block := self._read():
+            yield from self._decoder.feed(block)
+
+    def finish(self) -> None:
+        """Note that nothing more will be written.
+
+        Raises:
+            JournalError: damage hides whole records, or there is not even a head.
+        """
+        self._decoder.finish()
+
+    def close(self) -> None:
+        """Close the file. Does nothing the second time."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._fd, _BLOCK)
+        except OSError as exc:
+            raise JournalError(f"cannot be read: {exc.strerror}", where=str(self.path)) from exc

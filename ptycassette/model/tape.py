@@ -12,12 +12,13 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.tape.items import ExchangeOutcome
-
-__all__ = ["TAPE", "TAPE_BODIES", "BodyPlace", "Chunk", "TapeAnswer", "TapeEntry", "VolatileToken"]
-
 TAPE = "tape.jsonl"
 TAPE_BODIES = "tape-bodies.bin"
+
+ExchangeOutcome = Literal["complete", "client-gone", "provider-gone", "unreachable", "refused"]
+"""``complete``: to its last byte. ``client-gone``: the CLI went away before that.
+``provider-gone``: the provider broke off, maybe before its head. ``unreachable``: no connection
+to the provider. ``refused``: the proxy did not send it on (forbidden input, budget)."""
 
 
 class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,14 +35,19 @@ class BodyPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VolatileToken(msgspec.Struct, frozen=True, array_like=True):
-    """A place in a request's body that may differ in another run: ``[offset, length, type]``.
+    """A place in a question that may differ in another run.
 
     ``type`` is a name of the matching rules (``uuid``, ``call-id``, ``cwd``, ``secret``, ...).
+    ``name`` numbers the values of one type over the whole tape, so that equal ones can be told from
+    others although they are masked. ``where`` is the text in which ``offset`` counts: "" for the
+    body, ``target``, or the name of a header.
     """
 
     offset: int
     length: int
     type: str
+    name: int = 0
+    where: str = ""
 
 
 class Chunk(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
