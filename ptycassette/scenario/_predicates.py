@@ -42,6 +42,7 @@ from ptycassette.scenario._stream_predicates import (
 )
 from ptycassette.scenario._styling import StyleIs
 from ptycassette.scenario.evidence import Evidence
+from ptycassette.scenario.normalise import Normaliser
 
 Predicate = (
     FrameContains
