@@ -19,6 +19,8 @@ from ptycassette.rerun.io.tape_server import TapeServer
 from ptycassette.rerun.report import RerunReport, ScreenChange
 from ptycassette.rerun.screens import VOLATILE, ScreenJudge
 from ptycassette.rerun.script import RerunScript, script_of
+from ptycassette.scrub import default_scrubber, masked_places
+from ptycassette.tape.io import load_matching_rules
 
 
 class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,15 +55,13 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     """Run the recorded program again with the tape as its only provider.
 
     Raises:
-        UsageError: there is no tape in the cassette, or it says no command line.
+        MissingFileError: there is no tape in the cassette.
+        UsageError: the recording says no command line.
         NotFoundError: the program, its profile or the mode is not there.
         SpawnError: the program cannot be started.
     """
-    exchanges = list(cassette.tape())
-    if not exchanges:
-        raise UsageError(
-            "there is no tape in it", where=str(cassette.path), hint="record it with: rec --tape"
-        )
+    tape = cassette.tape()
+    exchanges = list(tape)
     argv = options.argv or tuple(cassette.manifest.command.argv or ())
     if not argv:
         raise UsageError("the recording does not say what was run", hint="say it: -- ARGV")
@@ -75,9 +75,9 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         server.desk = TapeDesk(
             exchanges,
             rules,
-            key=_key_of(cassette),
+            key=tape.key,
             declared={"home": str(home), "cwd": str(cwd)},
-            secrets=_masked_places,
+            secrets=_secret_places,
         )
 
     with TapeServer(gates, hold_s=options.patience_s) as server:
@@ -104,31 +104,10 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
     return _report(cassette, script, ran, server.desk, judge, argv=argv, guard=options.guard)
 
 
-def _key_of(cassette: Cassette) -> bytes:
-    """The key of the tape.
-
-    Raises:
-        UsageError: the manifest has none, or one that is no hexadecimal number.
-    """
-    tape = (cassette.manifest.optional or {}).get("tape")
-    try:
-        return bytes.fromhex(tape["key"])  # type: ignore[index]
-    except (TypeError, KeyError, ValueError) as wrong:
-        raise UsageError("its tape has no key", where=str(cassette.path)) from wrong
-
-
-def _masked_places(body: bytes) -> Sequence[tuple[int, int]]:
-    """Where the scrubber masks a body."""
-    [masked] = SessionScrubber().traffic([body])
-    places: list[tuple[int, int]] = []
-    for at, (one, other) in enumerate(zip(body, masked, strict=True)):
-        if one == other:
-            continue
-        if places and sum(places[-1]) == at:
-            places[-1] = (places[-1][0], places[-1][1] + 1)
-        else:
-            places.append((at, 1))
-    return places
+def _secret_places(body: bytes) -> tuple[tuple[int, int], ...]:
+    """Where the scrubber masks a body, as it did when the tape was saved."""
+    [masked] = default_scrubber().traffic([body])
+    return masked_places(body, masked)
 
 
 def _profile(cassette: Cassette, name: str | None) -> Profile | None:
@@ -163,7 +142,7 @@ def _report(
         argv=argv,
         guard=guard or "proxy variables that point at a port where nobody listens",
         entries=desk.entries,
-        matched=desk.matched,
+        matched=desk.asked - len(desk.misses),
         misses=tuple(desk.misses),
         unasked=tuple(desk.unasked()),
         inputs=ran.typed,
