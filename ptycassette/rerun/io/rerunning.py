@@ -75,7 +75,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
         server.desk = TapeDesk(
             exchanges,
             rules,
-            key=tape.key,
+            key=bytes.fromhex(tape.key),
             declared={"home": str(home), "cwd": str(cwd)},
             secrets=_secret_places,
         )
