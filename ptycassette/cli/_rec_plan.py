@@ -203,8 +203,21 @@ def plan_of(
         id_source=random_id if cassette_id is None else _fixed(cassette_id),
         show=show,
         streams=streams,
+        tape=_tape(given, profile),
         progress=None if given["quiet"] or streams is not None else SavingLine(),
     )
+
+
+def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
+    """What starts the proxy; None without ``--tape``."""
+    if not given["tape"]:
+        for name in ("provider", "proxy_env"):
+            if given[name]:
+                raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
+        return None
+    from ptycassette.recording.io import tape_starter
+
+    return tape_starter(profile=profile, provider=given["provider"], proxy_env=given["proxy_env"])
 
 
 def _before_record(path: str | None) -> Any:

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
     "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),
+    "tape": ("ptycassette.cli.tape", "List the model traffic of a cassette."),
     "verify": ("ptycassette.cli.verify", "Check everything in a cassette."),
     "verify-scrub": ("ptycassette.cli.verify_scrub", "Look whether a secret is left."),
     "view": ("ptycassette.cli.view", "Scrub through a recording, in the terminal."),

@@ -23,6 +23,7 @@ from ptycassette.cli._rec_plan import (
     secret_key_of,
     steps_of,
 )
+from ptycassette.cli._rec_tape import tape_options
 from ptycassette.cli._saving_line import SavingLine
 from ptycassette.cli.rec_name import RecCommand, generated_name
 from ptycassette.terminal import POLICY_NAMES
@@ -140,6 +141,7 @@ __all__ = ["command"]
     help="What the program is called as a product; a known one (docs/harnesses.md) is also"
     " started by its name and has its session log read.",
 )
+@tape_options
 @click.option(
     "--account", metavar="NAME", help="Which account it uses: only one recording of it at a time."
 )
@@ -229,6 +231,8 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     Example: ptycassette rec -- htop
 
     Example: ptycassette rec --input steps.txt claude.cassette -- claude
+
+    Example: ptycassette rec --tape --harness codex codex.cassette -- codex exec 'say hi'
     """
     from ptycassette.recording.io import Recorder
 
@@ -300,6 +304,8 @@ def _run(
     finally:
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
+    for line in recorder.reports if not quiet else ():
+        _say(f"ptycassette: {line}")
     if not quiet and (given["streams"] is None or os.isatty(2)):
         _say(_summary(recorder, ended))
         missing = (ended.manifest.optional or {}).get("binary_version_missing")

@@ -60,6 +60,7 @@ class AnswerFacts:
     Attributes:
         model: the model that answered.
         calls: tool calls, by id or number: their names.
+        name: the id of what holds the usage, which a later question may refer to.
     """
 
     def __init__(self, content_type: str = "") -> None:
@@ -68,6 +69,7 @@ class AnswerFacts:
         self._skipping = False
         self._usage: dict[str, Any] = {}
         self.model: str | None = None
+        self.name = ""
         self.calls: dict[str, str] = {}
 
     def feed(self, data: bytes) -> None:
@@ -125,6 +127,7 @@ class AnswerFacts:
             if isinstance(value.get(name), dict):
                 counts = value[name].items()
                 self._usage.update({key: one for key, one in counts if one is not None})
+                self.name = str(value.get("id") or self.name)
         self._take_calls(value)
 
     def _take_calls(self, value: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -41,11 +42,22 @@ class Gate(Protocol):
             QuestionRefusedError: nothing of it may be sent on.
         """
 
-    def answered(self, exchange: int, data: bytes, packing: str) -> None:
-        """Take a piece of the answer, as it came; or a message of the provider, unpacked."""
+    def begun(self, exchange: int, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of an answer, names in lower case."""
 
-    def over(self, exchange: int) -> None:
-        """Note that nothing more comes of an exchange."""
+    def answered(self, exchange: int, data: bytes) -> None:
+        """Take a piece of an answer, as it came."""
+
+    def said(self, exchange: int, data: bytes) -> None:
+        """Take a message of the provider over a WebSocket."""
+
+    def over(self, exchange: int, *, sent: bool) -> None:
+        """Note that nothing more comes of an exchange.
+
+        Args:
+            exchange: its number.
+            sent: whether anything of it was sent to the provider.
+        """
 
 
 class OpenGate:
@@ -60,8 +72,14 @@ class OpenGate:
         """All of it."""
         return question.body
 
-    def answered(self, exchange: int, data: bytes, packing: str) -> None:
+    def begun(self, exchange: int, status: int, headers: Mapping[str, str]) -> None:
         """Do nothing."""
 
-    def over(self, exchange: int) -> None:
+    def answered(self, exchange: int, data: bytes) -> None:
+        """Do nothing."""
+
+    def said(self, exchange: int, data: bytes) -> None:
+        """Do nothing."""
+
+    def over(self, exchange: int, *, sent: bool) -> None:
         """Do nothing."""

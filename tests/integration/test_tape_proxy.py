@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import signal
 import socket
@@ -27,6 +28,7 @@ from ptycassette.tape import (
     RequestData,
     TapeItem,
 )
+from ptycassette.tape.consent import Limit, Terms
 from ptycassette.tape.io import RunningProxy, TapeJournalReader, start_proxy
 
 pytestmark = pytest.mark.integration
@@ -77,7 +79,9 @@ class Rig:
         self.providers: list[RawProvider] = []
         self.proxy: RunningProxy | None = None
 
-    def start(self, act: Act, *, proxy_env: bool = False) -> RawProvider:
+    def start(
+        self, act: Act, *, proxy_env: bool = False, terms: Terms | None = None
+    ) -> RawProvider:
         """Start both."""
         provider = RawProvider(act)
         self.providers.append(provider)
@@ -86,6 +90,7 @@ class Rig:
             provider=None if proxy_env else provider.url,
             proxy_env=proxy_env,
             environment={},
+            terms=Terms(upstreams=("*",)) if proxy_env else terms,
         )
         return provider
 
@@ -462,7 +467,7 @@ def test_killed_it_loses_nothing_that_was_served(rig: Rig) -> None:
 
     assert len(served) > 100_000
     assert noted.startswith(served)
-    assert rig.running.problem == "the tape's proxy ended unexpectedly"
+    wait_for(lambda: rig.running.problem == "the tape's proxy ended unexpectedly")
 
 
 def test_it_ends_with_its_recorder(tmp_path: Path) -> None:
@@ -471,7 +476,7 @@ def test_it_ends_with_its_recorder(tmp_path: Path) -> None:
         import os, signal, sys, time
         from pathlib import Path
         from ptycassette.tape.io import start_proxy
-        proxy = start_proxy(journal=Path({str(tmp_path)!r}) / "a.tape", provider="openai",
+        proxy = start_proxy(journal=Path({str(tmp_path)!r}) / "a.tape", provider="http://127.0.0.1:9",
                             environment={{}})
         print(proxy._process.pid, flush=True)
         time.sleep(100)
@@ -554,4 +559,78 @@ def test_what_is_no_provider_is_an_error(tmp_path: Path, url: str) -> None:
 def test_a_journal_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     """The process says why it did not start."""
     with pytest.raises(StorageError, match="No such file or directory"):
-        start_proxy(journal=tmp_path / "no" / "a.tape", provider="openai", environment={})
+        start_proxy(
+            journal=tmp_path / "no" / "a.tape", provider="http://127.0.0.1:9", environment={}
+        )
+
+
+ASK = b'{"model": "gpt-4o", "max_tokens": 10, "auth": "x"}'
+
+
+def post(rig: Rig, body: bytes, *headers: bytes) -> bytes:
+    """A request with a body."""
+    head = [b"POST %b HTTP/1.1" % rig.target("/v1/x"), b"Host: " + rig.host, *headers]
+    return b"\r\n".join([*head, b"Content-Length: %d" % len(body), b"", body])
+
+
+@pytest.mark.parametrize(
+    ("terms", "reason"),
+    [
+        (Terms(forbidden=("auth",)), "it has inputs under forbidden keys: auth"),
+        (Terms(limit=Limit(requests=0)), "budget: it may take up to 1 requests, and 0 of 0"),
+        (Terms(limit=Limit(usd=0.001)), "budget: it may take up to 0.0"),
+    ],
+)
+def test_what_must_not_be_sent_reaches_nobody(rig: Rig, terms: Terms, reason: str) -> None:
+    """The CLI gets an error in the form of all APIs, and the user the reason."""
+    provider = rig.start(keeping, terms=terms)
+
+    got = rig.ask(post(rig, ASK))
+    items = rig.items()
+
+    assert got.startswith(b"HTTP/1.1 403 ")
+    assert reason in json.loads(got.partition(b"\r\n\r\n")[2])["error"]["message"]
+    assert (provider.connections, outcome(items)) == (0, "refused")
+    assert not [item for item in items if isinstance(item, RequestData)]
+    assert reason in rig.running.reports[0]
+
+
+def test_what_is_left_out_is_not_in_the_tape(rig: Rig) -> None:
+    """The request is sent without it, with its new length."""
+    got: list[bytes] = []
+
+    def act(connection: socket.socket) -> None:
+        data = b""
+        while not data.endswith(b"}"):
+            data += connection.recv(65536)
+        got.append(data)
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" + OK)
+
+    rig.start(act, terms=Terms(forbidden=("auth",), strip=True))
+    rig.ask(post(rig, ASK, b"Expect: 100-continue"))
+    items = rig.items()
+
+    head, _, body = got[0].partition(b"\r\n\r\n")
+    assert body == b'{"model":"gpt-4o","max_tokens":10}'
+    assert head.endswith(b"\r\ncontent-length: %d" % len(body))
+    assert b"".join(item.data for item in items if isinstance(item, RequestData)) == body
+
+
+def test_what_was_judged_passes_as_it_came(rig: Rig) -> None:
+    """Chunk for chunk, though it was held."""
+    got: list[bytes] = []
+    sent = b'4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n'
+
+    def act(connection: socket.socket) -> None:
+        data = b""
+        while not data.endswith(sent):
+            data += connection.recv(65536)
+        got.append(data)
+        connection.sendall(OK)
+
+    rig.start(act, terms=Terms(limit=Limit(requests=5)))
+    head = b"POST %b HTTP/1.1\r\nHost: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = rig.ask(head % (rig.target("/v1/x"), rig.host) + sent)
+
+    assert got[0].endswith(b"Transfer-Encoding: chunked\r\n\r\n" + sent)
+    assert answer == OK

@@ -6,6 +6,8 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._running_tape import RunningTape as RunningTape
+    from ._running_tape import TapeStarter as TapeStarter
     from .async_record import AsyncRecording as AsyncRecording
     from .async_record import arecord as arecord
     from .binary_probe import ask_version as ask_version
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from .lifeline import LIFELINE_END as LIFELINE_END
     from .lifeline import Lifeline as Lifeline
     from .options import RecordPlan as RecordPlan
-    from .options import RunningTape as RunningTape
-    from .options import TapeStarter as TapeStarter
     from .rec_session import RecordingEnded as RecordingEnded
     from .rec_session import record_headless as record_headless
     from .rec_session import record_interactive as record_interactive
@@ -45,10 +45,12 @@ if TYPE_CHECKING:
     from .saver import savers_wanted as savers_wanted
     from .saver_process import serve_saver as serve_saver
     from .stream_session import record_streams as record_streams
+    from .tape_proxy import tape_starter as tape_starter
 else:
     __getattr__, __all__ = face(
         __name__,
         {
+            "_running_tape": "RunningTape TapeStarter",
             "async_record": "AsyncRecording arecord",
             "binary_probe": "ask_version timestamp",
             "compiled_relay": "CompiledRelay",
@@ -60,7 +62,7 @@ else:
             "journal_follower": "JournalFollower live_journals",
             "journal_name": "JOURNAL_SUFFIX delete_journal",
             "lifeline": "LIFELINE_END Lifeline",
-            "options": "RecordPlan RunningTape TapeStarter",
+            "options": "RecordPlan",
             "rec_session": "RecordingEnded record_headless record_interactive shell_status",
             "recorder": "Recorder",
             "recording": "Recording record",
@@ -69,5 +71,6 @@ else:
             "saver": "ForkedSaver Saver StartedSaver savers_wanted",
             "saver_process": "serve_saver",
             "stream_session": "record_streams",
+            "tape_proxy": "tape_starter",
         },
     )

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -24,6 +24,7 @@ from ptycassette.model import (
 )
 from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.recording.hooks import BeforeRecord
+from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.recording.io.binary_probe import (
     architecture,
     git_commit,
@@ -45,34 +46,6 @@ from ptycassette.system import MonotonicClock, SystemSleeper, random_id
 from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
-
-
-class RunningTape(Protocol):
-    """What records model traffic while the program runs.
-
-    Attributes:
-        environment: variables that the program needs for it.
-        arguments: what to put behind the program's name; no part of the recorded ``argv``.
-        secrets: what is secret in both, and in what the program may show of them.
-        problem: why model traffic was not recorded to its end; None if all is well.
-        described: what the manifest says of how the program was pointed at it.
-    """
-
-    environment: Mapping[str, str]
-    arguments: Sequence[str]
-    secrets: Sequence[str]
-    described: Mapping[str, Any]
-
-    @property
-    def problem(self) -> str | None:
-        """See above."""
-
-    def close(self) -> None:
-        """End it. When this returns its journal is complete. Does nothing the second time."""
-
-
-TapeStarter = Callable[[Path], RunningTape]
-"""Starts it; the path is that of its journal, a file that does not exist yet."""
 
 
 class RecordOptions(TypedDict, total=False):
@@ -118,7 +91,8 @@ class RecordOptions(TypedDict, total=False):
         pty: an existing PTY, such as a scripted one; nothing is spawned.
         streams: ``pipes`` for pipes in place of the terminal, or what each of the program's
             standard streams is.
-        tape: starts what records the program's model traffic, with the path of its journal.
+        tape: True to record the program's model traffic, too (docs/tape.md); or what starts the
+            proxy, from ``tape_starter``.
     """
 
     size: Size
@@ -158,7 +132,7 @@ class RecordOptions(TypedDict, total=False):
     at_end: Callable[[Any, int], None] | None
     pty: Scripted | None
     streams: StreamChoice | None
-    tape: TapeStarter | None
+    tape: TapeStarter | bool
 
 
 class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,8 +192,21 @@ def plan_of(options: RecordOptions) -> RecordPlan:
         TypeError: there is no such option.
     """
     given: dict[str, Any] = dict(options)
+    if isinstance(options.get("tape"), bool):
+        given["tape"] = _default_tape(options) if options["tape"] else None
     kinds = kinds_named(options.get("streams") or "terminal")
     return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
+
+
+def _default_tape(options: RecordOptions) -> TapeStarter:
+    """A proxy that the harness is pointed at as its profile says, if it has one."""
+    # Few recordings have a tape.
+    from ptycassette.profiles.io import known_profile
+    from ptycassette.recording.io.tape_proxy import tape_starter
+
+    harness = options.get("harness")
+    name = harness.name if isinstance(harness, Harness) else harness
+    return tape_starter(profile=None if name is None else known_profile(name))
 
 
 _OF_A_TERMINAL = ("TERM", "COLUMNS", "LINES", "TERMCAP")

@@ -50,6 +50,7 @@ from ptycassette.model import (
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
+from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
 from ptycassette.recording.io.binary_probe import (
@@ -62,7 +63,7 @@ from ptycassette.recording.io.binary_probe import (
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
-from ptycassette.recording.io.options import RecordPlan, TapeStarter, environment_of, head_of
+from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
 from ptycassette.recording.io.saver import Saver
 from ptycassette.recording.io.tape_journal import TapeInPlace
 from ptycassette.system.files import (
@@ -171,7 +172,7 @@ class Recorder:
         self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
         place = journal_dir(where)
         self._stack.enter_context(NoCoreDumps())
-        tape = None if plan.tape is None else self._start_tape(plan.tape, place)
+        tape = None if plan.tape is None else self._start_tape(plan.tape, place, env)
         env = {**env, **({} if tape is None else tape.environment)}
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
         # Not this variable, as its value is no secret and differs each time.
@@ -185,9 +186,9 @@ class Recorder:
         for payload in plan.notes:
             self.journal.on_event(Noted(0, checked_payload(payload)))
 
-    def _start_tape(self, start: TapeStarter, place: Path) -> TapeInPlace:
+    def _start_tape(self, start: TapeStarter, place: Path, env: dict[str, str]) -> TapeInPlace:
         """Start what records model traffic, before anything can be asked of a provider."""
-        self._tape = self._stack.enter_context(TapeInPlace(start, place))
+        self._tape = self._stack.enter_context(TapeInPlace(start, place, env))
         return self._tape
 
     def _lock(self, directory: Path) -> None:
@@ -247,6 +248,11 @@ class Recorder:
         """Log what is left in the side channel after the program has ended."""
         for payload in self.channel.finish():
             self.journal.on_event(Noted(elapsed_us, payload))
+
+    @property
+    def reports(self) -> Sequence[str]:
+        """What whoever records model traffic has to say to the user."""
+        return () if self._tape is None else self._tape.reports
 
     def set_final(self, **fields: Any) -> None:
         """Set fields of the final record; see ``Recording.set_final``."""

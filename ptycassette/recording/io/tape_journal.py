@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from ptycassette.errors import JournalError, NotFoundError
 from ptycassette.model import EventSource, SessionMeta
 from ptycassette.recording._tape_source import ItemReader, TapeSource
 from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
-from ptycassette.recording.io.options import TapeStarter
 from ptycassette.system import Closing
 from ptycassette.tape import TapeHead, TapeItem
 
@@ -28,14 +28,15 @@ class TapeInPlace(Closing):
     Args:
         start: starts it.
         place: the directory of journals.
+        environment: in which the program will be started.
 
     Attributes:
         environment, arguments, secrets, described: as in ``RunningTape``.
     """
 
-    def __init__(self, start: TapeStarter, place: Path) -> None:
+    def __init__(self, start: TapeStarter, place: Path, environment: Mapping[str, str]) -> None:
         self._hidden: Path | None = place / f".{secrets.token_hex(8)}{HIDDEN_SUFFIX}"
-        self._running = start(self._hidden)
+        self._running = start(self._hidden, environment)
         self.environment = self._running.environment
         self.arguments: Sequence[str] = tuple(self._running.arguments)
         self.secrets: Sequence[str] = tuple(self._running.secrets)
@@ -52,6 +53,11 @@ class TapeInPlace(Closing):
     def problem(self) -> str | None:
         """See ``RunningTape.problem``."""
         return self._running.problem
+
+    @property
+    def reports(self) -> Sequence[str]:
+        """See ``RunningTape.reports``."""
+        return self._running.reports
 
     @property
     def failure(self) -> str | None:

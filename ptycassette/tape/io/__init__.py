@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .journal_file import TapeJournalFile as TapeJournalFile
     from .journal_file import TapeJournalReader as TapeJournalReader
     from .journal_file import TapeSink as TapeSink
+    from .matching_rules import load_matching_rules as load_matching_rules
     from .proxy import Proxy as Proxy
     from .running_proxy import RunningProxy as RunningProxy
     from .running_proxy import base_url_variables as base_url_variables
@@ -20,6 +21,7 @@ else:
         {
             "_proxy_messages": "ProxyPlan",
             "journal_file": "TapeJournalFile TapeJournalReader TapeSink",
+            "matching_rules": "load_matching_rules",
             "proxy": "Proxy",
             "running_proxy": "RunningProxy base_url_variables start_proxy",
         },

@@ -106,8 +106,8 @@ class Exchange:
         self._request, self._reader = request, reader
         self._connection = connection
         self._follower = answer_follower(request)
-        self._packing = ""
         self._asked = False
+        self._sent = False
         self._over = False
         self.number = around.number()
         self.switched: str | None = None
@@ -145,7 +145,7 @@ class Exchange:
             raise
         finally:
             if self.switched is None:
-                self._around.gate.over(self.number)
+                self._around.gate.over(self.number, sent=self._sent)
         return None
 
     def end(
@@ -185,6 +185,7 @@ class Exchange:
 
     async def _relay(self, upstream: Wire, held: _Held | None) -> Wire | None:
         """Pass both directions on, each as fast as the other side takes it."""
+        self._sent = True
         try:
             await upstream.write(held.head if held else head_for_provider(self._request, self._to))
             await upstream.write(held.body if held else b"")
@@ -335,13 +336,13 @@ class Exchange:
                     headers=headers,
                 )
             )
-            self._packing = dict(headers).get("content-encoding", "")
+            self._around.gate.begun(self.number, event.status_code, dict(headers))
             if switches:
                 self.switched = dict(headers).get("sec-websocket-extensions", "")
         elif isinstance(event, h11.Data):
             data = bytes(event.data)
             sink.note(AnswerData(t_us=now_us, exchange=self.number, data=data))
-            self._around.gate.answered(self.number, data, self._packing)
+            self._around.gate.answered(self.number, data)
         elif isinstance(event, h11.EndOfMessage):
             self.end("complete")
         elif isinstance(event, h11.ConnectionClosed) and not self._over:

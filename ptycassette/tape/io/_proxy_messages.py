@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ptycassette.tape.consent import Terms
+
 
 class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What a proxy serves.
@@ -32,6 +34,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     journal: str
     plan: ProxyPlan
+    terms: Terms
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):

@@ -33,12 +33,12 @@ async def relay_websocket(
         StorageError: a message cannot be noted; the connections were broken off.
     """
     outcome: ExchangeOutcome = "client-gone"
-    detail, codes = "the recording ended", []
-    pumps: list[_Pump] = []
+    detail = "the recording ended"
+    codes: list[int] = []  # of closing frames, in order
     try:
         pumps = [
-            _Pump(around, exchange, "client", source=client, sink=upstream, to=to),
-            _Pump(around, exchange, "provider", source=upstream, sink=client, to=to),
+            _Pump(around, exchange, "client", source=client, sink=upstream, to=to, codes=codes),
+            _Pump(around, exchange, "provider", source=upstream, sink=client, to=to, codes=codes),
         ]
         tasks = [asyncio.create_task(pump.run()) for pump in pumps]
         try:
@@ -54,13 +54,12 @@ async def relay_websocket(
         around.report(f"the WebSocket to {to.origin} was broken off: {strange}")
         outcome, detail = "refused", str(strange)
     finally:
-        codes = [pump.close_code for pump in pumps if pump.close_code is not None]
         try:
             if codes and outcome != "refused":
                 outcome, detail = "complete", ""
             exchange.end(outcome, detail, codes[0] if codes else None)
         finally:
-            around.gate.over(exchange.number)
+            around.gate.over(exchange.number, sent=True)
             client.abort()
             upstream.abort()
 
@@ -88,17 +87,14 @@ class _Pump:
         source: Wire,
         sink: Wire,
         to: Destination,
+        codes: list[int],
     ) -> None:
         self._around, self._exchange = around, exchange
         self._sender: Side = sender
         self._source, self._sink, self._to = source, sink, to
+        self._codes = codes
         self._follower = MessageFollower(sender, exchange.switched or "")
         self._judges = sender == "client" and around.gate.reads(to.origin)
-
-    @property
-    def close_code(self) -> int | None:
-        """Of its closing frame, if there was one."""
-        return self._follower.close_code
 
     async def run(self) -> tuple[ExchangeOutcome, str]:
         """Pass on until this side ends; what that makes of the exchange.
@@ -109,7 +105,7 @@ class _Pump:
         """
         gone: ExchangeOutcome = "client-gone" if self._sender == "client" else "provider-gone"
         held = b""
-        while self.close_code is None:
+        while True:
             try:
                 data = await self._source.read()
             except OSError as broken:
@@ -120,6 +116,9 @@ class _Pump:
             held += data
             for message in self._follower.feed(data):
                 self._take(message.data, binary=message.binary)
+            closing = self._follower.close_code
+            if closing is not None:
+                self._codes.append(closing)
             if self._judges and self._follower.amid:
                 continue
             try:
@@ -128,8 +127,9 @@ class _Pump:
                 other: ExchangeOutcome
                 other = "provider-gone" if self._sender == "client" else "client-gone"
                 return other, str(broken)
+            if closing is not None:
+                return "complete", ""
             held = b""
-        return "complete", ""
 
     def _take(self, data: bytes, *, binary: bool) -> None:
         if self._judges:
@@ -155,4 +155,4 @@ class _Pump:
             )
         )
         if self._sender == "provider":
-            self._around.gate.answered(self._exchange.number, data, "")
+            self._around.gate.said(self._exchange.number, data)

@@ -18,7 +18,8 @@ from pathlib import Path
 import msgspec
 
 from ptycassette.errors import CassetteError, StorageError
-from ptycassette.tape.gate import OpenGate
+from ptycassette.tape import consent
+from ptycassette.tape.consent import Prices, TermsGate
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
     NotStarted,
@@ -31,6 +32,7 @@ from ptycassette.tape.io.journal_file import TapeJournalFile
 from ptycassette.tape.io.proxy import Proxy
 from ptycassette.tape.items import TapeItem
 
+_PRICES = Path(consent.__file__).parent / "prices.toml"
 _LOOK_S = 0.5
 _MOST_REPORTS = 100
 
@@ -75,8 +77,9 @@ async def _serve(order: Order, parent: int) -> None:
     _when_input_ends(loop, ended.set)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
+    gate = TermsGate(order.terms, Prices.parse(_PRICES.read_text(encoding="utf-8")))
     with TapeJournalFile(Path(order.journal), origin_us=order.plan.origin_us) as journal:
-        proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=OpenGate(), report=_Reports())
+        proxy = Proxy(order.plan, sink=_WatchedSink(journal), gate=gate, report=_Reports())
         await proxy.start()
         os.set_blocking(1, False)
         _send(Ready(port=proxy.port))

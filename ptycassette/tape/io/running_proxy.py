@@ -19,6 +19,7 @@ from ptycassette import errors
 from ptycassette.errors import CassetteError, StorageError, UsageError
 from ptycassette.profiles import Profile
 from ptycassette.system import Closing
+from ptycassette.tape.consent import Terms, approved
 from ptycassette.tape.io._proxy_messages import (
     FromProxy,
     NotStarted,
@@ -52,6 +53,7 @@ def start_proxy(
     provider: str | None = None,
     proxy_env: bool = False,
     environment: Mapping[str, str],
+    terms: Terms | None = None,
     origin_us: int = 0,
 ) -> RunningProxy:
     """Start a proxy for one program, which is not started yet.
@@ -63,11 +65,13 @@ def start_proxy(
         provider: the name of the provider, or its base URL; the profile's when None.
         proxy_env: be an HTTP proxy for all that the program sends.
         environment: with which the program is to be started.
+        terms: what may leave the machine; nothing by default. Providers on it need no approval.
         origin_us: the moment of the monotonic clock from which items count.
 
     Raises:
         UsageError: it is not known how to point the program at it, or there is no such provider,
             or the extra ``tape`` is not installed.
+        ApprovalNeededError: something would leave the machine that nobody has agreed to.
         StorageError: the journal cannot be made, or the process not be started.
     """
     if not all(map(find_spec, _NEEDED)):
@@ -82,6 +86,8 @@ def start_proxy(
         proxy_env=proxy_env,
         environment=environment,
     )
+    terms = terms or Terms()
+    approved(terms, where.upstreams, everywhere=proxy_env)
     authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
     if system := ssl.get_default_verify_paths().cafile:
         authorities.append(system)
@@ -93,7 +99,7 @@ def start_proxy(
         authorities=tuple(dict.fromkeys(authorities)),
         origin_us=origin_us,
     )
-    return RunningProxy(plan, where, journal=journal)
+    return RunningProxy(plan, where, terms, journal=journal)
 
 
 def _providers() -> Providers:
@@ -106,6 +112,7 @@ class RunningProxy(Closing):
     Args:
         plan: what it serves.
         where: how the program is pointed at it.
+        terms: what may leave the machine.
         journal: where it notes; a file that does not exist yet, in a private directory.
 
     Raises:
@@ -113,7 +120,7 @@ class RunningProxy(Closing):
         StorageError: the journal cannot be made, or the process not be started.
     """
 
-    def __init__(self, plan: ProxyPlan, where: Pointing, *, journal: Path) -> None:
+    def __init__(self, plan: ProxyPlan, where: Pointing, terms: Terms, *, journal: Path) -> None:
         self.secrets = (plan.token,)
         """What nobody may learn: the program's environment holds it."""
         self.upstreams = dict(plan.upstreams)
@@ -134,7 +141,7 @@ class RunningProxy(Closing):
         except (OSError, ValueError) as failed:
             raise StorageError(f"the tape's proxy cannot be started: {failed}") from failed
         try:
-            self.port = self._begin(Order(journal=str(journal), plan=plan))
+            self.port = self._begin(Order(journal=str(journal), plan=plan, terms=terms))
         except BaseException:
             self.close()
             raise
