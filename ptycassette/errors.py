@@ -35,6 +35,7 @@
     |  |- NewerCassetteError           would replace a cassette of a newer version
     |  |- ExistsError                  would replace a cassette without being asked to
     |  |- SecretLeftError              scrub verification found something; nothing was published
+    |  |- AmbiguousTapeError           the tape could answer wrongly; nothing was published
     |  '- InputRefusedError            input that the terminal would cut or the policy forbids
     |- SessionError               125  a live session failed
     |  |- RunFailedError               the run must not become a cassette; a diagnostic was left
@@ -51,6 +52,7 @@ Misuse of the Python API (wrong types, impossible values) raises the builtin
 from __future__ import annotations
 
 __all__ = [
+    "AmbiguousTapeError",
     "CassetteError",
     "ChunkError",
     "DiagnosticError",
@@ -265,6 +267,10 @@ class ExistsError(RefusedError):
 
 class SecretLeftError(RefusedError):
     """Scrub verification found something that is left; nothing was published."""
+
+
+class AmbiguousTapeError(RefusedError):
+    """A replay could get a wrong answer from the tape. Nothing was published."""
 
 
 class InputRefusedError(RefusedError):

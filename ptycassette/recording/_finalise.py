@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from ptycassette.errors import SecretLeftError
+from ptycassette.errors import AmbiguousTapeError, SecretLeftError
 from ptycassette.model import (
     CassetteSink,
     EmulatorFactory,
@@ -81,6 +81,7 @@ def finalise(  # noqa: PLR0913 - the seams
     Raises:
         RunFailedError: the run failed, so it is no cassette.
         SecretLeftError: the verification found something after scrubbing, or in the name.
+        AmbiguousTapeError: the tape could answer wrongly.
         ValueError: ``meta.options`` names an unknown frame policy.
     """
     run = _Run(meta, source, open_sink, emulator=emulator, scrubber=scrubber, policy=policy)
@@ -89,6 +90,7 @@ def finalise(  # noqa: PLR0913 - the seams
         run.write(progress=progress)
         _refuse(run.left())
         run.look_at_name()
+        run.look_at_tape()
         run.tell_secrets_apart()
         return run.sink.publish(run.work.manifest())
     except BaseException:
@@ -218,6 +220,19 @@ class _Run(Generic[_Sink]):
         if scrubber.left:
             raise SecretLeftError(
                 UNPUBLISHABLE_NAME, hint="recover it under another name, with --output"
+            )
+
+    def look_at_tape(self) -> None:
+        """Refuse a tape that could answer wrongly."""
+        if self.keys is None or self.work.learnt.tape is None:
+            return
+        problems = self.keys.problems(self.sink.tape().exchanges())
+        if problems:
+            raise AmbiguousTapeError(
+                "the tape could answer wrongly; nothing was published\n"
+                + "\n".join(problems[:_FINDINGS_SHOWN]),
+                hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
+                " again with: ptycassette recover",
             )
 
     def _steps(self) -> Iterator[ScrubStep | None]:

@@ -49,14 +49,14 @@ class Learnt(msgspec.Struct, kw_only=True):
         discovery: the last models that were probed.
         end: how the program ended.
         secrets: the digests of what was masked in the input.
-        tape_entries: how many questions the tape has; None without one.
+        tape: what the manifest says of the tape besides its key; None without one.
     """
 
     quota: QuotaRecord | None = None
     discovery: DiscoveryRecord | None = None
     end: Finished | None = None
     secrets: list[InputDigest] = []
-    tape_entries: int | None = None
+    tape: dict[str, Any] | None = None
 
 
 def make_manifest(
@@ -140,16 +140,16 @@ def _streams(meta: SessionMeta, learnt: Learnt) -> dict[str, Any]:
 
 def _tape(meta: SessionMeta, learnt: Learnt, scrubber: Scrubber) -> dict[str, Any]:
     """That there is a tape, if there is one."""
-    if learnt.tape_entries is None:
+    if learnt.tape is None:
         return {}
     option = meta.options[TAPE_OPTION]
     described = scrubber.value(option.get("described", {}), channel="manifest")
     return {
         TAPE_KEY: {
             "version": TAPE_VERSION,
-            "entries": learnt.tape_entries,
             "key": option.get("key", ""),
             **described,
+            **learnt.tape,
         }
     }
 

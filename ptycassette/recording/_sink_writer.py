@@ -136,7 +136,8 @@ class SinkWriter:
             if record is not None:
                 self._sink.add(record)
         if tape is not None:
-            learnt.tape_entries = tape.finish()
+            rules = {} if keys is None else keys.described
+            learnt.tape = {"entries": tape.finish(), **rules}
         final = learnt.end
         if not failed:
             self._check(final)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -24,11 +24,31 @@ TAPE_OPTION = "tape"
 ``key``, the cassette's key in hexadecimal, ``secrets``, what only the proxy and the program
 knew, and ``described``, what the manifest says besides."""
 
-QuestionKeys = Callable[
-    [Mapping[str, Any], bytes, Sequence[tuple[int, int]]], tuple[str, Sequence[VolatileToken]]
-]
-"""The key and the volatile tokens of a question: from its head and its body, both unscrubbed, and
-the stretches (offset, length) of the body that were scrubbed."""
+
+class QuestionKeys(Protocol):
+    """Tells the questions of one tape apart; asked for each in their order."""
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """What the manifest says of how they are told apart."""
+        ...
+
+    def of(
+        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+    ) -> tuple[str, Sequence[VolatileToken]]:
+        """The key and the volatile tokens of a question.
+
+        Args:
+            head: as it was sent, with ``entry``.
+            body: as it was sent, unpacked.
+            secrets: the stretches (offset, length) of the body that were scrubbed.
+        """
+        ...
+
+    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
+        """Why a tape must not be published: it could answer wrongly."""
+        ...
+
 
 _MOST_CHUNKS = 50_000
 """What comes later belongs to the last one."""
@@ -64,7 +84,7 @@ class TapeWriter:
             open_entry.answer(event, seq=seq, t_us=t_us)
             return
         del self._open[event.entry]
-        self._done[event.entry] = open_entry.end(event, self._keys, seq=seq, t_us=t_us)
+        self._done[event.entry] = open_entry.end(event, seq=seq, t_us=t_us)
         self._write()
 
     def piece(self, event: Traffic) -> None:
@@ -72,6 +92,8 @@ class TapeWriter:
         entry = self._open.get(event.entry)
         if entry is not None:
             entry.piece(event)
+            if event.last and event.side == "question" and self._keys is not None:
+                entry.tell_apart(self._keys)
 
     def finish(self) -> int:
         """Write what is left; returns the number of entries."""
@@ -136,18 +158,20 @@ class _Entry:
         elif not event.last or event.data:
             self._chunks.append(Chunk(t_us, len(event.data), event.form))
 
-    def end(
-        self, event: TapeMoment, keys: QuestionKeys | None, *, seq: int, t_us: int
-    ) -> TapeEntry:
+    def tell_apart(self, keys: QuestionKeys) -> None:
+        """Give the question its key; what was held of it goes."""
+        if self._raw is None:
+            return
+        raw, masked = bytes(self._raw), bytes(self._masked)
+        self._raw = None
+        self._masked.clear()
+        key, tokens = keys.of(self._head, raw, masked_places(raw, masked))
+        if len(tokens) <= _MOST_TOKENS:
+            self._fields |= {"key": key, "tokens": tuple(tokens)}
+
+    def end(self, event: TapeMoment, *, seq: int, t_us: int) -> TapeEntry:
         fields = {**self._fields, **_filled(event.head), "end_seq": seq, "end_us": t_us}
         fields["body"] = self._question.finish()
-        if keys is not None and self._raw is not None:
-            raw = bytes(self._raw)
-            stretches = masked_places(raw, bytes(self._masked))
-            fields["key"], tokens = keys(self._head, raw, stretches)
-            fields["tokens"] = tuple(tokens)
-            if len(tokens) > _MOST_TOKENS:
-                fields["key"], fields["tokens"] = "", ()
         answer = None
         if self._answer is not None and self._answer_body is not None:
             answer = {

@@ -70,9 +70,7 @@ class Placeholders:
         payload = rewrite(event.payload, change)
         if isinstance(event, TapeMoment):
             head = self.value(event.head, channel="tape")
-            changed = msgspec.structs.replace(
-                event, payload=payload, head=head, dropped=(), unscrubbed=event.head
-            )
+            changed = msgspec.structs.replace(event, payload=payload, head=head, dropped=())
             return changed, at
         return msgspec.structs.replace(event, payload=payload), at
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import IO
 
-from ptycassette.cassette._tape_lines import TAPE_CODEC, most_unpacked
+from ptycassette.cassette._tape_lines import (
+    TAPE_CODEC,
+    TAPE_VERSION,
+    TapeDeclared,
+    most_unpacked,
+)
 from ptycassette.cassette.io._file import StagedFile
-from ptycassette.cassette.io.staging import disk_errors
+from ptycassette.cassette.io.staging import Staging, disk_errors
+from ptycassette.cassette.io.tape import RecordedExchange, Tape
 from ptycassette.errors import LimitError
 from ptycassette.model import TAPE, TAPE_BODIES, BodyPlace, Limits, TapeEntry
+from ptycassette.system.files import DirectoryHandle
 
 _IN_MEMORY = 1 << 20
 _BLOCK = 1 << 20
@@ -24,15 +31,15 @@ class TapeFiles:
 
     Args:
         stage: makes a file of the cassette.
-        spool: the directory for bodies that are not whole yet, which are scrubbed.
+        staging: where they are made, and what of bodies is not whole yet, scrubbed.
         limits: the limits of the readers it is for.
     """
 
     def __init__(
-        self, stage: Callable[[str, int], StagedFile], *, spool: str, limits: Limits
+        self, stage: Callable[[str, int], StagedFile], *, staging: Staging, limits: Limits
     ) -> None:
         self._limits = limits
-        self._spool = spool
+        self._spool, self._content = str(staging.path), staging.content
         self._places: dict[str, BodyPlace] = {}
         self.entries = stage(TAPE, limits.max_stream_bytes)
         self.bodies = stage(TAPE_BODIES, limits.max_output_bytes)
@@ -55,6 +62,18 @@ class TapeFiles:
                 where=f"{TAPE} entry {entry.entry}",
             )
         self.entries.append(line)
+
+    def exchanges(self) -> Iterator[RecordedExchange]:
+        """See ``EntrySink.exchanges``."""
+        for file in (self.entries, self.bodies):
+            file.flush()
+        with DirectoryHandle(self._content) as directory:
+            files = {name: directory.open(name) for name in (TAPE, TAPE_BODIES)}
+        try:
+            yield from Tape(files, TapeDeclared(version=TAPE_VERSION), self._limits)
+        finally:
+            for handle in files.values():
+                handle.close()
 
     def keep(self, digest: str, length: int, packed: IO[bytes]) -> BodyPlace:
         """Store a packed body, unless an equal one is there."""

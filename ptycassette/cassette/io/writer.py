@@ -214,7 +214,7 @@ class CassetteWriter:
             StorageError: the disk refused.
         """
         if self._tape is None:
-            self._tape = TapeFiles(self._stage, spool=str(self._staging.path), limits=self._limits)
+            self._tape = TapeFiles(self._stage, staging=self._staging, limits=self._limits)
             self._files[TAPE] = self._tape.entries
             self._files[TAPE_BODIES] = self._tape.bodies
         return self._tape

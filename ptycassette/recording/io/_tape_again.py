@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ _HEADS = {
 
 
 class TapeAgain:
-    """Turns the service events that entries name back into moments.
+    """Turns the service events that entries name back into moments. ``QuestionKeys``, too.
 
     Args:
         cassette: open.
@@ -51,15 +51,25 @@ class TapeAgain:
         if moment != "end":
             yield from _traffic(exchange, moment)
 
-    def keys(
-        self, head: Mapping[str, Any], body: bytes, stretches: Sequence[tuple[int, int]]
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``QuestionKeys``: the manifest stays as it is."""
+        return {}
+
+    def of(
+        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
     ) -> tuple[str, Sequence[VolatileToken]]:
-        """``QuestionKeys``: those that were there, unless more of the question was scrubbed.
+        """See ``QuestionKeys``: as it was, unless more of the question was scrubbed.
 
         The key is one of the question as it was asked, which nobody has any more.
         """
         del body
-        return ("", ()) if stretches else self._keys[head["entry"]]
+        return ("", ()) if secrets else self._keys[head["entry"]]
+
+    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
+        """See ``QuestionKeys``: they were looked for when it was recorded."""
+        del exchanges
+        return ()
 
 
 def _moment(noted: Noted, moment: Any, entry: TapeEntry) -> TapeMoment:

@@ -24,6 +24,7 @@ from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
 from ptycassette.recording.io.tape_journal import with_tape
+from ptycassette.recording.io.tape_keys import TapeKeys
 from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
@@ -73,6 +74,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 emulator=self.emulator,
                 scrubber=self._scrubber(meta),
                 typed=typed,
+                keys=TapeKeys(meta) if TAPE_OPTION in meta.options else None,
                 progress=self.progress,
             )
         except RunFailedError as exc:

@@ -229,7 +229,7 @@ class _Rewrite:
         scrubbed = self._scrubber.masked(source)
         tape = None
         if self._cassette.has_tape:
-            tape = TapeWriter(writer.tape(), keys=TapeAgain(self._cassette).keys)
+            tape = TapeWriter(writer.tape(), keys=TapeAgain(self._cassette))
         for event in self._cassette.events():
             if isinstance(event.record, FrameRecord):
                 frame = self._frame(event.record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -30,7 +30,6 @@ class CanonicalBody(msgspec.Struct, frozen=True):
 
     form: bytes
     tokens: tuple[Token, ...]
-    turns: tuple[bytes, ...] = ()
 
 
 def canonical_text(where: str, text: bytes, finder: Finder | str) -> tuple[bytes, list[Token]]:
@@ -62,9 +61,8 @@ def canonical_body(
         tokens = tuple(_token(body, span.start, span.end, span.type) for span in spans)
         return CanonicalBody(b"bytes;" + _written(body, spans), tokens)
     writer = _Writer(body, rules, anywhere, places)
-    writer.note_turns(tree)
     form, found = writer.value(tree, (rules.paths,))
-    return CanonicalBody(b"json;" + form, tuple(found), tuple(writer.turns))
+    return CanonicalBody(b"json;" + form, tuple(found))
 
 
 def _in_order(given: tuple[VolatileToken, ...]) -> list[VolatileToken]:
@@ -111,8 +109,6 @@ class _Writer:
         self._rules = rules
         self._anywhere = anywhere
         self._places = places
-        self._list_of_turns: Node | None = None
-        self.turns: list[bytes] = []
         self._simple: dict[bytes, _Form] = {}
         """Short texts without tokens: names of members, mostly."""
 
@@ -136,8 +132,6 @@ class _Writer:
             form, found = self.value(item, _step(trees, index))
             parts.append(form)
             tokens += found
-        if node is self._list_of_turns:
-            self.turns = [hashlib.sha256(form).digest() for form in parts[1:]]
         return b"".join(parts), tokens
 
     def _object(self, node: Node, trees: _Trees) -> _Form:
@@ -212,28 +206,10 @@ class _Writer:
                     yield finder
 
     def _given(self, node: Node) -> list[VolatileToken]:
-        return [
-            place
-            for place in self._places
-            if place.offset < node.end and place.offset + place.length > node.start
-        ]
-
-    def note_turns(self, tree: Node) -> None:
-        """Find the list of turns, whose forms are then kept."""
-        for path in self._rules.turns:
-            node: Node | None = tree
-            for step in path:
-                node = self._member(node, step)
-            if node is not None and node.kind == "array":
-                self._list_of_turns = node
-                return
-
-    def _member(self, node: Node | None, step: object) -> Node | None:
-        if node is not None and isinstance(step, tuple):
-            for key, item in zip(node.keys, node.items, strict=False):
-                if self._key(key) == step[0]:
-                    return item
-        return None
+        """The places within a value; places are in order and do not overlap."""
+        first = bisect_right(self._places, node.start, key=lambda one: one.offset + one.length)
+        last = bisect_left(self._places, node.end, key=lambda one: one.offset)
+        return self._places[first:last]
 
 
 def _step(trees: _Trees, step: str | int) -> _Trees:
@@ -242,37 +218,31 @@ def _step(trees: _Trees, step: str | int) -> _Trees:
 
 def _joined(found: list[Span], more: Iterable[Span]) -> list[Span]:
     """Both, in order; of two that overlap the one that was found first."""
-    fitting = [
-        span
-        for span in more
-        if not any(one.start < span.end and one.end > span.start for one in found)
-    ]
-    return sorted([*found, *fitting])
+    fitting = [span for span in more if not _overlapping(found, span)]
+    return sorted([*found, *fitting]) if found else fitting
 
 
-def _stretches(node: Node, text: Text, given: list[VolatileToken]) -> list[Span]:
-    spans: list[Span] = []
+def _overlapping(spans: list[Span], span: Span) -> Span | None:
+    """One of ``spans``, which are in order and do not overlap, that overlaps another."""
+    at = bisect_left(spans, span.end, key=lambda one: one.start) - 1
+    return spans[at] if at >= 0 and spans[at].end > span.start else None
+
+
+def _stretches(node: Node, text: Text, given: Iterable[VolatileToken]) -> Iterator[Span]:
     for place in given:
         start, end = text.stretch(
             max(place.offset, node.start), min(place.offset + place.length, node.end)
         )
         if end > start:
-            spans.append(Span(start, end, place.type))
-    return spans
+            yield Span(start, end, place.type)
 
 
-def _with_given(found: list[Span], given: list[Span]) -> list[Span]:
+def _with_given(found: list[Span], given: Iterable[Span]) -> list[Span]:
     """With places that are tokens in any case, unless what was found covers all of a secret."""
-    kept = [
-        one
-        for one in given
-        if not any(
-            span.start <= one.start and one.end <= span.end and one.type == SECRET for span in found
-        )
-    ]
-    rest = [
-        span
-        for span in found
-        if not any(one.start < span.end and one.end > span.start for one in kept)
-    ]
-    return sorted([*rest, *kept])
+    kept = [one for one in given if not (one.type == SECRET and _covered(found, one))]
+    return _joined(kept, found)
+
+
+def _covered(found: list[Span], span: Span) -> bool:
+    other = _overlapping(found, span)
+    return other is not None and other.start <= span.start and span.end <= other.end

@@ -29,7 +29,7 @@ class Finder:
     """Finds declared values, the longest first, and what patterns match.
 
     A declared value counts only as a whole: ``/home/me`` is not in ``/home/me2``, and is in
-    ``/home/me/x``. In a pattern with a group the group is the token.
+    ``/home/me/x``. In a pattern with groups the first that took part is the token.
 
     Args:
         patterns: type and pattern, in order of preference.
@@ -42,18 +42,17 @@ class Finder:
         values: Iterable[tuple[str, bytes]] = (),
     ) -> None:
         parts: list[str] = []
-        self._groups: list[tuple[int, int, str, bool]] = []
-        """Of each way to match: its group, the group of its token, its type, if it is a value."""
+        self._ways: dict[int, tuple[int, str, bool]] = {}
+        """Ways to match by their group: how many groups are within, the type, if it is a value."""
         group = 1
         wanted = {(type_, value) for type_, value in values if len(value) >= _SHORTEST}
         for type_, value in sorted(wanted, key=lambda one: (-len(one[1]), one)):
             parts.append(f"({_literal(value)})")
-            self._groups.append((group, group, type_, True))
+            self._ways[group] = (0, type_, True)
             group += 1
         for type_, pattern in patterns:
-            inner = 1 if pattern.group_count else 0
             parts.append(f"({pattern.translated})")
-            self._groups.append((group, group + inner, type_, False))
+            self._ways[group] = (pattern.group_count, type_, False)
             group += 1 + pattern.group_count
         self._engine = (
             compile_re2("|".join(parts), latin1=False, max_bytes=_MEMORY_BYTES) if parts else None
@@ -77,13 +76,13 @@ class Finder:
                 at = max(span.end, match.start() + 1)
 
     def _span(self, match: re.Match[bytes]) -> tuple[Span, bool]:
-        for group, inner, type_, whole in self._groups:
+        way = match.lastindex  # the group that ends last is the one around all others
+        assert way is not None  # noqa: S101 - each way is a group
+        within, type_, whole = self._ways[way]
+        for group in range(way + 1, way + within + 1):
             if match.start(group) >= 0:
-                start, end = match.span(inner)
-                if start < 0:  # its group took no part in the match
-                    start, end = match.span(group)
-                return Span(start, end, type_), whole
-        raise AssertionError("a match of no pattern")  # pragma: no cover
+                return Span(*match.span(group), type_), whole
+        return Span(*match.span(), type_), whole
 
 
 def _literal(value: bytes) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ptycassette.model import Chunk
 from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
-from ptycassette.tape.matching._chains import parents
+from ptycassette.tape.matching._chains import links
 from ptycassette.tape.matching._recorded import Recorded, cuts_of
 from ptycassette.tape.matching.question import Skeleton
 from ptycassette.tape.matching.rules import Rules
@@ -65,10 +65,10 @@ class Fingerprint:
 
     def digest(self) -> str:
         """SHA-256 (hex) of all that was added."""
-        continued = parents(self._recorded, self._rules)
+        continued = links(self._recorded, self._rules)
         chained: dict[int, bytes] = {}
         for index, content in self._exchanges:
-            parent = continued[index]
+            parent = continued[index].parent
             before = b"" if parent is None else chained.get(parent, b"not yet")
             chained[index] = hashlib.sha256(content + before).digest()
         return hashlib.sha256(b"".join(sorted(chained.values()))).hexdigest()

@@ -112,7 +112,7 @@ class Misses:
         if used_up:
             times = "once" if used_up == 1 else f"{used_up} times"
             return Miss(asked=asked, reason=f"it was asked {times} in the recording, and now again")
-        live = _leaves(question, skeleton.tokens)
+        live = leaves(question, skeleton.tokens)
         ranked = [
             (_likeness(self._of(index), live), index) for index in self._like(question, unused)
         ]
@@ -145,7 +145,7 @@ class Misses:
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:
             exchange = self._recorded.exchanges[index]
-            self._leaves[index] = _leaves(question_of(exchange), exchange.entry.tokens)
+            self._leaves[index] = leaves(question_of(exchange), exchange.entry.tokens)
         return self._leaves[index]
 
 
@@ -160,23 +160,23 @@ def _quoted(value: bytes) -> str:
     return f"'{visible(value.decode('utf-8', 'replace'), limit=_SHOWN_CHARS)}'"
 
 
-def _leaves(question: Question, tokens: Iterable[Token | VolatileToken]) -> _Leaves:
+def leaves(question: Question, tokens: Iterable[Token | VolatileToken]) -> _Leaves:
     """Every value of a question by its place, tokens shown by their types."""
     places: dict[str, list[tuple[int, int, str]]] = {}
     for token in tokens:
         places.setdefault(token.where, []).append((token.offset, token.length, token.type))
-    leaves = {"kind": question.kind, "method": question.method}
+    found = {"kind": question.kind, "method": question.method}
     texts = [("upstream", question.upstream), ("target", question.target), *question.headers]
     for name, text in texts:
         data = text.encode("utf-8", "surrogateescape")
         if name in places or name in {"upstream", "target"}:
-            leaves[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
+            found[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
     body = _shown(question.body, places.get("", []))
     try:
-        leaves |= {shown_path(path): value for path, value in _walk(msgspec.json.decode(body), ())}
+        found |= {shown_path(path): value for path, value in _walk(msgspec.json.decode(body), ())}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        leaves["body"] = body.decode("utf-8", "replace")
-    return leaves
+        found["body"] = body.decode("utf-8", "replace")
+    return found
 
 
 def _shown(text: bytes, places: list[tuple[int, int, str]]) -> bytes:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from ptycassette.model import Chunk, TapeEntry, VolatileToken
-from ptycassette.tape.matching._answers import Found, found_in
+from ptycassette.tape.matching._answers import Found, found_in, renamed
 from ptycassette.tape.matching._binding import Binding
+from ptycassette.tape.matching._canonical import Token
 from ptycassette.tape.matching._text import Text
 from ptycassette.tape.matching.question import Question
 from ptycassette.tape.matching.rules import DECLARED_TYPES, Rules
@@ -85,6 +86,18 @@ class Recorded:
         if self._names.setdefault((token.type, text), token.name) != token.name:
             self._names[token.type, text] = None  # two values that are masked alike
 
+    def tokens(self, index: int) -> tuple[Token, ...]:
+        """The tokens of a question, with values that are told apart also where they are masked."""
+        return tuple(
+            Token(one.where, one.offset, one.length, one.type, self._value(one.type, one.name))
+            for one in self.exchanges[index].entry.tokens
+        )
+
+    def _value(self, type_: str, name: int) -> bytes:
+        text = self._texts.get((type_, name))
+        known = text is not None and self._names.get((type_, text)) == name
+        return text if known and text is not None else b"\0%d" % name
+
     def text(self, type_: str, name: int) -> bytes | None:
         """What is stored of the value with a name; None where it is not to be seen."""
         return self._texts.get((type_, name))
@@ -121,6 +134,13 @@ class Recorded:
         chunks = tuple(chunk for chunk, _ in pieces)
         body = b"".join(data for _, data in pieces)
         return body, chunks, found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+
+    def answer_form(self, index: int) -> bytes:
+        """An answer with the types of names instead of the names."""
+        body, _, found = self.answer(index)
+        answer = self.exchanges[index].entry.answer
+        form = renamed(body, (), found, lambda one: f"<{one.type}>".encode())[0]
+        return f"{None if answer is None else answer.status} ".encode() + form
 
     def in_text(self, text: bytes) -> list[Found]:
         """The names in a header of an answer."""

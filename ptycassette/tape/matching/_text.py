@@ -26,38 +26,31 @@ class Text:
 
     def __init__(self, body: bytes, start: int, end: int, *, escaped: bool = True) -> None:
         raw = body[start:end]
-        self._texts: list[int] = [0]
-        """Where in the text a stretch without escapes begins, or an escape."""
-        self._raws: list[int] = [start]
-        """The same places in the body."""
+        self._start = start
         self._end = end
-        if not escaped or b"\\" not in raw:
-            self.data = raw
-            return
-        parts: list[bytes] = []
-        at = length = 0
-        for escape in _ESCAPE.finditer(raw):
-            before = raw[at : escape.start()]
-            meant = json.loads(b'"%b"' % escape[0]).encode("utf-8", "surrogatepass")
-            self._mark(length + len(before), start + escape.start())
-            length += len(before) + len(meant)
-            self._mark(length, start + escape.end())
-            parts += (before, meant)
-            at = escape.end()
-        parts.append(raw[at:])
-        self.data = b"".join(parts)
+        self._escaped = raw if escaped and b"\\" in raw else b""
+        self._stretches: tuple[list[int], list[int]] | None = None
+        self.data = _meant(raw) if self._escaped else raw
+
+    @property
+    def _map(self) -> tuple[list[int], list[int]]:
+        """Where in the text, and where in the body, an escape begins or ends."""
+        if self._stretches is None:
+            texts, raws = [0], [self._start]
+            shift = 0  # how much longer the body is, up to here
+            for escape in _ESCAPE.finditer(self._escaped):
+                at, length = escape.start() - shift, len(escape[0])
+                meant = 1 if length == 2 else len(_meant(escape[0]))
+                shift += length - meant
+                texts += (at, at + meant)
+                raws += (self._start + escape.start(), self._start + escape.end())
+            self._stretches = (texts, raws)
+        return self._stretches
 
     @classmethod
     def of(cls, body: bytes, node: Node) -> Text:
         """That of a string."""
         return cls(body, node.start, node.end)
-
-    def _mark(self, text: int, raw: int) -> None:
-        if self._texts[-1] == text:
-            self._raws[-1] = raw
-        else:
-            self._texts.append(text)
-            self._raws.append(raw)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Where a stretch of the text is in the body: offset and length."""
@@ -67,8 +60,9 @@ class Text:
     def _raw(self, at: int) -> int:
         if at == len(self.data):
             return self._end
-        index = bisect_right(self._texts, at) - 1
-        return self._raws[index] + at - self._texts[index]
+        texts, raws = self._map
+        index = bisect_right(texts, at) - 1
+        return raws[index] + at - texts[index]
 
     def stretch(self, start: int, end: int) -> tuple[int, int]:
         """Which stretch of the text holds these places of the body."""
@@ -77,10 +71,15 @@ class Text:
     def _text(self, raw: int) -> int:
         if raw >= self._end:
             return len(self.data)
-        index = max(0, bisect_right(self._raws, raw) - 1)
-        at = self._texts[index] + max(0, raw - self._raws[index])
-        following = self._texts[index + 1] if index + 1 < len(self._texts) else len(self.data)
-        return min(at, following)
+        texts, raws = self._map
+        index = max(0, bisect_right(raws, raw) - 1)
+        at = texts[index] + max(0, raw - raws[index])
+        return min(at, texts[index + 1] if index + 1 < len(texts) else len(self.data))
+
+
+def _meant(raw: bytes) -> bytes:
+    text: str = json.loads(b'"%b"' % raw)
+    return text.encode("utf-8", "surrogatepass")
 
 
 def spelt(text: bytes) -> bytes:

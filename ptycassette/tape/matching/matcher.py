@@ -25,7 +25,7 @@ from ptycassette.tape.matching._binding import Binding, Pair
 from ptycassette.tape.matching._chains import conversations
 from ptycassette.tape.matching._fingerprint import Fingerprint
 from ptycassette.tape.matching._misses import Miss, Misses
-from ptycassette.tape.matching._recorded import Recorded, TapeExchange
+from ptycassette.tape.matching._recorded import Recorded, TapeExchange, question_of
 from ptycassette.tape.matching.question import Question, Skeleton, Skeletons, question_key
 from ptycassette.tape.matching.rules import DECLARED_TYPES, SECRET, Rules
 
@@ -103,7 +103,15 @@ class Matcher:
     def ask(self, question: Question) -> Hit | Miss:
         """The answer to the next question."""
         skeleton = self._skeletons.of(question)
-        key = question_key(self._key, skeleton)
+        return self._ask(question, skeleton, question_key(self._key, skeleton))
+
+    def ask_again(self, index: int) -> Hit | Miss:
+        """The answer to a recorded question, asked in the names of the recording."""
+        exchange = self._recorded.exchanges[index]
+        skeleton = Skeleton(b"", self._recorded.tokens(index))
+        return self._ask(question_of(exchange), skeleton, exchange.entry.key)
+
+    def _ask(self, question: Question, skeleton: Skeleton, key: str) -> Hit | Miss:
         obstacles: list[tuple[int, str]] = []
         for index in self._waiting.get(key, ()):
             pairs = self._pairs(index, skeleton)
@@ -124,7 +132,7 @@ class Matcher:
         recorded = self._recorded.exchanges[index].entry.tokens
         return [
             Pair(token.type, old.name, token.value)
-            for token, old in zip(skeleton.tokens, recorded, strict=True)
+            for token, old in zip(skeleton.tokens, recorded, strict=False)
             if not self._rules.type_of(token.type).measured
         ]
 

@@ -53,14 +53,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Skeleton(msgspec.Struct, frozen=True):
-    """``form`` without the values of ``tokens``.
-
-    ``turns`` is the canonical form of each turn of the conversation, as a digest.
-    """
+    """``form`` without the values of ``tokens``."""
 
     form: bytes
     tokens: tuple[Token, ...]
-    turns: tuple[bytes, ...] = ()
 
 
 class Skeletons:
@@ -91,7 +87,7 @@ class Skeletons:
             tokens.append(Token("within", 0, 0, _WITHIN, repr(question.within).encode()))
         body = canonical_body(question.body, self._rules, self._anywhere, _given(question))
         parts.append(body.form)
-        return Skeleton(b"".join(parts), (*tokens, *body.tokens), body.turns)
+        return Skeleton(b"".join(parts), (*tokens, *body.tokens))
 
     @staticmethod
     def _text(where: str, text: str, finder: Finder | str, tokens: list[Token]) -> bytes:

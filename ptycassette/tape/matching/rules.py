@@ -9,7 +9,8 @@ A file (``ptycassette/tape/rules/*.toml``, and the user's own) has a ``version``
   another, equal or not. All other types are names: one name in the recording is one name live.
 - ``[[tokens]]``: a ``type``, and where it stands: at a ``path`` of the body (as the whole value,
   or what ``regex`` matches there), in a ``header``, in the ``target``, or, with a ``regex`` alone,
-  in any text. If the regex has a group, the group is the token.
+  in any text. If the regex has
+  groups, the first that takes part in a match is the token.
 """
 
 from __future__ import annotations

@@ -388,11 +388,49 @@ def test_a_cassette_with_a_tape_is_scrubbed_again(tmp_path: Path) -> None:
     bodies = [entry.pop("body") for entry in (*before, *after)]
     for entry in (*before, *after):
         entry["answer"]["body"].pop("at")
+    keys = [entry.pop("key", "") for entry in (*before, *after)]
+    for entry in (before[0], after[0]):
+        entry.pop("tokens", ())
 
     assert any(line.startswith("tape:") for line in left)
     assert word.encode() not in saved.everything()
     assert bodies[0]["sha256"] != bodies[2]["sha256"]
     assert bodies[1]["sha256"] == bodies[3]["sha256"]
     assert after == before
+    assert (keys[2], keys[3]) == ("", keys[1]), "the key is of a question that is gone"
     assert verify_cassette(str(saved.path)).ok
     assert not find_secrets_left(saved.path, session_scrubber(known=[word]), environment={})
+
+
+def test_questions_have_keys_and_volatile_tokens(tmp_path: Path) -> None:
+    """The same key where only those differ, another where anything else does."""
+    first = {"model": "m", "input": [], "metadata": {"session_id": IDS[7]}}
+    second = {**first, "metadata": {"session_id": "0" + IDS[7][1:]}}
+    third = {**first, "model": "n"}
+    items = [
+        item
+        for number, body in enumerate((first, second, third), 1)
+        for item in http(number, body, b"{}", t_us=number * 1000)
+    ]
+    saved = Saved(tmp_path, items, Output(1, b"x"))
+    one, two, three = (exchange.entry for exchange in saved.exchanges())
+    question = saved.exchanges()[0].question()
+    [token] = [token for token in one.tokens if not token.where]
+
+    assert one.key == two.key != three.key
+    assert question[token.offset : token.offset + token.length] == IDS[7].encode()
+    assert saved.manifest.optional is not None
+    assert "openai" in saved.manifest.optional["tape"]["rules"]
+    assert len(saved.manifest.optional["tape"]["rules_digest"]) == 64
+
+
+def test_a_secret_in_a_question_does_not_change_its_key(tmp_path: Path) -> None:
+    """Another run has another secret of that length."""
+    other = "sk-proj-" + SECRET[8:][::-1]
+    items = [*http(1, {"a": SECRET}, b"{}"), *http(2, {"a": other}, b"{}", t_us=3000)]
+    saved = Saved(tmp_path, items, Output(1, b"x"))
+    one, two = (exchange.entry for exchange in saved.exchanges())
+
+    assert one.key == two.key
+    assert [token.type for token in one.tokens] == ["secret"]
+    assert one.tokens[0].name != two.tokens[0].name

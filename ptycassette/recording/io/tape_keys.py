@@ -1,0 +1,65 @@
+"""Tells the questions of a tape apart, by the rules of providers, of the CLI, and of the user."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ptycassette.model import SessionMeta, VolatileToken
+from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.tape.io import load_matching_rules
+from ptycassette.tape.matching import Question, QuestionKeys
+
+
+class TapeKeys:
+    """The ``QuestionKeys`` of a session.
+
+    Args:
+        meta: its head.
+
+    Raises:
+        UsageError: a file of rules is wrong.
+    """
+
+    def __init__(self, meta: SessionMeta) -> None:
+        option = meta.options[TAPE_OPTION]
+        harness = option.get("described", {}).get("harness", meta.harness.name)
+        self._rules = load_matching_rules((harness,))
+        temporary = meta.environment.get("TMPDIR", tempfile.gettempdir())
+        declared = {"cwd": meta.cwd, "home": meta.home, "tmp": temporary}
+        self._keys = QuestionKeys(
+            self._rules,
+            {name: value for name, value in declared.items() if value},
+            key=bytes.fromhex(option["key"]),
+        )
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """See ``QuestionKeys.described``."""
+        return {"rules": list(self._rules.names), "rules_digest": self._rules.digest}
+
+    def of(
+        self, head: Mapping[str, Any], body: bytes, secrets: Sequence[tuple[int, int]]
+    ) -> tuple[str, Sequence[VolatileToken]]:
+        """See ``QuestionKeys.of``."""
+        number = head["entry"] if head["kind"] == "websocket" else head.get("within")
+        keyed = self._keys.of(
+            Question(
+                kind=head["kind"],
+                method=head.get("method", ""),
+                upstream=head.get("upstream", ""),
+                target=head.get("target", ""),
+                headers=tuple((name, value) for name, value in head.get("headers", ())),
+                body=body,
+                form=head.get("form", ""),
+                within=number,
+                secrets=tuple(secrets),
+            )
+        )
+        return keyed.key, keyed.tokens
+
+    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
+        """See ``QuestionKeys.problems``."""
+        del exchanges
+        return ()
