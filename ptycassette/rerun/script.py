@@ -21,12 +21,14 @@ class RerunStep(msgspec.Struct, frozen=True, kw_only=True):
         record: what was sent.
         t_us: when, in the recording.
         screen: the rows of the screen before it; None where no frame was recorded before.
+        follows: whether it was sent behind the one before it, without a new screen in between.
     """
 
     number: int
     record: InputRecord
     t_us: int
     screen: tuple[str, ...] | None
+    follows: bool = False
 
 
 class RerunScript(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,14 +42,20 @@ def script_of(events: Iterable[Event]) -> RerunScript:
     """The steps of a recording, in their order."""
     steps: list[RerunStep] = []
     screen: tuple[str, ...] | None = None
+    follows = False
     for event in events:
         record = event.record
         if isinstance(record, FrameRecord):
-            screen = record.text
+            screen, follows = record.text, False
         elif isinstance(record, InputRecord) and record.source != "terminal":
             steps.append(
                 RerunStep(
-                    number=len(steps) + 1, record=record, t_us=moment_us(record), screen=screen
+                    number=len(steps) + 1,
+                    record=record,
+                    t_us=moment_us(record),
+                    screen=screen,
+                    follows=follows,
                 )
             )
+            follows = True
     return RerunScript(steps=tuple(steps), last_screen=screen)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .record import log_reader as log_reader
     from .record import plain_environment as plain_environment
     from .record import reader_for as reader_for
-    from .run_folder import run_folder as run_folder
+    from .run_folders import run_folder as run_folder
     from .server_thread import ServerThread as ServerThread
 else:
     __getattr__, __all__ = face(
@@ -43,7 +43,7 @@ else:
             "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
             "probe_watch": "call_every refresh_snapshot",
             "record": "log_reader plain_environment reader_for",
-            "run_folder": "run_folder",
+            "run_folders": "run_folder",
             "server_thread": "ServerThread",
         },
     )

@@ -19,7 +19,7 @@ from ptycassette.harness import Place, PreparedRun, example_script, prepare
 from ptycassette.harness.io._logs import read_logs
 from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
 from ptycassette.harness.io.files import find_binary
-from ptycassette.harness.io.run_folder import RunFolder, run_folder
+from ptycassette.harness.io.run_folders import RunFolder, run_folder
 from ptycassette.harness.provider.fake import Script
 from ptycassette.model import Clock, Size
 from ptycassette.profiles import LogFacts, Profile

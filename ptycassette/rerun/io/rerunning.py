@@ -169,7 +169,7 @@ def _screens(
     """Pairs of screens before each input that both have, and at the end (number 0)."""
     pairs: list[tuple[int, Sequence[str], Sequence[str]]] = []
     for old, new in zip(recorded.steps, now.steps, strict=False):
-        if old.screen is not None:
+        if old.screen is not None and not old.follows:
             pairs.append((old.number, old.screen, new.screen or ()))
     if recorded.last_screen is not None:
         pairs.append((0, recorded.last_screen, now.last_screen or ()))

@@ -26,7 +26,7 @@ from ptycassette.recording.io import record
 from ptycassette.rerun.screens import ScreenJudge
 from ptycassette.rerun.script import RerunScript, RerunStep, script_of
 from ptycassette.session import Session
-from ptycassette.tape import base_url_variables
+from ptycassette.tape.io import base_url_variables
 
 _DIRECT = "127.0.0.1,localhost,::1"
 _REFUSING = "http://127.0.0.1:9"  # discard: nobody listens there
@@ -207,7 +207,7 @@ class _Typist:
             self._sent(step.number)
 
     def _wait(self, session: Session, step: RerunStep) -> None:
-        if step.screen is None:
+        if step.screen is None or step.follows:
             return
         awaited = self._judge.awaited(step.screen)
         try:

@@ -45,20 +45,29 @@ def typed(seq: int, data: bytes, source: str | None = "driver") -> Event:
 
 
 def test_each_step_knows_the_screen_that_it_was_typed_on() -> None:
-    """Answers of the terminal are no steps: the terminal of the new run gives its own."""
+    """And whether one was sent right behind the one before it, so that nothing is waited for.
+
+    Answers of the terminal are no steps: the terminal of the new run gives its own.
+    """
     script = script_of(
         [
             typed(1, b"early"),
             frame(2, "ready>"),
             typed(3, b"\x1b[0n", source="terminal"),
             typed(4, b"hi"),
-            frame(5, "ready> hi"),
+            typed(5, b"\r"),
+            frame(6, "ready> hi"),
+            typed(7, b"q"),
         ]
     )
 
-    assert [(step.number, step.record.bytes, step.screen) for step in script.steps] == [
-        (1, b"early", None),
-        (2, b"hi", ("ready>",)),
+    assert [
+        (step.number, step.record.bytes, step.screen, step.follows) for step in script.steps
+    ] == [
+        (1, b"early", None, False),
+        (2, b"hi", ("ready>",), False),
+        (3, b"\r", ("ready>",), True),
+        (4, b"q", ("ready> hi",), False),
     ]
     assert script.last_screen == ("ready> hi",)
 
