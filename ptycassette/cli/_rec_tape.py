@@ -7,6 +7,9 @@ from typing import TypeVar
 
 import click
 
+PROVIDER_VARIABLE = "PTYCASSETTE_PROVIDER"
+"""Environment variable: the default of ``--provider``. ``ptycassette offline`` sets it."""
+
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
@@ -23,6 +26,7 @@ def tape_options(command: _Command) -> _Command:
             click.option(
                 "--provider",
                 metavar="NAME",
+                envvar=PROVIDER_VARIABLE,
                 help="With --tape: anthropic, openai, gemini, or a base URL; else what the harness"
                 " uses.",
             ),

@@ -18,6 +18,7 @@ from ptycassette.tape.matching import (
 )
 
 _MOST_MISSES = 100
+_SHORTEST_NAME = 8
 
 
 class TapeDesk:
@@ -80,13 +81,17 @@ class TapeDesk:
         """Entries that were never asked for."""
         return [entry.entry for entry in self._matcher.unused()]
 
-    def renamed(self) -> list[str]:
-        """What has another name in this run, in words."""
-        return [
-            f"{one.type}: recorded {one.recorded}, now {one.live}"
+    def names(self) -> list[tuple[str, str]]:
+        """Values of this run that had another name in the recording: that of now, then that one.
+
+        The longest come first. Short ones are left out: they would be found in any text.
+        """
+        pairs = {
+            (one.live, one.recorded)
             for one in self._matcher.renamings()
-            if one.recorded != one.live
-        ]
+            if one.recorded != one.live and len(one.live) >= _SHORTEST_NAME
+        }
+        return sorted(pairs, key=lambda pair: (-len(pair[0]), pair))
 
     @property
     def entries(self) -> int:

@@ -22,32 +22,40 @@ class ScreenJudge:
 
     Args:
         normalisers: names of normalisers, applied in order.
-        rewrites: volatile text of these two runs, such as a home directory, and the word that
-            both get in its place: pairs for the recorded screen, pairs for the new one.
 
     Raises:
         KeyError: an unknown normaliser.
     """
 
-    def __init__(
-        self,
-        normalisers: Sequence[str] = VOLATILE,
-        *,
-        rewrites: Sequence[tuple[str, str]] = (),
-    ) -> None:
+    def __init__(self, normalisers: Sequence[str] = VOLATILE) -> None:
         self._normalise: Callable[[str], str] = normaliser_of(normalisers)
-        self._rewrites = sorted(rewrites, key=lambda pair: -len(pair[0]))
 
     def normal(self, rows: Sequence[str]) -> list[str]:
         """The rows as they are compared: without blank rows at the end."""
-        made = [self._row(row) for row in rows]
+        made = [self._normalise(row).rstrip() for row in rows]
         while made and not made[-1]:
             made.pop()
         return made
 
-    def same(self, recorded: Sequence[str], now: Sequence[str]) -> bool:
-        """Whether two scrubbed screens are the same."""
-        return self.normal(recorded) == self.normal(now)
+    def same(
+        self,
+        recorded: Sequence[str],
+        now: Sequence[str],
+        names: Sequence[tuple[str, str]] = (),
+    ) -> bool:
+        """Whether two scrubbed screens are the same.
+
+        Args:
+            recorded: the rows of the recording.
+            now: those of the new run.
+            names: values of the new run, and what stood for them in the recording: the ids that
+                its requests were matched by.
+        """
+        return self._compared(recorded) == self._compared([_renamed(row, names) for row in now])
+
+    def _compared(self, rows: Sequence[str]) -> list[str]:
+        """What was masked may have had another length: a path, a name."""
+        return self.normal([_MASKED.sub("xxx", row) for row in rows])
 
     def awaited(self, recorded: Sequence[str]) -> Callable[[Sequence[str]], bool]:
         """Whether a live screen is the recorded one: masked characters match any."""
@@ -65,10 +73,11 @@ class ScreenJudge:
 
         return shown
 
-    def _row(self, row: str) -> str:
-        for text, word in self._rewrites:
-            row = row.replace(text, word)
-        return self._normalise(row).rstrip()
+
+def _renamed(row: str, names: Sequence[tuple[str, str]]) -> str:
+    for live, recorded in names:
+        row = row.replace(live, recorded)
+    return row
 
 
 def _fits(masked: str, row: str) -> bool:

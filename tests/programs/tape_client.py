@@ -1,3 +1,4 @@
+# ruff: noqa: T201
 """A small agent for the tests of tapes: asks a model over HTTP, calls a tool, paints its answers.
 
 ``python -I tape_client.py [--system TEXT] [--note TEXT]``: reads prompts from its terminal until

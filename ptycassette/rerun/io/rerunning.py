@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -76,7 +77,7 @@ def rerun(cassette: Cassette, options: RerunOptions) -> RerunReport:
             exchanges,
             rules,
             key=bytes.fromhex(tape.key),
-            declared={"home": str(home), "cwd": str(cwd)},
+            declared={"home": str(home), "cwd": str(cwd), "tmp": tempfile.gettempdir()},
             secrets=_secret_places,
         )
 
@@ -135,6 +136,7 @@ def _report(
     guard: str | None,
 ) -> RerunReport:
     pairs = _screens(script, ran.script)
+    names = desk.names()
     notes = [f"the screen before input {number} did not come in time" for number in ran.late]
     if ran.problem:
         notes.append(ran.problem)
@@ -151,7 +153,7 @@ def _report(
         changes=tuple(
             ScreenChange(number=number, expected=tuple(old), got=tuple(new))
             for number, old, new in pairs
-            if not judge.same(old, new)
+            if not judge.same(old, new, names)
         ),
         expected_exit=cassette.final.exit,
         exit=ran.final.exit,

@@ -99,7 +99,7 @@ class TapeServer:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         """Any request."""
         socket = request.headers.get("upgrade", "").lower() == "websocket"
-        body = await request.read()
+        body = b"" if socket else await request.read()
         asked = Question(
             kind="websocket" if socket else "http",
             method=request.method,
@@ -156,6 +156,9 @@ class TapeServer:
                     msgspec.structs.replace(
                         opening,
                         kind="message",
+                        method="",
+                        target="",
+                        headers=(),
                         body=message.data.encode() if text else message.data,
                         form="text" if text else "binary",
                     )

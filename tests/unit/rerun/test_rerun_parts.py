@@ -124,6 +124,23 @@ def test_a_masked_place_is_any_text_of_its_length(now: Sequence[str], shown: boo
     assert not judge.same(recorded, now)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "now", "same"),
+    [
+        ("in xxxxxxxxxxx ok", "in xxxxxxxx ok", True),
+        ("in xxxxxxxxxxx ok", "in /tmp/other ok", False),
+        ("session: session-1111", "session: session-2222", True),
+        ("session: xxxxxxxxxxxx", "session: session-2222", False),
+        ("session: session-1111", "session: session-3333", False),
+    ],
+)
+def test_a_screen_may_show_what_has_another_name_now(recorded: str, now: str, same: bool) -> None:
+    """As the requests of the two runs say, and only then."""
+    names = [("session-2222", "session-1111")]
+
+    assert ScreenJudge().same([recorded], [now], names) is same
+
+
 def report(**changed: object) -> RerunReport:
     """One in which all is well, but for what is given."""
     usual = {
