@@ -63,13 +63,13 @@ class Providers(StrictTable, frozen=True, kw_only=True):
 class Pointing(msgspec.Struct, frozen=True, kw_only=True):
     """What a program gets, with ``${NAME}`` for the base URL of a route; and whither routes go.
 
-    ``used`` are the names of the routes that the program is pointed at.
+    ``main`` is the name of the route that the user's provider has; empty for an HTTP proxy.
     """
 
     environment: dict[str, str]
     arguments: tuple[str, ...]
     upstreams: dict[str, str]
-    used: tuple[str, ...]
+    main: str
 
     def at(self, base: str, *, proxy: str, ca: str) -> tuple[dict[str, str], tuple[str, ...]]:
         """Environment and arguments for a proxy.
@@ -107,7 +107,7 @@ def pointing(
     tape = TapePointing() if profile is None else profile.tape
     if proxy_env:
         variables = {**providers.proxy.environment, **tape.proxy_environment}
-        return Pointing(environment=variables, arguments=(), upstreams={}, used=())
+        return Pointing(environment=variables, arguments=(), upstreams={}, main="")
     url = provider if provider is not None and "://" in provider else None
     name = tape.provider if url is not None or provider is None else provider
     if url is None and name not in providers.providers:
@@ -123,9 +123,9 @@ def pointing(
     templates = [*variables.values(), *arguments]
     for variable, template in variables.items():
         upstreams |= _already(template, environment.get(variable, ""), set(upstreams))
-    if url is not None:
-        upstreams[name] = _without_tail(url, name, templates)
-    used = tuple(key for key in upstreams if any(f"${{{key}}}" in one for one in templates))
+    if url is not None:  # whomever it talks to
+        upstreams = {key: _without_tail(url, key, templates) for key in (*upstreams, name)}
+    used = [key for key in upstreams if any(f"${{{key}}}" in one for one in templates)]
     if name not in used:
         raise UsageError(
             f"{profile.title if profile else 'the program'} cannot be pointed at {name}",
@@ -135,7 +135,7 @@ def pointing(
         environment=dict(variables),
         arguments=arguments,
         upstreams={key: upstreams[key] for key in used},
-        used=used,
+        main=name,
     )
 
 

@@ -176,7 +176,7 @@ def test_a_program_that_knows_only_proxies(tmp_path: Path, *, tls: bool) -> None
                 env={**proxy.environment, "NO_PROXY": "", "no_proxy": ""},
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
-        mode = (tmp_path / "a.tape.pem").stat().st_mode & 0o777
+            mode = (tmp_path / "a.tape.pem").stat().st_mode & 0o777
         origin = fake.url
 
     assert "hello from afar" in asked.stdout, asked.stderr
@@ -184,6 +184,7 @@ def test_a_program_that_knows_only_proxies(tmp_path: Path, *, tls: bool) -> None
         (origin, "/v1/chat/completions")
     ]
     assert mode == 0o600
+    assert not (tmp_path / "a.tape.pem").exists()
 
 
 @needs_curl

@@ -135,23 +135,29 @@ class ApprovalNeededError(PreflightError):
         self.text = text
 
 
-def approved(terms: Terms, upstreams: Mapping[str, str], *, everywhere: bool) -> None:
-    """Return if all that a program is pointed at was approved.
+def approved(terms: Terms, upstreams: Mapping[str, str], main: str) -> None:
+    """Return if what a program is pointed at was approved.
+
+    Others than the user's own provider may be left out of an approval: what the program sends
+    there is then refused.
 
     Args:
         terms: what was agreed to.
-        upstreams: base URLs.
-        everywhere: the program may ask for any host, by an HTTP proxy.
+        upstreams: base URLs, by the names of their routes.
+        main: the route of the user's provider; empty if the program may ask for any host.
 
     Raises:
         ApprovalNeededError: it was not.
     """
-    origins = [base_url(url).origin for url in upstreams.values()]
-    asked = [str(origin) for origin in origins if not terms.allows(origin)]
-    if everywhere and not terms.upstreams:
-        asked.append("any host that the program asks for")
-    if asked:
-        raise ApprovalNeededError(_text(asked, terms))
+    if not main:
+        if not terms.upstreams:
+            raise ApprovalNeededError(_text(["any host that the program asks for"], terms))
+        return
+    asked = {name: base_url(url).origin for name, url in upstreams.items()}
+    if not terms.allows(asked[main]):
+        first = sorted(asked, key=lambda name: name != main)
+        names = [str(asked[name]) for name in first if not terms.allows(asked[name])]
+        raise ApprovalNeededError(_text(names, terms))
 
 
 def is_local(origin: Origin) -> bool:

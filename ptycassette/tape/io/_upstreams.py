@@ -39,16 +39,14 @@ class Upstreams:
         """
         secure = origin.scheme == "https"
         try:
-            reader, writer = await asyncio.wait_for(
-                asyncio.open_connection(
+            async with asyncio.timeout(_CONNECT_TIMEOUT_S):
+                reader, writer = await asyncio.open_connection(
                     origin.host,
                     origin.port,
                     limit=BLOCK,
                     ssl=self._context if secure else None,
                     server_hostname=origin.host if secure else None,
-                ),
-                _CONNECT_TIMEOUT_S,
-            )
+                )
         except (TimeoutError, OSError, ssl.SSLError, UnicodeError) as failed:
             raise UnreachableError(f"{origin}: {str(failed) or 'no answer'}") from failed
         wire = Wire(reader, writer)

@@ -79,8 +79,13 @@ class Proxy:
         )
 
     async def close(self) -> None:
-        """Listen no more, let open exchanges end for half a second, then break them off."""
+        """Listen no more, let open exchanges end for half a second, then break them off.
+
+        The certificate is deleted, too.
+        """
         self._server.close()
+        if self._plan.ca_file:
+            Path(self._plan.ca_file).unlink(missing_ok=True)  # noqa: ASYNC240 - one name, once
         if self._open:
             await asyncio.wait(self._open, timeout=_GRACE_S)
         for task in self._open:

@@ -87,7 +87,7 @@ def start_proxy(
         environment=environment,
     )
     terms = terms or Terms()
-    approved(terms, where.upstreams, everywhere=proxy_env)
+    approved(terms, where.upstreams, where.main)
     authorities = [environment[name] for name in CA_VARIABLES if environment.get(name)]
     if system := ssl.get_default_verify_paths().cafile:
         authorities.append(system)

@@ -65,19 +65,24 @@ BOUND = 1000 + len(json.dumps(ASK)) + 100
 
 def test_what_is_on_this_machine_needs_no_approval() -> None:
     """Nothing leaves it."""
-    approved(Terms(), {"a": "http://127.0.0.1:9/v1", "b": "http://localhost:9"}, everywhere=False)
+    upstreams = {"a": "http://127.0.0.1:9/v1", "b": "https://elsewhere.example"}
+
+    approved(Terms(), upstreams, "a")
+    approved(Terms(), {"a": "http://localhost:9"}, "a")
+    assert not Terms().allows(Origin("https", "elsewhere.example", 443))
 
 
 def test_it_is_shown_what_is_sent_where_and_how_much() -> None:
     """To whoever may agree."""
+    upstreams = {"b": "http://[::1]:9", "c": "https://c.example", "a": "https://a.example/x"}
     with pytest.raises(ApprovalNeededError) as raised:
-        approved(Terms(limit=Limit(usd=2.5)), {"a": "https://api.openai.com/x"}, everywhere=True)
+        approved(Terms(limit=Limit(usd=2.5)), upstreams, "a")
 
     assert raised.value.exit_status == 6
     assert raised.value.text == (
         "what the program sends to its model goes, with your key, to\n"
-        "  https://api.openai.com\n"
-        "  any host that the program asks for\n"
+        "  https://a.example\n"
+        "  https://c.example\n"
         "at most: 2.50 USD\n"
         "refused: inputs under the keys holdout, vault, secret, token, auth"
     )
@@ -88,9 +93,16 @@ def test_what_was_approved_passes(upstreams: tuple[str, ...]) -> None:
     """By name, or everything."""
     terms = Terms(upstreams=upstreams)
 
-    approved(terms, {"a": "https://api.openai.com/v1"}, everywhere=True)
+    approved(terms, {"a": "https://api.openai.com/v1"}, "a")
+    approved(terms, {}, "")
     assert terms.allows(Origin("https", "api.openai.com", 443))
     assert terms.allows(FAR) == ("*" in upstreams)
+
+
+def test_any_host_needs_an_approval() -> None:
+    """Of an HTTP proxy nobody knows beforehand where it goes."""
+    with pytest.raises(ApprovalNeededError, match="any host that the program asks for"):
+        approved(Terms(), {}, "")
 
 
 def test_an_approval_file_narrows_what_was_asked_for() -> None:
