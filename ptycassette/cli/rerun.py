@@ -41,9 +41,9 @@ _NAMESPACE = "a network namespace of its own, with loopback alone"
 @click.option(
     "--patience",
     type=TIME,
-    default=10.0,
+    default=20.0,
     show_default=True,
-    help="How long to wait for the screen of an input, and for the end.",
+    help="How long to wait for a screen, and for the end, beyond twice the recorded time.",
 )
 @click.option("--shared-network", is_flag=True, help="Do not leave the network (see docs/tape.md).")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status tells.")

@@ -36,7 +36,8 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
         files: files of an empty work folder, by name.
         environment: variables to add to the program's environment.
         normalise: names of the normalisers that screens are compared with.
-        patience_s: how long to wait for the screen of an input, and for the end.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
         guard: what keeps the program off the network; None for proxies that refuse.
     """
 
@@ -48,7 +49,7 @@ class RerunOptions(msgspec.Struct, frozen=True, kw_only=True):
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     normalise: tuple[str, ...] = VOLATILE
-    patience_s: float = 10.0
+    patience_s: float = 20.0
     guard: str | None = None
 
 

@@ -44,7 +44,8 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
         cwd: the work folder; an empty one when None.
         files: files of an empty work folder, by name.
         environment: variables to add.
-        patience_s: how long to wait for the screen of an input, and for the end.
+        patience_s: how long to wait for the screen of an input, and for the end, beyond twice
+            the time that it took in the recording.
     """
 
     argv: tuple[str, ...]
@@ -56,7 +57,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     cwd: Path | None = None
     files: Mapping[str, str] = msgspec.field(default_factory=dict)
     environment: Mapping[str, str] = msgspec.field(default_factory=dict)
-    patience_s: float = 10.0
+    patience_s: float = 20.0
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +126,8 @@ def run_again(
             )
         with record(place.argv, target, **options) as session:
             typist.type(session, script)
-            problem = _end(session, plan.patience_s)
+            left_us = cassette.final.duration_ms * 1000 - typist.last_us
+            problem = _end(session, plan.patience_s + 2 * max(0, left_us) / 1e6)
         with open_cassette(target) as now:
             return Ran(
                 script=script_of(now.events()),
@@ -188,10 +190,12 @@ class _Typist:
     Attributes:
         typed: the number of the last step that was sent.
         late: steps that were sent although their screen had not come.
+        last_us: when the last step was sent, in the recording.
     """
 
     def __init__(self, judge: ScreenJudge, sent: Callable[[int], None], patience_s: float) -> None:
         self._judge, self._sent, self._patience_s = judge, sent, patience_s
+        self.last_us = 0
         self.typed = 0
         self.late: list[int] = []
 
@@ -203,7 +207,7 @@ class _Typist:
                 _send(session, step.record)
             except (SessionClosedError, InputRefusedError):
                 return
-            self.typed = step.number
+            self.typed, self.last_us = step.number, step.t_us
             self._sent(step.number)
 
     def _wait(self, session: Session, step: RerunStep) -> None:
@@ -214,7 +218,7 @@ class _Typist:
             session.wait_for_predicate(
                 lambda screen: awaited(screen.rows),
                 what=f"the screen before input {step.number}",
-                timeout_s=self._patience_s,
+                timeout_s=self._patience_s + 2 * (step.t_us - self.last_us) / 1e6,
             )
         except WaitTimeoutError:
             self.late.append(step.number)
