@@ -7,7 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
-    from ._unpacking import unpacked as unpacked
+    from ._unpacking import unpacked_body as unpacked_body
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
@@ -25,7 +25,7 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
-            "_unpacking": "unpacked",
+            "_unpacking": "unpacked_body",
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"

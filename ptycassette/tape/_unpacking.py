@@ -89,7 +89,7 @@ def unpacker_for(encoding: str) -> Unpacker:
     return Unpacker([_DECODERS[name]() for name in reversed(names)], ", ".join(names))
 
 
-def unpacked(data: bytes, encoding: str) -> bytes:
+def unpacked_body(data: bytes, encoding: str) -> bytes:
     """A whole body without its content encoding; as far as it goes, where it is damaged."""
     unpacker = unpacker_for(encoding)
     return b"".join(unpacker.feed(data))

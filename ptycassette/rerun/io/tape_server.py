@@ -21,7 +21,7 @@ from ptycassette.harness.io import ServerThread
 from ptycassette.model import Chunk
 from ptycassette.rerun._tape_desk import TapeDesk
 from ptycassette.rerun.gates import Gates
-from ptycassette.tape import unpacked
+from ptycassette.tape import unpacked_body
 from ptycassette.tape.matching import Hit, Miss, Question
 
 MISS_STATUS = 404
@@ -106,7 +106,7 @@ class TapeServer:
             upstream="",
             target=request.raw_path,
             headers=tuple((name.lower(), value) for name, value in request.headers.items()),
-            body=unpacked(body, request.headers.get("content-encoding", "")),
+            body=unpacked_body(body, request.headers.get("content-encoding", "")),
             within=id(request) if socket else None,
         )
         answer = self._ask(asked)
