@@ -87,7 +87,7 @@ def command(cassette: str, argv: tuple[str, ...], quiet: bool, as_json: bool, **
 
 def _leave_network() -> str | None:
     """What keeps this process off the network from now on; None where nothing can."""
-    from ptycassette.rerun.io.isolation import isolate_network
+    from ptycassette.rerun.io import isolate_network
 
     return _NAMESPACE if isolate_network() is None else None
 
