@@ -7,6 +7,7 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._unpacking import unpacked_body as unpacked_body
     from .draws import Draw as Draw
     from .draws import Draws as Draws
     from .draws import DrawSource as DrawSource
@@ -32,6 +33,7 @@ else:
         {
             "_assembling": "Assembler",
             "draws": "Draw Draws DrawSource RecordedDraws ServedDraws draws_digest read_draws",
+            "_unpacking": "unpacked_body",
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"
