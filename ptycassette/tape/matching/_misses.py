@@ -6,7 +6,7 @@ and secrets are shown by their types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -113,7 +113,7 @@ class Misses:
         if used_up:
             times = "once" if used_up == 1 else f"{used_up} times"
             return Miss(asked=asked, reason=f"it was asked {times} in the recording, and now again")
-        live = leaves(question, skeleton.tokens)
+        live = leaves(question, skeleton.tokens, self._recorded.compared)
         ranked = [
             (_likeness(self._of(index), live), index) for index in self._like(question, unused)
         ]
@@ -147,7 +147,9 @@ class Misses:
     def _of(self, index: int) -> _Leaves:
         if index not in self._leaves:
             exchange = self._recorded.exchanges[index]
-            self._leaves[index] = leaves(question_of(exchange), exchange.entry.tokens)
+            self._leaves[index] = leaves(
+                question_of(exchange), exchange.entry.tokens, self._recorded.compared
+            )
         return self._leaves[index]
 
 
@@ -162,17 +164,21 @@ def _quoted(value: bytes) -> str:
     return f"'{visible(value.decode('utf-8', 'replace'), limit=_SHOWN_CHARS)}'"
 
 
-def leaves(question: Question, tokens: Iterable[Token | VolatileToken]) -> _Leaves:
-    """Every value of a question by its place, tokens shown by their types."""
+def leaves(
+    question: Question, tokens: Iterable[Token | VolatileToken], compared: Collection[str]
+) -> _Leaves:
+    """Every value of a question by its place, tokens shown by their types.
+
+    ``compared`` are the names of the headers that count.
+    """
     places: dict[str, list[tuple[int, int, str]]] = {}
     for token in tokens:
         places.setdefault(token.where, []).append((token.offset, token.length, token.type))
     found = {"kind": question.kind, "method": question.method}
-    texts = [("upstream", question.upstream), ("target", question.target), *question.headers]
-    for name, text in texts:
+    headers = [(name, value) for name, value in question.headers if name in compared]
+    for name, text in (("upstream", question.upstream), ("target", question.target), *headers):
         data = text.encode("utf-8", "surrogateescape")
-        if name in places or name in {"upstream", "target"}:
-            found[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
+        found[name] = _shown(data, places.get(name, [])).decode("utf-8", "replace")
     in_body = places.get("", [])
     try:
         numbers = frozenset(_numbers(parse_json(question.body)))

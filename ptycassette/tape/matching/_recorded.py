@@ -53,6 +53,9 @@ def question_of(exchange: TapeExchange) -> Question:
 class Recorded:
     """A tape.
 
+    Attributes:
+        compared: the headers that count.
+
     Args:
         exchanges: all of it, in order.
         rules: which were used when it was recorded, and maybe more.
@@ -61,6 +64,7 @@ class Recorded:
     def __init__(self, exchanges: Sequence[TapeExchange], rules: Rules) -> None:
         self.exchanges = tuple(exchanges)
         self._rules = rules
+        self.compared = frozenset(rules.headers)
         self._texts: dict[tuple[str, int], bytes] = {}
         self._names: dict[tuple[str, bytes], int | None] = {}
         self._counts: dict[str, int] = {}

@@ -248,6 +248,18 @@ def test_a_miss_names_the_nearest_and_shows_no_token() -> None:
     ]
 
 
+def test_a_changed_header_is_shown() -> None:
+    """Of those that are compared; a key is not among them."""
+    by = cli_rules()
+    recorded, live = (
+        asked({}, headers=(("anthropic-beta", beta), ("x-api-key", beta))) for beta in ("a", "b")
+    )
+    miss = matcher(tape((recorded, {}), by=by), by).ask(live)
+
+    assert isinstance(miss, Miss)
+    assert [str(one) for one in miss.differences] == ["anthropic-beta: recorded 'a', asked 'b'"]
+
+
 def test_tokens_in_numbers_and_in_json_within_json_are_shown_in_their_place() -> None:
     """A difference beside them is still one at its path."""
     by = cli_rules("codex")
