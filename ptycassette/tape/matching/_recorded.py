@@ -68,6 +68,7 @@ class Recorded:
         self._texts: dict[tuple[str, int], bytes] = {}
         self._names: dict[tuple[str, bytes], int | None] = {}
         self._counts: dict[str, int] = {}
+        self._found: dict[int, list[Found]] = {}
         for exchange in self.exchanges:
             body = exchange.question() if _in_body(exchange.entry) else b""
             for token in exchange.entry.tokens:
@@ -137,7 +138,9 @@ class Recorded:
         pieces = list(exchange.pieces())
         chunks = tuple(chunk for chunk, _ in pieces)
         body = b"".join(data for _, data in pieces)
-        return body, chunks, found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+        if index not in self._found:
+            self._found[index] = found_in(body, cuts_of(pieces), self._in_answers, self._in_pieces)
+        return body, chunks, self._found[index]
 
     def answer_form(self, index: int) -> bytes:
         """An answer with the types of names instead of the names."""

@@ -28,8 +28,12 @@ def undeclared(recorded: Recorded, day: str | None) -> Iterator[tuple[int, str]]
     answers = b"".join(recorded.answer(index)[0] for index in range(len(recorded.exchanges)))
     served = answers.decode("utf-8", "replace")
     seen: set[str] = set()
+    read: set[str] = set()
     for exchange in recorded.exchanges:
         for path, value in _leaves_of(recorded, exchange).items():
+            if value in read:  # a conversation is sent again with each of its questions
+                continue
+            read.add(value)
             place = _INDEX.sub("[*]", path)
             for text, what in _volatile(value, day):
                 if text in served or place in seen:
