@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._rec_emulator import chosen_emulator
+from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
@@ -211,13 +212,16 @@ def plan_of(
 def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
     """What starts the proxy; None without ``--tape``."""
     if not given["tape"]:
-        for name in ("provider", "proxy_env"):
-            if given[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} goes with --tape only")
+        refuse_without_tape(given)
         return None
     from ptycassette.recording.io import tape_starter
 
-    return tape_starter(profile=profile, provider=given["provider"], proxy_env=given["proxy_env"])
+    return tape_starter(
+        profile=profile,
+        provider=given["provider"] or os.environ.get(PROVIDER_VARIABLE),
+        proxy_env=given["proxy_env"],
+        terms=terms_of(given),
+    )
 
 
 def _before_record(path: str | None) -> Any:

@@ -13,6 +13,7 @@ import click
 
 from ptycassette.cli._options import TIME
 from ptycassette.cli._rec_emulator import emulator_options
+from ptycassette.cli._rec_evidence import evidence, tape_lines
 from ptycassette.cli._rec_plan import (
     argv_of,
     base_environment,
@@ -247,7 +248,9 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     with base_environment(given["scenario"]) as base_env:
         plan = plan_of(given, interactive=interactive, profile=profile, base_env=base_env)
         recorder = Recorder(words, cassette, plan, saver=_saver(plan), lifeline=_lifeline(given))
-        return _run(recorder, steps, interactive=interactive, given=given)
+        with evidence(given["evidence"], recorder.target):
+            status = _run(recorder, steps, interactive=interactive, given=given)
+        return status if plan.tape is None else _said_of_tape(recorder, status, given)
 
 
 def _run(
@@ -304,14 +307,19 @@ def _run(
     finally:
         if isinstance(recorder.plan.progress, SavingLine):
             recorder.plan.progress.close()
-    for line in recorder.reports if not quiet else ():
-        _say(f"ptycassette: {line}")
     if not quiet and (given["streams"] is None or os.isatty(2)):
         _say(_summary(recorder, ended))
         missing = (ended.manifest.optional or {}).get("binary_version_missing")
         if missing is not None:
             _say(f"ptycassette: its version is not in the manifest: {missing}")
     return 128 + ended.signal if ended.signal is not None else shell_status(ended.status)
+
+
+def _said_of_tape(recorder: Recorder, status: int, given: dict[str, Any]) -> int:
+    lines, own_status = tape_lines(recorder.target, tuple(recorder.reports))
+    for line in lines if not given["quiet"] else ():
+        _say(f"ptycassette: {line}")
+    return status if own_status is None else own_status
 
 
 def _name_for(words: tuple[str, ...], given: dict[str, Any]) -> str:

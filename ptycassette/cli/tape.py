@@ -63,7 +63,7 @@ def command(
             report = _whole(exchange, said)
             write_lines([json_text(report)] if as_json else _entry_lines(report, full=full))
             return
-        lines = [_line(one.entry, said) for one in exchanges]
+        lines = lines_of(source)
     if as_json:
         write_lines([json_text(TapeReport(path=cassette, entries=tuple(lines)))])
     elif lines:
@@ -94,6 +94,12 @@ def _said(cassette: Cassette) -> dict[int, dict[str, Any]]:
             case "tool-call":
                 about.setdefault("tools", []).append(payload.get("name"))
     return found
+
+
+def lines_of(cassette: Cassette) -> list[TapeLine]:
+    """Every question of a tape."""
+    said = _said(cassette)
+    return [_line(entry, said) for entry in cassette.tape().entries()]
 
 
 def _line(entry: TapeEntry, said: dict[int, dict[str, Any]]) -> TapeLine:

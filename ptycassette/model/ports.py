@@ -6,7 +6,7 @@ makes an id, renders or scrubs is passed in through one of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -223,7 +223,7 @@ class EntrySink(Protocol):
         """Append an entry; they come in the order of their numbers."""
         ...
 
-    def exchanges(self) -> Iterable[Any]:
+    def exchanges(self) -> Sequence[Any]:
         """What was written, read back; nothing can be added afterwards."""
         ...
 

@@ -38,6 +38,7 @@ from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
 _FINDINGS_SHOWN = 5
+_FINDINGS_KEPT, _MESSAGE_SHOWN = 50, 300
 
 UNPUBLISHABLE_NAME = (
     "the name of the cassette holds what looks like a secret; nothing was published"
@@ -223,17 +224,24 @@ class _Run(Generic[_Sink]):
             )
 
     def look_at_tape(self) -> None:
-        """Refuse a tape that could answer wrongly."""
-        if self.keys is None or self.work.learnt.tape is None:
+        """Refuse a tape that could answer wrongly; the manifest gets what else was found."""
+        tape = self.work.learnt.tape
+        if self.keys is None or tape is None:
             return
-        problems = self.keys.problems(self.sink.tape().exchanges())
-        if problems:
+        findings = self.keys.findings(self.sink.tape().exchanges())
+        blocking = [f"entry {one.entry}: {one.message}" for one in findings if one.blocking]
+        if blocking:
+            shown = "\n".join(blocking[:_FINDINGS_SHOWN])
             raise AmbiguousTapeError(
-                "the tape could answer wrongly; nothing was published\n"
-                + "\n".join(problems[:_FINDINGS_SHOWN]),
+                f"the tape could answer wrongly; nothing was published\n{shown}",
                 hint="declare what varies in a file of rules (docs/tape.md), then save the journal"
                 " again with: ptycassette recover",
             )
+        if findings:
+            tape["findings"] = [
+                {"entry": one.entry, "kind": one.kind, "message": one.message[:_MESSAGE_SHOWN]}
+                for one in findings[:_FINDINGS_KEPT]
+            ]
 
     def _steps(self) -> Iterator[ScrubStep | None]:
         if isinstance(self._scrubber, StepScrubber):

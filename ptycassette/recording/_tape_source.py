@@ -130,6 +130,8 @@ class _Items:
 def with_totals(event: Finished, assembler: Assembler) -> Finished:
     """The end of a session with the tokens that the tape says, compared with the CLI's own log."""
     said: dict[str, Any] = {"requests": assembler.entries}
+    if assembler.outcomes:
+        said["outcomes"] = dict(sorted(assembler.outcomes.items()))
     if assembler.models:
         said["models"] = dict(sorted(assembler.models.items()))
     usage = {name: count for name, count in assembler.usage.items() if name != "cost_usd"}

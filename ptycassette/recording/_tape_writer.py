@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -18,6 +18,9 @@ from ptycassette.model import (
     VolatileToken,
 )
 from ptycassette.scrub import masked_places, whole_json
+
+if TYPE_CHECKING:
+    from ptycassette.tape.matching import TapeFinding
 
 TAPE_OPTION = "tape"
 """The option in the head of a journal that says that model traffic was recorded: an object with
@@ -45,8 +48,8 @@ class QuestionKeys(Protocol):
         """
         ...
 
-    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
-        """Why a tape must not be published: it could answer wrongly."""
+    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
+        """What is wrong with a tape, and what may be."""
         ...
 
 

@@ -112,9 +112,9 @@ class Finder:
             self._streams[name] = StreamText(name, block, screen=screen)
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
-        self._bodies: dict[tuple[int, str], TrafficText] = {}
+        self._bodies: dict[str, TrafficText] = {}
         self._passed = 0
-        self._again = masks["tape"].touch if again else None
+        self._again = again
         self._typed = InputChannel()
         self._service = Joined()
         self._cols = meta.size.cols
@@ -200,15 +200,16 @@ class Finder:
 
     def _traffic(self, event: Traffic) -> None:
         """Read a piece of a body, which is searched apart from others."""
-        key = (event.entry, event.side)
-        body = self._bodies.get(key)
+        name = f"{event.side} {event.entry}"
+        offset, self._passed = self._passed, self._passed + len(event.data)
+        if self._again and name not in self._masks["tape"].names:
+            return
+        body = self._bodies.get(name)
         if body is None:
-            name = f"{event.side} {event.entry}"
-            body = self._bodies[key] = TrafficText(name, self._again)
-        self._search("tape", body.feed(event.data, self._passed))
-        self._passed += len(event.data)
+            body = self._bodies[name] = TrafficText(name)
+        self._search("tape", body.feed(event.data, offset))
         if event.last:
-            self._search("tape", self._bodies.pop(key).rest())
+            self._search("tape", self._bodies.pop(name).rest())
 
     def _learn(self, texts: Iterable[str]) -> None:
         """Learn from texts that are kept nowhere."""
@@ -265,6 +266,8 @@ class Finder:
             return  # it gets a placeholder when it is written
         if not self._masks[channel].cover(view.masks(match.stretches, match.form)):
             return
+        if channel == "tape":
+            self._masks[channel].names.add(view.kind[0])
         self._note(self.found, channel, match)
         start, end = match.stretches[0]
         length = sum(end - start for start, end in match.stretches)

@@ -7,6 +7,14 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._unpacking import unpacked_body as unpacked_body
+    from .draws import Draw as Draw
+    from .draws import Draws as Draws
+    from .draws import DrawSource as DrawSource
+    from .draws import RecordedDraws as RecordedDraws
+    from .draws import ServedDraws as ServedDraws
+    from .draws import draws_digest as draws_digest
+    from .draws import read_draws as read_draws
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
@@ -24,6 +32,8 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
+            "draws": "Draw Draws DrawSource RecordedDraws ServedDraws draws_digest read_draws",
+            "_unpacking": "unpacked_body",
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"

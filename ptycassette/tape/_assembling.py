@@ -67,6 +67,8 @@ class Assembler:
 
     Attributes:
         usage: the tokens and costs of all answers, summed.
+        models: how often each answered.
+        outcomes: how often each.
         entries: how many there are.
     """
 
@@ -75,6 +77,7 @@ class Assembler:
         self._results: set[str] = set()
         self.usage: dict[str, int | float] = {}
         self.models: dict[str, int] = {}
+        self.outcomes: dict[str, int] = {}
         self.entries = 0
 
     def take(self, item: TapeItem) -> Iterator[Made]:
@@ -287,6 +290,7 @@ class Assembler:
         if entry.answered:
             yield _piece(t_us, entry, "answer", b"", last=True, joins=True)
         entry.facts.end()
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
         head = {"outcome": outcome, "detail": detail, "close_code": close_code}
         said = {name: value for name, value in head.items() if value not in {"", None}}
         yield TapeMoment(

@@ -17,6 +17,7 @@ import msgspec
 _MOST_DOCUMENT = 8 << 20
 _MOST_LINE = 8 << 20
 _MODEL_IN_TARGET = re.compile(r"/models/([^/:?]+)")
+_TELLING = re.compile(rb"usage|\"model|_call|function|tool_use|usageMetadata")
 _CALLS = frozenset({"function_call", "custom_tool_call", "tool_use", "local_shell_call"})
 _BY_LINES = ("text/event-stream", "application/x-ndjson", "application/jsonl")
 
@@ -104,6 +105,8 @@ class AnswerFacts:
         return usage_of(self._usage)
 
     def _line(self, line: bytes) -> None:
+        if not _TELLING.search(line):  # most of a stream are pieces of a text
+            return
         line = line.strip().removeprefix(b"data:")
         if line[:1] == b" ":
             line = line[1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from typing import IO
 
@@ -63,17 +63,13 @@ class TapeFiles:
             )
         self.entries.append(line)
 
-    def exchanges(self) -> Iterator[RecordedExchange]:
+    def exchanges(self) -> list[RecordedExchange]:
         """See ``EntrySink.exchanges``."""
         for file in (self.entries, self.bodies):
             file.flush()
         with DirectoryHandle(self._content) as directory:
             files = {name: directory.open(name) for name in (TAPE, TAPE_BODIES)}
-        try:
-            yield from Tape(files, TapeDeclared(version=TAPE_VERSION), self._limits)
-        finally:
-            for handle in files.values():
-                handle.close()
+        return list(Tape(files, TapeDeclared(version=TAPE_VERSION), self._limits))
 
     def keep(self, digest: str, length: int, packed: IO[bytes]) -> BodyPlace:
         """Store a packed body, unless an equal one is there."""

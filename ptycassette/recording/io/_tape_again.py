@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -66,7 +66,7 @@ class TapeAgain:
         del body
         return ("", ()) if secrets else self._keys[head["entry"]]
 
-    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
+    def findings(self, exchanges: Sequence[Any]) -> Sequence[Any]:
         """See ``QuestionKeys``: they were looked for when it was recorded."""
         del exchanges
         return ()

@@ -19,12 +19,10 @@ from ptycassette.model import (
 )
 from ptycassette.recording._diagnostic import diagnostic_of
 from ptycassette.recording._finalise import UNPUBLISHABLE_NAME, Progress, finalise, finalise_failed
-from ptycassette.recording._tape_writer import TAPE_OPTION
+from ptycassette.recording._tape_writer import TAPE_OPTION, QuestionKeys
 from ptycassette.recording._unscrubbed import Unscrubbed
 from ptycassette.recording.hooks import BeforeRecord, hooked
 from ptycassette.recording.io.diagnostic_writer import DiagnosticWriter
-from ptycassette.recording.io.tape_journal import with_tape
-from ptycassette.recording.io.tape_keys import TapeKeys
 from ptycassette.scrub.io import remember, session_scrubber
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
@@ -74,7 +72,7 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
                 emulator=self.emulator,
                 scrubber=self._scrubber(meta),
                 typed=typed,
-                keys=TapeKeys(meta) if TAPE_OPTION in meta.options else None,
+                keys=_keys(meta),
                 progress=self.progress,
             )
         except RunFailedError as exc:
@@ -154,7 +152,11 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
 
     def _whole(self, meta: SessionMeta, source: EventSource) -> EventSource:
         events = hooked(source, self.before_record)
-        return with_tape(events, meta, self.tape, salvage=self.salvage)
+        if TAPE_OPTION not in meta.options or self.tape is None:
+            return events
+        from ptycassette.recording.io.tape_journal import with_tape  # few recordings have one
+
+        return with_tape(events, self.tape, salvage=self.salvage)
 
     def _scrubber(self, meta: SessionMeta) -> Scrubber:
         if meta.options.get("scrub") is False:
@@ -167,3 +169,12 @@ class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
             home=Path(meta.home) if meta.home else None,
             cwd=Path(meta.cwd) if meta.cwd else None,
         )
+
+
+def _keys(meta: SessionMeta) -> QuestionKeys | None:
+    """What tells the questions of the tape apart; None without a tape."""
+    if TAPE_OPTION not in meta.options:
+        return None
+    from ptycassette.recording.io.tape_keys import TapeKeys  # few recordings have a tape
+
+    return TapeKeys(meta)

@@ -65,7 +65,6 @@ from ptycassette.recording.io.journal_name import tape_journal_of
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
 from ptycassette.recording.io.saver import Saver
-from ptycassette.recording.io.tape_journal import TapeInPlace
 from ptycassette.system.files import (
     LockHolder,
     account_lock,
@@ -78,6 +77,7 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
+    from ptycassette.recording.io.tape_journal import TapeInPlace
 
 
 class Recorder:
@@ -188,6 +188,8 @@ class Recorder:
 
     def _start_tape(self, start: TapeStarter, place: Path, env: dict[str, str]) -> TapeInPlace:
         """Start what records model traffic, before anything can be asked of a provider."""
+        from ptycassette.recording.io.tape_journal import TapeInPlace  # few recordings have one
+
         self._tape = self._stack.enter_context(TapeInPlace(start, place, env))
         return self._tape
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from ptycassette.cassette.io import disk_errors
 from ptycassette.errors import JournalError, NotFoundError
-from ptycassette.model import EventSource, SessionMeta
+from ptycassette.model import EventSource
 from ptycassette.recording._tape_source import ItemReader, TapeSource
-from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.recording.io._running_tape import TapeStarter
 from ptycassette.recording.io.journal_name import HIDDEN_SUFFIX, tape_journal_of
 from ptycassette.system import Closing
@@ -73,19 +72,14 @@ class TapeInPlace(Closing):
             self._hidden = None
 
 
-def with_tape(
-    source: EventSource, meta: SessionMeta, tape: Path | None, *, salvage: bool = False
-) -> EventSource:
-    """``source`` with the events of the tape, if its head says that there is one.
+def with_tape(source: EventSource, tape: Path, *, salvage: bool = False) -> EventSource:
+    """``source`` with the events of the tape.
 
     Args:
         source: the recorder's events.
-        meta: their head.
         tape: the proxy's journal.
         salvage: of one that is damaged in the middle, take what stands before.
     """
-    if TAPE_OPTION not in meta.options or tape is None:
-        return source
     return TapeSource(source, lambda: _reader(tape, salvage=salvage))
 
 

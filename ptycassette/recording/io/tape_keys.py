@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ptycassette.model import SessionMeta, VolatileToken
 from ptycassette.recording._tape_writer import TAPE_OPTION
 from ptycassette.tape.io import load_matching_rules
-from ptycassette.tape.matching import Question, QuestionKeys
+from ptycassette.tape.matching import Question, QuestionKeys, TapeFinding, check_tape
+
+_MOST_CHECKED = 32 << 20
 
 
 class TapeKeys:
@@ -24,14 +26,15 @@ class TapeKeys:
 
     def __init__(self, meta: SessionMeta) -> None:
         option = meta.options[TAPE_OPTION]
+        self._key = bytes.fromhex(option["key"])
+        self._day = meta.recorded_at[:10]
         harness = option.get("described", {}).get("harness", meta.harness.name)
         self._rules = load_matching_rules((harness,))
-        temporary = meta.environment.get("TMPDIR", tempfile.gettempdir())
-        declared = {"cwd": meta.cwd, "home": meta.home, "tmp": temporary}
+        declared = {"cwd": meta.cwd, "home": meta.home, "tmp": tempfile.gettempdir()}
         self._keys = QuestionKeys(
             self._rules,
             {name: value for name, value in declared.items() if value},
-            key=bytes.fromhex(option["key"]),
+            key=self._key,
         )
 
     @property
@@ -59,7 +62,16 @@ class TapeKeys:
         )
         return keyed.key, keyed.tokens
 
-    def problems(self, exchanges: Iterable[Any]) -> Sequence[str]:
-        """See ``QuestionKeys.problems``."""
-        del exchanges
-        return ()
+    def findings(self, exchanges: Sequence[Any]) -> Sequence[TapeFinding]:
+        """See ``QuestionKeys.findings``. A huge tape is not checked: every answer is read whole."""
+        size = sum(_length(one) for one in exchanges)
+        if size > _MOST_CHECKED:
+            said = f"a tape of {size} bytes is not checked, of more than {_MOST_CHECKED}"
+            return (TapeFinding("undeclared", 0, said, blocking=False),)
+        return check_tape(exchanges, self._rules, key=self._key, day=self._day)
+
+
+def _length(exchange: Any) -> int:
+    answer = exchange.entry.answer
+    bodies = (exchange.entry.body, None if answer is None else answer.body)
+    return sum(body.bytes for body in bodies if body is not None)

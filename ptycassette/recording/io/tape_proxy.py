@@ -11,11 +11,16 @@ from ptycassette.recording.io._running_tape import RunningTape, TapeStarter
 from ptycassette.system import Closing
 
 if TYPE_CHECKING:
+    from ptycassette.tape.consent import Terms
     from ptycassette.tape.io import RunningProxy
 
 
 def tape_starter(
-    *, profile: Profile | None = None, provider: str | None = None, proxy_env: bool = False
+    *,
+    profile: Profile | None = None,
+    provider: str | None = None,
+    proxy_env: bool = False,
+    terms: Terms | None = None,
 ) -> TapeStarter:
     """What starts the proxy of a recording.
 
@@ -24,6 +29,7 @@ def tape_starter(
             most programs read when None.
         provider: whither: the name of a provider, or a base URL; the profile's when None.
         proxy_env: as an HTTP proxy for all that the program sends.
+        terms: what may leave the machine; nothing by default.
     """
 
     def start(journal: Path, environment: Mapping[str, str]) -> RunningTape:
@@ -36,6 +42,7 @@ def tape_starter(
             provider=provider,
             proxy_env=proxy_env,
             environment=environment,
+            terms=terms,
         )
         described: dict[str, Any] = {"pointed": {"proxy_env": proxy_env}}
         if profile is not None:

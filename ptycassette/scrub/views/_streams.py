@@ -124,29 +124,22 @@ class TrafficText:
 
     Args:
         name: of the body.
-        wanted: whether anything between two offsets of the channel is to be read; None for all. A
-            body is read whole or not at all.
     """
 
-    def __init__(self, name: str, wanted: Callable[[int, int], bool] | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._wanted = wanted
-        self._unread = wanted is not None
         self._channel = TrafficChannel()
         self._places = _Places()
 
     def feed(self, data: bytes, offset: int) -> Iterator[View]:
         """Take bytes that are at ``offset`` of the channel; returns views whenever there are."""
-        if self._wanted is not None and self._wanted(offset, offset + len(data)):
-            self._unread = False
         self._places.add(len(data), offset)
-        yield from self._read(self._channel.feed(data))
+        yield from self._placed_views(self._channel.feed(data))
 
     def rest(self) -> Iterator[View]:
         """The remaining views, at the end."""
-        yield from self._read(self._channel.rest())
+        yield from self._placed_views(self._channel.rest())
 
-    def _read(self, views: Iterator[View]) -> Iterator[View]:
+    def _placed_views(self, views: Iterator[View]) -> Iterator[View]:
         for view in views:
-            if not self._unread:
-                yield StreamView(view, self.name, self._places)
+            yield StreamView(view, self.name, self._places)
