@@ -7,6 +7,8 @@ from ptycassette._faces import face
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._assembling import Assembler as Assembler
+    from ._kept import kept_headers as kept_headers
+    from ._kept import kept_target as kept_target
     from .items import AnswerBegun as AnswerBegun
     from .items import AnswerData as AnswerData
     from .items import ExchangeEnded as ExchangeEnded
@@ -24,6 +26,7 @@ else:
         __name__,
         {
             "_assembling": "Assembler",
+            "_kept": "kept_headers kept_target",
             "items": (
                 "AnswerBegun AnswerData ExchangeEnded RequestBegun RequestComplete "
                 "RequestData SocketMessage TapeItem"
