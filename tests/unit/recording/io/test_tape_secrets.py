@@ -117,3 +117,16 @@ def test_where_an_answer_was_cut_changes_nothing(
 
     assert exchange.answer() == WHOLE.replace(SECRET.encode(), b"x" * len(SECRET))
     assert [len(data) for _, data in exchange.pieces()] == [*map(len, parts)]
+
+
+def test_json_stays_json_where_a_number_is_secret(tmp_path: Path) -> None:
+    """A mask of letters would not be a number any more."""
+    pin = "48392" + "01746"
+    answer = event(pin=int(pin), text="ok")
+    items = http(1, {"pin": int(pin), "n": 1}, answer, t_us=9000)
+    saved = Saved(tmp_path, items, Typed(100, f"{pin}\r".encode(), masked=True), Output(1, b"x"))
+    [exchange] = saved.exchanges()
+
+    assert pin.encode() not in saved.everything()
+    assert json.loads(exchange.question())["n"] == 1
+    assert json.loads(exchange.answer()[6:])["text"] == "ok"
