@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ptycassette.cli._rec_emulator import chosen_emulator
-from ptycassette.cli._rec_tape import refuse_without_tape, terms_of
+from ptycassette.cli._rec_tape import PROVIDER_VARIABLE, refuse_without_tape, terms_of
 from ptycassette.cli._saving_line import SavingLine
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _tape(given: dict[str, Any], profile: Profile | None) -> Any:
 
     return tape_starter(
         profile=profile,
-        provider=given["provider"],
+        provider=given["provider"] or os.environ.get(PROVIDER_VARIABLE),
         proxy_env=given["proxy_env"],
         terms=terms_of(given),
     )

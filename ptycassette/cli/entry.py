@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "probe": ("ptycassette.cli.probe", "Ask a CLI for its quota, account and models."),
     "rec": ("ptycassette.cli.rec", "Record a program into a new cassette."),
     "recover": ("ptycassette.cli.recover", "Turn journals left by a crash into cassettes."),
+    "rerun": ("ptycassette.cli.rerun", "Run the real program again, offline, from its tape."),
     "scrub": ("ptycassette.cli.scrub", "Remove secrets from a cassette that exists."),
     "shim": ("ptycassette.cli.shim", "Make executables that play cassettes."),
     "stand-in": ("ptycassette.cli.stand_in", "Pose as the recorded program and check the input."),

@@ -89,6 +89,12 @@ def unpacker_for(encoding: str) -> Unpacker:
     return Unpacker([_DECODERS[name]() for name in reversed(names)], ", ".join(names))
 
 
+def unpacked_body(data: bytes, encoding: str) -> bytes:
+    """A whole body without its content encoding; as far as it goes, where it is damaged."""
+    unpacker = unpacker_for(encoding)
+    return b"".join(unpacker.feed(data))
+
+
 class _Zlib:
     """gzip, and deflate with or without the frame of zlib, which senders leave out."""
 

@@ -123,8 +123,8 @@ def pointing(
     templates = [*variables.values(), *arguments]
     for variable, template in variables.items():
         upstreams |= _already(template, environment.get(variable, ""), set(upstreams))
-    if url is not None:
-        upstreams[name] = _without_tail(url, name, templates)
+    if url is not None:  # whomever it talks to
+        upstreams = {key: _without_tail(url, key, templates) for key in (*upstreams, name)}
     used = [key for key in upstreams if any(f"${{{key}}}" in one for one in templates)]
     if name not in used:
         raise UsageError(
