@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ptycassette.replaying.divergence_kinds import INPUT_MISSING
     from ptycassette.replaying.drift_picture import DriftPicture, picture_object
     from ptycassette.replaying.drifted_screens import drift_pictures
-    from ptycassette.replaying.drifts import Drift, DriftChange, Side, drift_lines
+    from ptycassette.replaying.drifts import NO_DRIFT, Drift, DriftChange, Side, drift_lines
     from ptycassette.replaying.paint import ansi_lines
     from ptycassette.replaying.scheduler import (
         DONE,
@@ -40,7 +40,7 @@ else:
             "divergence_kinds": ("INPUT_MISSING",),
             "drift_picture": ("DriftPicture", "picture_object"),
             "drifted_screens": ("drift_pictures",),
-            "drifts": ("DriftChange", "Drift", "Side", "drift_lines"),
+            "drifts": ("NO_DRIFT", "DriftChange", "Drift", "Side", "drift_lines"),
             "paint": ("ansi_lines",),
             "scheduler": (
                 "DONE",
@@ -60,6 +60,7 @@ else:
 __all__ = [
     "DONE",
     "INPUT_MISSING",
+    "NO_DRIFT",
     "AwaitInput",
     "Cell",
     "Decision",

@@ -34,6 +34,7 @@ from ptycassette.replaying.divergence_kinds import (
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
 
 __all__ = [
+    "NO_DRIFT",
     "Drift",
     "DriftChange",
     "Side",
@@ -41,6 +42,9 @@ __all__ = [
     "drift_of_sides",
     "semantic_drift_of_sides",
 ]
+
+NO_DRIFT = "no drift"
+"""What the report of a shim notes where two recordings are the same."""
 
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
@@ -292,9 +296,7 @@ def _text(data: bytes) -> str:
 
 
 def drift_lines(found: Drift) -> Iterator[str]:
-    """The drift as lines for people, with control characters escaped."""
-    if not found:
-        yield "no drift: the new recording says the same"
+    """The drift as lines for people, with control characters escaped; none without drift."""
     for change in (*found.exchanges, *found.screens):
         number = change.old or change.new
         score = "" if change.score is None else f" ({change.score:.0%} alike)"

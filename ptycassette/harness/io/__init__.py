@@ -9,7 +9,13 @@ if TYPE_CHECKING:
     from ptycassette.harness.io.doctor import doctor_findings
     from ptycassette.harness.io.environment_of_scenario import scenario_environment
     from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
-    from ptycassette.harness.io.files import known_probes, known_profiles, load_probe, load_profile
+    from ptycassette.harness.io.files import (
+        known_probes,
+        known_profiles,
+        load_probe,
+        load_profile,
+        similar_profiles,
+    )
     from ptycassette.harness.io.foreground import run_in_foreground
     from ptycassette.harness.io.offline import OfflineRun, offline_run
     from ptycassette.harness.io.probe import (
@@ -28,7 +34,13 @@ else:
             "doctor": ("doctor_findings",),
             "environment_of_scenario": ("scenario_environment",),
             "fake_provider": ("FakeProviderServer", "read_script"),
-            "files": ("known_probes", "known_profiles", "load_probe", "load_profile"),
+            "files": (
+                "known_probes",
+                "known_profiles",
+                "load_probe",
+                "load_profile",
+                "similar_profiles",
+            ),
             "offline": ("OfflineRun", "offline_run"),
             "probe": ("ProbeFailedError", "with_freshness", "probe_cassette", "probe_live"),
             "probe_watch": ("refresh_snapshot", "call_every"),
@@ -56,5 +68,6 @@ __all__ = [
     "refresh_snapshot",
     "run_in_foreground",
     "scenario_environment",
+    "similar_profiles",
     "with_freshness",
 ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
     from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
     from ptycassette.recording.io.lifeline import LIFELINE_END, Lifeline
-    from ptycassette.recording.io.options import RecordPlan
+    from ptycassette.recording.io.options import RecordOptions, RecordPlan
     from ptycassette.recording.io.rec_session import (
         RecordingEnded,
         record_headless,
@@ -46,7 +46,7 @@ else:
             "journal_follower": ("JournalFollower", "live_journals"),
             "journal_name": ("JOURNAL_SUFFIX", "delete_journal"),
             "lifeline": ("LIFELINE_END", "Lifeline"),
-            "options": ("RecordPlan",),
+            "options": ("RecordOptions", "RecordPlan"),
             "rec_session": (
                 "RecordingEnded",
                 "record_headless",
@@ -74,6 +74,7 @@ __all__ = [
     "JournalFollower",
     "LeftJournal",
     "Lifeline",
+    "RecordOptions",
     "RecordPlan",
     "Recorder",
     "Recording",

@@ -32,6 +32,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     stand-in's own, as words. ``state`` is where it is kept which session is next.
     ``pending`` is where recordings go until somebody else publishes them; into the
     library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
+    ``project`` is the project file that counts wherever the program is started.
     """
 
     library: str
@@ -40,6 +41,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     mode: str | None = None
     report: str = ""
     hooks: str = ""
+    project: str = ""
     options: tuple[str, ...] = ()
 
 

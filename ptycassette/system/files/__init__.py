@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ptycassette.system.files.locks import LockHolder, account_lock, target_lock
     from ptycassette.system.files.plain_file import open_plain, read_plain
     from ptycassette.system.files.plugins import announced
-    from ptycassette.system.files.project_file import Project, find_project
+    from ptycassette.system.files.project_file import PROJECT_VARIABLE, Project, find_project
     from ptycassette.system.files.state_dirs import journal_dir, lock_dir, private_dir, state_dir
     from ptycassette.system.files.whole_file import check_replaceable, write_whole
 else:
@@ -23,7 +23,7 @@ else:
             "locks": ("LockHolder", "account_lock", "target_lock"),
             "plain_file": ("open_plain", "read_plain"),
             "plugins": ("announced",),
-            "project_file": ("Project", "find_project"),
+            "project_file": ("PROJECT_VARIABLE", "Project", "find_project"),
             "state_dirs": ("journal_dir", "lock_dir", "private_dir", "state_dir"),
             "whole_file": ("check_replaceable", "write_whole"),
         },
@@ -31,6 +31,7 @@ else:
 
 __all__ = [
     "BLOCK_BYTES",
+    "PROJECT_VARIABLE",
     "DirectoryHandle",
     "FileHandle",
     "LockHolder",

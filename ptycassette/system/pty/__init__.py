@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         UserTerminal,
         local_modes,
         suspend,
+        window_size,
     )
 else:
     __getattr__ = loads_on_first_use(
@@ -33,7 +34,14 @@ else:
             "process": ("DEFAULT_GRACE_S", "PtyChild", "signal_name", "spawn"),
             "scripted": ("ScriptedPty",),
             "signals": ("exit_status", "signal_number"),
-            "terminal": ("DEFAULT_SIZE", "SignalPipe", "UserTerminal", "local_modes", "suspend"),
+            "terminal": (
+                "DEFAULT_SIZE",
+                "SignalPipe",
+                "UserTerminal",
+                "local_modes",
+                "suspend",
+                "window_size",
+            ),
         },
     )
 
@@ -60,4 +68,5 @@ __all__ = [
     "spawn",
     "spawn_piped",
     "suspend",
+    "window_size",
 ]
