@@ -13,8 +13,6 @@ TYPE_CHECKING = False  # importing typing takes 8 ms, too long for the start of 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["face", "loads_on_first_use"]
-
 
 def face(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], object], list[str]]:
     """The ``__getattr__`` and the sorted ``__all__`` of a package.

@@ -34,13 +34,11 @@ from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
 from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Manifest, visible
 
-__all__ = ["ManifestPage", "decode_manifest", "encode_manifest", "peek_version"]
-
 
 class ManifestPage(msgspec.Struct, frozen=True):
     """A valid manifest.
 
-    ``document`` is the whole JSON object, unknown fields included, for who
+    ``document`` is the whole JSON object, unknown fields included, for whoever
     writes it again. ``artifacts`` is None when the cassette is not pinned.
     """
 

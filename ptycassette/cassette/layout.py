@@ -6,26 +6,6 @@ pins it in ``optional.artifacts`` (see ``artifacts``).
 
 from __future__ import annotations
 
-__all__ = [
-    "DIAGNOSTIC",
-    "DISCOVERY",
-    "DOCUMENTS",
-    "FINAL",
-    "FORMAT_VERSION",
-    "FRAMES",
-    "INPUT",
-    "KNOWN_FEATURES",
-    "MANIFEST",
-    "OPTIONAL_FILES",
-    "OUTPUT",
-    "OUTPUT_RAW",
-    "QUOTA",
-    "REQUIRED_FILES",
-    "SCRUB_REPORT",
-    "SERVICE_EVENTS",
-    "STREAMS",
-]
-
 FORMAT_VERSION = 1
 
 KNOWN_FEATURES: frozenset[str] = frozenset()

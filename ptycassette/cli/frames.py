@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import FrameLine
     from ptycassette.model import FrameRecord
 
-__all__ = ["command"]
-
 FORMATS = ("text", "json", *(one.name for one in exports_of("screen") if one.name != "text"))
 LINE_LIMIT = 60
 

@@ -6,8 +6,6 @@ import msgspec
 
 from ptycassette.model import Scrubber, SessionMeta
 
-__all__ = ["DIAGNOSTIC_VERSION", "Diagnostic", "diagnostic_of"]
-
 DIAGNOSTIC_VERSION = 1
 
 

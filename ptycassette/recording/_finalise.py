@@ -36,8 +36,6 @@ from ptycassette.recording._sink_writer import SinkWriter
 from ptycassette.terminal import FramePolicy, frame_policy
 from ptycassette.typed import TypedWatch
 
-__all__ = ["UNPUBLISHABLE_NAME", "Progress", "finalise", "finalise_failed"]
-
 _FINDINGS_SHOWN = 5
 
 UNPUBLISHABLE_NAME = (

@@ -35,13 +35,6 @@ import msgspec
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
 
-__all__ = [
-    "MAX_BATCH_BYTES",
-    "EmptyJournalError",
-    "JournalDecoder",
-    "JournalEncoder",
-]
-
 MAGIC = b"\x89PTYJ\r\n\x01"
 _MAGIC_STEM = MAGIC[:-1]
 MARK = b"\xa7jr\xf1"

@@ -34,8 +34,6 @@ from ptycassette.timeline import (
     word_digests,
 )
 
-__all__ = ["Learnt", "make_manifest", "manifest_texts"]
-
 _FORMAT_VERSION: Final = 1
 _SHAPED: Final = ("binary_path_digest_sha256", "captured_at", "freshness_window")
 _KEPT_OPTIONS: Final = ("frame_policy", "idle_limit_ms", "meta", "recovered")

@@ -36,8 +36,6 @@ from ptycassette.recording._manifest import Learnt, make_manifest
 from ptycassette.recording.journal_events import final_record, floored_ms, record_of
 from ptycassette.terminal import FramePolicy, default_emulator
 
-__all__ = ["SinkWriter"]
-
 
 class SinkWriter:
     """One session on its way into one sink.

@@ -14,8 +14,6 @@ from typing import Any
 from ptycassette.errors import UsageError
 from ptycassette.model import EventSource, Finished, JournalEvent
 
-__all__ = ["BeforeRecord", "hooked"]
-
 BeforeRecord = Callable[[Any], Any]
 
 

@@ -27,8 +27,6 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import Size, canonical_key, visible
 
-__all__ = ["STEPS", "ScriptStep", "StepKind", "parse_script", "parse_size"]
-
 StepKind = Literal[
     "type",
     "key",

@@ -22,8 +22,6 @@ from ptycassette.model import (
     Typed,
 )
 
-__all__ = ["event_of", "final_record", "floored_ms", "record_of"]
-
 
 def event_of(item: JournalEvent, seq: int, offset: int) -> Event | None:
     """One item of a journal as the event that a reader would give; None for a probe.

@@ -33,16 +33,6 @@ from ptycassette.replaying.divergence_kinds import (
 )
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
 
-__all__ = [
-    "NO_DRIFT",
-    "Drift",
-    "DriftChange",
-    "Side",
-    "drift_lines",
-    "drift_of_sides",
-    "semantic_drift_of_sides",
-]
-
 NO_DRIFT = "no drift"
 """What the report of a shim notes where two recordings are the same."""
 

@@ -10,8 +10,6 @@ import msgspec
 from ptycassette.model import file_pattern
 from ptycassette.scenario._predicate import Base, PredicateContext, bad_pattern
 
-__all__ = ["Compare", "compares"]
-
 JsonValue = Any
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from ptycassette.errors import UsageError
 
-__all__ = ["MAX_EFFORT", "Effort"]
-
 MAX_EFFORT = 500_000_000
 """Forty predicates that each look at all of a thousand screens of 80x24 cells without a blank."""
 

@@ -14,8 +14,6 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import FilePattern, file_pattern
 
-__all__ = ["BUILT_IN", "Normaliser", "normaliser_of", "normaliser_problem"]
-
 
 class Normaliser(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rewrite of volatile text, for comparison alone (extension)."""

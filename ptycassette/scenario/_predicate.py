@@ -19,19 +19,6 @@ from ptycassette.scenario._effort import PER_CHAR, PER_LOOK, PER_PATTERN_CHAR, E
 from ptycassette.scenario._normalise import Normaliser
 from ptycassette.scenario.evidence import Evidence
 
-__all__ = [
-    "Base",
-    "Failed",
-    "Look",
-    "PredicateContext",
-    "Worded",
-    "bad_kind",
-    "bad_pattern",
-    "bad_text",
-    "in_short",
-    "wanted",
-]
-
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 300
 _KINDS = {"input", "output", "frame", "service-event", "final", ""}

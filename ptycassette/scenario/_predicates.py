@@ -44,8 +44,6 @@ from ptycassette.scenario._stream_predicates import (
 from ptycassette.scenario._styling import StyleIs
 from ptycassette.scenario.evidence import Evidence
 
-__all__ = ["PREDICATES", "Predicate", "evaluate", "type_name"]
-
 Predicate = (
     FrameContains
     | FrameNeverContains

@@ -16,21 +16,6 @@ from ptycassette.scenario._effort import (
 from ptycassette.scenario._normalise import normaliser_of
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 
-__all__ = [
-    "AltScreen",
-    "Clipboard",
-    "CursorAt",
-    "FrameContains",
-    "FrameEventuallyContains",
-    "FrameNeverContains",
-    "FrameStableFor",
-    "Link",
-    "SizeEventually",
-    "SizeIs",
-    "TextQuery",
-    "Title",
-]
-
 
 class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rectangle of the screen, rows and columns from 0, ends not included (extension)."""

@@ -18,19 +18,6 @@ from ptycassette.scenario._predicate import (
     in_short,
 )
 
-__all__ = [
-    "ExitStatusIs",
-    "FinalMetadata",
-    "InputBytes",
-    "InputText",
-    "PasteBoundary",
-    "RawOutputOrder",
-    "ResizeOrder",
-    "ServiceJson",
-    "TimeoutCancelStatus",
-    "TimingGap",
-]
-
 Kind = str
 MAX_PATH_CHARS = 1000
 _EVERYWHERE = re.compile(r"\.\.|[*?:]")

@@ -14,9 +14,6 @@ from ptycassette.model import DEFAULT_STYLE, FrameRecord, Style
 from ptycassette.scenario._predicate import Base, Failed, Look
 from ptycassette.terminal import split_cells
 
-__all__ = ["StyleIs", "styled"]
-
-
 _PER_CELL = 300
 
 

@@ -8,8 +8,6 @@ import yaml
 
 from ptycassette.scenario.evidence import Evidence
 
-__all__ = ["draft_scenario", "repin_scenario"]
-
 _REQUIRED = (
     "manifest.json", "input.jsonl", "output.raw", "output.jsonl", "frames.jsonl",
     "service-events.jsonl", "final.json", "scrub-report.json",

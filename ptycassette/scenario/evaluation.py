@@ -14,8 +14,6 @@ from ptycassette.scenario._screen_predicates import TextQuery
 from ptycassette.scenario.evidence import Evidence
 from ptycassette.scenario.model import Scenario
 
-__all__ = ["CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"]
-
 
 class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One predicate: passed, or why not, with the screen at that time."""

@@ -25,8 +25,6 @@ from ptycassette.model import (
 )
 from ptycassette.timeline import Entry, read_entries
 
-__all__ = ["Evidence"]
-
 # OSC 52 ; selection ; base64, ended by BEL or ST (xterm's ctlseqs, "Manipulate Selection Data").
 _CLIPBOARD = re.compile(rb"\x1b\]52;[^;\x07\x1b]*;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)")
 _LINK = re.compile(rb"\x1b\]8;[^;\x07\x1b]*;([^\x07\x1b]+)(?:\x07|\x1b\\)")

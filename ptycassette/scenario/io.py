@@ -21,8 +21,6 @@ from ptycassette.scenario import (
 from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES
 from ptycassette.system.files import read_plain
 
-__all__ = ["check_file", "evidence_of", "find_scenarios", "load_scenario", "run_scenario"]
-
 SUFFIXES = (".scenario.yaml", ".scenario.yml", ".scenario.json")
 
 

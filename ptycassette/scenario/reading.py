@@ -15,8 +15,6 @@ from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 
-__all__ = ["parse_scenario", "scenario_schema"]
-
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

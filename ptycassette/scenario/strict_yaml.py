@@ -13,8 +13,6 @@ import yaml
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
-__all__ = ["MAX_YAML_BYTES", "parse_yaml"]
-
 MAX_YAML_BYTES = 512 << 10
 """What takes the loader longest, words on a line, takes it 0.7 s at this length."""
 MAX_NODES = 20_000

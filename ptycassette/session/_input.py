@@ -17,8 +17,6 @@ from ptycassette.errors import InputRefusedError
 from ptycassette.model import Typed
 from ptycassette.system.pty import LineMode, Pty
 
-__all__ = ["Input", "InputQueue", "Sending", "typed_event"]
-
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes for the program, and how they are reported to the tap.

@@ -22,8 +22,6 @@ from __future__ import annotations
 import re
 from collections import deque
 
-__all__ = ["LIMIT_BYTES", "OutputBacklog", "shorten"]
-
 LIMIT_BYTES = 1 << 20
 """How much is kept before ``shorten`` is tried: 200 ms of rendering, about."""
 

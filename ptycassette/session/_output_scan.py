@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OutputScan"]
-
 # A program's questions (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
 # OSC 4;1;?, XTGETTCAP DCS + q, DECRQSS DCS $ q, kitty graphics APC G. ENQ is looked for apart.

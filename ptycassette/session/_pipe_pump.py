@@ -12,8 +12,6 @@ from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.pump import ThreadPump
 from ptycassette.system.pty import PipedChild
 
-__all__ = ["PipePump"]
-
 _SOON_S = 0.001
 _LATER_S = 0.02
 _SOON_TURNS = 50

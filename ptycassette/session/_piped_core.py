@@ -26,8 +26,6 @@ from ptycassette.system.pty import Pty
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
 
-__all__ = ["PipedCore", "PipedPty", "has_pipes"]
-
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 64
 

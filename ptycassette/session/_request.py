@@ -6,8 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-__all__ = ["Request"]
-
 T = TypeVar("T")
 
 

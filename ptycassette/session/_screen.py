@@ -18,8 +18,6 @@ from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.terminal import Signal, Turn, turn_after
 
-__all__ = ["SessionScreen", "SessionView"]
-
 _WORTH_SHORTENING = 1 << 15
 
 

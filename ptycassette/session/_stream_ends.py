@@ -13,8 +13,6 @@ from ptycassette.model import Output
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
 
-__all__ = ["StreamEnds"]
-
 _ON_PURPOSE_US = 50_000
 """A program that just ends closes its streams some milliseconds before."""
 

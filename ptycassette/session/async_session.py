@@ -39,8 +39,6 @@ from ptycassette.session.waits import (
     unread,
 )
 
-__all__ = ["AsyncSession"]
-
 
 class AsyncSession(SessionBase):
     """A program under a PTY, driven by coroutines. Made and named as ``Session`` is.

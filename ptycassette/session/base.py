@@ -41,8 +41,6 @@ from ptycassette.system.pty import (
 )
 from ptycassette.terminal import default_emulator
 
-__all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]
-
 DEFAULT_TIMEOUT_S = 10.0
 """How long a wait takes at most when the caller does not say."""
 

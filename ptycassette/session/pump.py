@@ -20,8 +20,6 @@ from ptycassette.session.core import SessionCore
 from ptycassette.system import raised_priority
 from ptycassette.system.pty import PipedChild, PtyChild, Scripted
 
-__all__ = ["Pump", "ScriptPump", "ThreadPump"]
-
 _QUIET_S = 0.002
 _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
 _WATCHED_LAG_S = 0.05

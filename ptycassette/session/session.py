@@ -33,8 +33,6 @@ from ptycassette.session.waits import (
     unread,
 )
 
-__all__ = ["Session"]
-
 
 class Session(SessionBase):
     """A program driven by calls that block; a context manager that closes it.

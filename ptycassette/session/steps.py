@@ -19,8 +19,6 @@ import msgspec
 
 from ptycassette.model import Screen, Size, visible, visible_bytes
 
-__all__ = ["SessionStep", "StepLog", "collect_steps", "step"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -15,22 +15,6 @@ from ptycassette.model import Cursor, Screen, printable
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
 
-__all__ = [
-    "CursorAt",
-    "Exited",
-    "Idle",
-    "LineRead",
-    "Satisfies",
-    "Stable",
-    "WaitCondition",
-    "broken_off",
-    "contains",
-    "matches",
-    "matches_in_file",
-    "unread",
-]
-
-
 _HINT = "wait for something that appears, or give it more time (timeout_s)"
 
 

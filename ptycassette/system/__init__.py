@@ -1,4 +1,4 @@
-"""Clocks, programs under a PTY, terminals, files, locks: what a machine has."""
+"""Clocks, programs under a PTY, terminals, files, locks."""
 
 from __future__ import annotations
 

@@ -18,8 +18,6 @@ from ptycassette.terminal._pens import Pen
 from ptycassette.terminal._reflow import Lines, narrow, widen
 from ptycassette.terminal.grid import BLANK, Row, Uniform
 
-__all__ = ["Buffer", "Saved"]
-
 _TAB_WIDTH = 8
 
 

@@ -16,8 +16,6 @@ import msgspec
 from ptycassette.model import Emulator, EmulatorFactory, Screen, Size
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
 
-__all__ = ["CASES", "KNOWN", "Difference", "differences", "table_lines"]
-
 Step = str | bytes | Size
 
 SIZE: Final = Size(5, 20)

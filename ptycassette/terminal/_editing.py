@@ -9,8 +9,6 @@ from __future__ import annotations
 from ptycassette.terminal._core import Core
 from ptycassette.terminal.grid import BLANK, Uniform
 
-__all__ = ["Editing"]
-
 
 class Editing(Core):
     """The part of the terminal that edits."""

@@ -30,8 +30,6 @@ from ptycassette.terminal._parameters import MAX_SEQUENCE
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import NO_JOIN
 
-__all__ = ["MAX_STRING", "Machine"]
-
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
 

@@ -12,8 +12,6 @@ from ptycassette.terminal._core import MAX_CLUSTER, Core
 from ptycassette.terminal.grid import BLANK, Row
 from ptycassette.terminal.widths import NO_JOIN, PLAIN
 
-__all__ = ["Painting"]
-
 
 class Painting(Core):
     """The part of the terminal that paints."""

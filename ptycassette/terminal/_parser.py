@@ -22,8 +22,6 @@ from ptycassette.terminal._machine import MAX_STRING, Machine
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import NO_JOIN
 
-__all__ = ["Parser"]
-
 _BLOCK: Final = 1 << 14
 _SLOW_LIMIT: Final = 8
 

@@ -9,8 +9,6 @@ from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import width_mode
 
-__all__ = ["PendingCounter"]
-
 _LONG: Final = 1 << 16
 _C1_STARTER: Final = re.compile(b"\xc2[\x90\x98\x9b\x9d-\x9f]")
 _LONGEST_CHARACTER: Final = 4

@@ -21,8 +21,6 @@ from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.grid import Row
 from ptycassette.terminal.widths import PLAIN, WidthMode
 
-__all__ = ["TracedParser", "TracedTerminal"]
-
 _NOWHERE: Final[tuple[int, int]] = (0, 0)
 _BEGINS: Final = bytes(code & 0xC0 != 0x80 for code in range(256))
 """Which bytes begin a character of UTF-8 (RFC 3629)."""

@@ -13,8 +13,6 @@ import msgspec
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
 
-__all__ = ["ScreenCell", "row_cells", "split_cells", "split_clusters"]
-
 
 class ScreenCell(msgspec.Struct, frozen=True):
     """One cell: a cluster, ``""`` for the right half of a wide one, and its style."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from ptycassette.model import DEFAULT_STYLE, Emulator, Screen, Size, Style
 
-__all__ = ["CheckedScreen", "cell_texts"]
-
 CheckedCell = tuple[str, str | None, str | None, str]
 
 

@@ -18,8 +18,6 @@ from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.widths import WidthModeName, width_mode
 
-__all__ = ["EMULATOR_NAME", "REVISION", "PyteEmulator", "default_emulator"]
-
 EMULATOR_NAME: Final = "pyte"
 
 PYTE_VERSION: Final = "0.8.2"

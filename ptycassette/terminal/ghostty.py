@@ -27,8 +27,6 @@ from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["GhosttyEmulator", "create"]
-
 pyghostty: Any = untyped
 ffi: Any = pyghostty.ffi
 lib: Any = pyghostty.lib

@@ -34,8 +34,6 @@ from typing import Final
 from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
 from ptycassette.terminal._pens import is_protected, public_style
 
-__all__ = ["BLANK", "Origin", "Row", "Uniform", "collect_runs"]
-
 BLANK: Final = "\0"
 
 Origin = int | tuple[int, int]

@@ -11,8 +11,6 @@ from typing import Final
 
 from ptycassette.model import Style
 
-__all__ = ["attribute_parameters", "color_parameters", "sgr_of"]
-
 _ATTRIBUTES: Final = {
     "bold": "1",
     "dim": "2",

@@ -21,8 +21,6 @@ from ptycassette.terminal._modes import mode_name
 from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
 
-__all__ = ["StockPyteEmulator", "create"]
-
 NAME: Final = "stock-pyte"
 REVISION: Final = 1
 """Goes up with every change after which the same bytes may give another screen."""

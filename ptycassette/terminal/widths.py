@@ -40,8 +40,6 @@ from ptycassette.terminal._unicode_tables import (
     ZWJ,
 )
 
-__all__ = ["NO_JOIN", "PLAIN", "WidthMode", "WidthModeName", "width_mode"]
-
 WidthModeName = Literal["cluster", "codepoint"]
 
 NO_JOIN: Final = -1

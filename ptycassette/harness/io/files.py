@@ -23,19 +23,6 @@ from ptycassette.profiles.io import own_folder
 from ptycassette.recording.io import ask_version
 from ptycassette.system.files import read_plain
 
-__all__ = [
-    "Installed",
-    "builtin_probes",
-    "builtin_profiles",
-    "find_binary",
-    "installed",
-    "known_probes",
-    "known_profiles",
-    "load_probe",
-    "load_profile",
-    "similar_profiles",
-]
-
 _PATIENCE_S = 20.0
 _SIMILAR = 0.75
 """``SequenceMatcher.ratio`` from which a name counts as mistyped: ``codx``, ``claud`` and

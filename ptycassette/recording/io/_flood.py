@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Flood"]
-
 _NEAR_BYTES = 4 << 20  # a reader that is not farther behind has nothing to gain by waiting
 _SAMPLE_S = 0.05
 _FACTOR = 3

@@ -39,8 +39,6 @@ from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system import MonotonicClock
 from ptycassette.system.pty import PtyChild, SignalPipe, new_poll
 
-__all__ = ["PassThrough"]
-
 _HUNG_UP_MS = 20
 
 

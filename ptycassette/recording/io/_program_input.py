@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.given_streams import GivenStreams
     from ptycassette.recording.io.journal_file import JournalFile
 
-__all__ = ["FileInput", "NoInput", "PipedInput"]
-
 _READ_BYTES = 64 << 10
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN, errno.EBADF}
 

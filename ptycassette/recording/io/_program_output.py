@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.given_streams import GivenStreams
     from ptycassette.recording.io.journal_file import JournalFile
 
-__all__ = ["FileOutput", "PipedOutput"]
-
 _READ_BYTES = 64 << 10
 _WAITING_BYTES = 64 << 10
 """As much as a pipe: a caller that does not read stops the program one pipe later."""

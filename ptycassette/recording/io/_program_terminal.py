@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.journal_file import JournalFile
     from ptycassette.system.pty import PtyChild
 
-__all__ = ["ProgramTerminal"]
-
 _READ_BYTES = 64 << 10
 
 

@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from ptycassette.system.pty import NoCoreDumps
 
-__all__ = ["seclude"]
-
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _MOST_FDS = 1 << 20
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1)

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ptycassette.recording.io.journal_file import JournalFile
     from ptycassette.system.pty import PtyChild
 
-__all__ = ["StreamRelay"]
-
 _SOON_MS = 1
 _LATER_MS = 20
 _SOON_TURNS = 50

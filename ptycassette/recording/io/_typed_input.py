@@ -15,8 +15,6 @@ from ptycassette.recording.io.compiled_relay import UnfinishedInput
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.pty import local_modes
 
-__all__ = ["TypedInput"]
-
 _SPACE = 0x20
 _ENTER = b"\r\n"
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from ptycassette.recording.io._relay_limits import UNSHOWN_BYTES
 from ptycassette.system.pty import Poll
 
-__all__ = ["SECRET_OFF", "SECRET_ON", "UserScreen"]
-
 SECRET_ON = b"\x1b[22;2t\x1b]2;typing a secret, up to Enter (ptycassette)\x07\x1b]12;red\x07\x07"
 """Keep the title, put another one in its place; a red cursor; the bell (xterm ctlseqs)."""
 SECRET_OFF = b"\x1b]112\x07\x1b[23;2t"

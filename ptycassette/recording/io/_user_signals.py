@@ -14,8 +14,6 @@ from ptycassette.recording.io._side_channel import SideChannel
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.pty import PtyChild, SignalPipe, UserTerminal, signal_name, suspend
 
-__all__ = ["Streams", "UserSignals"]
-
 _CAUGHT = (
     signal.SIGWINCH,
     signal.SIGTERM,

@@ -19,8 +19,6 @@ from ptycassette.recording.io.recording import (
 )
 from ptycassette.session import AsyncSession
 
-__all__ = ["AsyncRecording", "arecord"]
-
 
 class AsyncRecording(RecordingBase, AsyncSession):
     """A session that is being recorded, driven from an event loop."""

@@ -26,19 +26,6 @@ from ptycassette.model import Harness
 from ptycassette.profiles.io import version_query_of
 from ptycassette.session import child_environment
 
-__all__ = [
-    "LATE_VERSION_TIMEOUT_S",
-    "VERSION_TIMEOUT_S",
-    "architecture",
-    "ask_version",
-    "git_commit",
-    "locale_of",
-    "probe_harness",
-    "system",
-    "timestamp",
-    "version_arguments",
-]
-
 VERSION_TIMEOUT_S = 5.0
 LATE_VERSION_TIMEOUT_S = 15.0
 """After the session: CLIs that run on Node take over 5 s on a busy machine."""

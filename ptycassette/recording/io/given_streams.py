@@ -19,8 +19,6 @@ import msgspec
 from ptycassette.model import StreamKind, StreamKinds
 from ptycassette.system import reopened, same_stream, stream_kind
 
-__all__ = ["GivenStreams", "given_kinds", "release_streams"]
-
 _HIGH = 10  # descriptors that posix_spawn's dup2 to 0, 1 and 2 cannot meet
 
 

@@ -15,8 +15,6 @@ from ptycassette.errors import UsageError
 from ptycassette.recording.hooks import BeforeRecord
 from ptycassette.system.files import read_plain
 
-__all__ = ["Hooks", "load_hooks"]
-
 _MAX_BYTES = 1 << 20
 
 

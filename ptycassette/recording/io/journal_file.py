@@ -27,8 +27,6 @@ from ptycassette.recording.io.journal_name import (
     sync_name,
 )
 
-__all__ = ["Durability", "JournalFile"]
-
 Durability = Literal["os", "disk"]
 
 Buffer = bytes | memoryview

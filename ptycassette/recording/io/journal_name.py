@@ -16,8 +16,6 @@ from pathlib import Path
 from ptycassette.cassette.io import disk_errors, fsync_directory
 from ptycassette.errors import StorageError
 
-__all__ = ["HIDDEN_SUFFIX", "JOURNAL_SUFFIX", "HiddenJournal", "delete_journal", "sync_name"]
-
 JOURNAL_SUFFIX = ".journal"
 HIDDEN_SUFFIX = ".new"
 """Of a file that will become a journal when its head is in it."""

@@ -20,8 +20,6 @@ from collections.abc import Callable
 
 from ptycassette.system.pty import new_poll
 
-__all__ = ["LIFELINE_END", "Lifeline"]
-
 LIFELINE_END = b"E"
 """What the owner writes to have the program ended."""
 

@@ -45,15 +45,6 @@ from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
 
-__all__ = [
-    "RecordOptions",
-    "RecordPlan",
-    "environment_of",
-    "head_of",
-    "is_allowed_name",
-    "plan_of",
-]
-
 
 class RecordOptions(TypedDict, total=False):
     """What ``record`` takes besides argv and target.

@@ -32,8 +32,6 @@ from ptycassette.system.pty import UserTerminal, exit_status
 if TYPE_CHECKING:
     from ptycassette.recording.io._interactive import PassThrough
 
-__all__ = ["RecordingEnded", "perform", "record_headless", "record_interactive", "shell_status"]
-
 _ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _PASSED = (*_ENDING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _MAX_SECRET_BYTES = 64 << 10

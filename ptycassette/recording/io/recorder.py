@@ -78,8 +78,6 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
 
-__all__ = ["Recorder", "checked_payload"]
-
 _PAYLOAD_LIMITS = Limits(max_depth=32)
 _PAYLOAD_BYTES = 4 << 20
 

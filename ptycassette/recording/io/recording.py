@@ -25,16 +25,6 @@ from ptycassette.system import MonotonicClock
 from ptycassette.system.pty import PipedChild, PtyChild, Scripted, spawn_piped
 from ptycassette.terminal import default_emulator
 
-__all__ = [
-    "Recording",
-    "RecordingBase",
-    "give_up",
-    "record",
-    "recording_with",
-    "saver_for",
-    "started",
-]
-
 
 class _Tap:
     """Passes the events of the pump to the journal first, then to the other listeners."""

@@ -41,8 +41,6 @@ from ptycassette.scrub.io import concealed_head
 from ptycassette.system.pty import NoCoreDumps
 from ptycassette.terminal import POLICY_NAMES
 
-__all__ = ["LeftJournal", "Recovered", "left_journals", "recover"]
-
 _BEING_MADE_S = 60.0
 
 

@@ -49,8 +49,6 @@ from ptycassette.scrub import SessionScrubber
 from ptycassette.terminal import PyteEmulator, default_emulator
 from ptycassette.timeline import SECRET_DIGESTS_KEY
 
-__all__ = ["cassette_session", "find_secrets_left", "scrub_cassette"]
-
 _FINDINGS_SHOWN = 5
 
 

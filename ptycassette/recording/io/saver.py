@@ -36,8 +36,6 @@ from ptycassette.recording.io._saver_messages import (
 )
 from ptycassette.system.pty import new_poll
 
-__all__ = ["NO_SAVER", "ForkedSaver", "Saver", "StartedSaver", "Tell", "savers_wanted"]
-
 NO_SAVER = "PTYCASSETTE_NO_SAVER"
 """Environment variable: anything but nothing, and recordings are saved at their end."""
 

@@ -14,8 +14,6 @@ from ptycassette.recording.io.recorder import Recorder
 from ptycassette.system import raised_priority
 from ptycassette.system.pty import UserTerminal
 
-__all__ = ["record_streams"]
-
 
 def record_streams(
     recorder: Recorder,
