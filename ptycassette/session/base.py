@@ -68,14 +68,16 @@ class SessionBase:
     """A program under a PTY or over pipes, driven from here. See ``Session``, ``AsyncSession``.
 
     Args:
-        argv: the program and its arguments; no shell is involved. size: of the terminal, set before
-        exec. cwd: where the program starts; here when None. env: what to add to its environment, or
-        to replace there. clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
-        term: its TERM. timeout_s: end the program after this long; ``timed_out`` is then true.
+        argv: the program and its arguments; no shell is involved.
+        size: of the terminal, set before exec.
+        cwd: where the program starts; here when None.
+        env: what to add to its environment, or to replace there.
+        clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
+        term: its TERM.
+        timeout_s: end the program after this long; ``timed_out`` is then true.
         streams: ``terminal``, or ``pipes``: three pipes for stdin, stdout and stderr, as
-        ``subprocess``
-            gives them. Or the kind of each, ``pipe`` or ``null``. With pipes, ``size`` is that of
-            the screen that shows all output.
+            ``subprocess`` gives them. Or the kind of each, ``pipe`` or ``null``. With pipes,
+            ``size`` is that of the screen that shows all output.
         tap: listens to everything that happens; called from the pump's thread.
         clock: where times come from.
         sleeper: waits in ``submit``; ``async_sleeper`` does in an event loop.
