@@ -13,7 +13,7 @@ The rules, in the order in which they are checked; each has its own error:
    (``ManifestError``);
 7. ``required_features`` names nothing unknown (``RequiredFeatureError``);
 8. ``optional.artifacts`` is well formed (``ManifestError``);
-9. the caller's pins (see ``pins``).
+9. the caller's pins (see ``_pins``).
 
 What must exist as files, and what the files hold, comes after that.
 """

@@ -1,7 +1,7 @@
 """The names of the files of a cassette, version 1, and which of them must exist.
 
 A name that is not listed here may stand in a cassette only when the manifest
-pins it in ``optional.artifacts`` (see ``artifacts``).
+pins it in ``optional.artifacts`` (see ``_artifacts``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Predicates over what was on the screen."""
+"""Predicates on screens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TextQuery(Base, frozen=True, kw_only=True):
-    """Where and how text is looked for. All but ``text`` is an extension.
+    """Where and how to search for text. All but ``text`` are extensions.
 
     ``regex`` instead of ``text``; ``row`` (negative from the bottom) or ``region``
     instead of the whole screen; ``normalise`` names normalisers to apply first.

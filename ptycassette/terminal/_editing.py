@@ -61,7 +61,7 @@ class Editing(Core):
         if self.watched:
             self.losing(buf.y, buf.y)
         if how == 0 and not private and not self.origin:
-            # What nearly all of them are. Without DECOM the cursor is never outside.
+            # The usual case. Without DECOM the cursor is never outside.
             x, erase = buf.x, self.pen.erase
             row = buf.rows[buf.y]
             chars = row.chars

@@ -1,4 +1,4 @@
-"""Counts the incomplete end of a stream, for emulators that do not count it themselves."""
+"""Counts the incomplete end of a stream, for emulators without such a count."""
 
 from __future__ import annotations
 

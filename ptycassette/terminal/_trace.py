@@ -92,7 +92,7 @@ class TracedTerminal(Terminal):
                 row.take_over()
             chars = row.chars
             if chars[x] and (end == len(chars) or chars[end]):
-                # What nearly all text is: it fits in the row and cuts no wide character.
+                # The usual case: it fits in the row and cuts no wide character.
                 chars[x:end] = data
                 row.styles[x:end] = [self.pen.style] * total
                 if row.origins is not None:

@@ -1,6 +1,6 @@
 """The full check of a cassette, in one pass over each file and in bounded memory.
 
-Order of the rules, after those of the manifest (``format.manifest``), of the
+Order of the rules, after those of the manifest (``_manifest``), of the
 entries of the directory and of the documents: over all streams merged, each
 line, ``seq`` and time, chunks and frames in range; bytes without a chunk; the
 digest of ``output.raw``; the digests of the chunks; and last the digests of

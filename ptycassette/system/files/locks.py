@@ -30,7 +30,7 @@ class Lock:
     """An exclusive lock, taken on entering. Never waits.
 
     Args:
-        directory: where lock files lie (``staging.lock_dir``).
+        directory: where lock files lie (``lock_dir``).
         name: what is locked, for the message.
         key: tells locks apart; any text.
         holder: who takes it.
