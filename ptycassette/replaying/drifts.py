@@ -1,9 +1,9 @@
-"""What changed between two recordings of the same thing: exchanges, screens, the end, the binary.
+"""Changes between two recordings of the same thing: exchanges, screens, the end, the binary.
 
 Pure: two lists of events and their manifests in, a ``Drift`` out. Exchanges are
 aligned by their input, so that an added one does not make all later ones differ. Streams that
-are not a terminal are compared apart, and without screens: in which order a program's writes to
-two pipes are read is chance.
+are not a terminal are compared separately and without screens, because the order in which two
+pipes are read is random.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ def _text(data: bytes) -> str:
 
 
 def drift_lines(found: Drift) -> Iterator[str]:
-    """The drift as lines for people, with control characters escaped."""
+    """The drift as lines of text, with control characters escaped."""
     if not found:
         yield "no drift: the new recording says the same"
     for change in (*found.exchanges, *found.screens):
