@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from ptycassette.recording import ScriptStep
 
 
-__all__ = [
-    "argv_of",
-    "base_environment",
-    "fill_from_project",
-    "kinds_of",
-    "plan_of",
-    "profile_of",
-    "secret_key_of",
-    "steps_of",
-]
-
 MAX_SCRIPT_BYTES = 2 << 20
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import FrameLine
     from ptycassette.model import FrameRecord
 
-__all__ = ["command"]
-
 Format = Literal["text", "ansi", "json", "html"]
 FORMATS = ("text", "ansi", "json", "html")
 LINE_LIMIT = 60

@@ -5,8 +5,6 @@ A test looks for the variables in the source, and for the statuses in the errors
 
 from __future__ import annotations
 
-__all__ = ["EXIT_STATUSES", "FILES", "VARIABLES"]
-
 EXIT_STATUSES: tuple[tuple[str, str], ...] = (
     ("0", "fine"),
     (

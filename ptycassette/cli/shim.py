@@ -11,8 +11,6 @@ from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_
 from ptycassette.replaying.standin.io import parse_settings
 from ptycassette.system.files import find_project
 
-__all__ = ["command"]
-
 
 @click.command(
     "shim", epilog="Example: ptycassette shim --dir bin --library cassettes claude codex"

@@ -21,8 +21,6 @@ import msgspec
 from ptycassette.export.registry import ExportSource
 from ptycassette.model import Event, FinalRecord, InputRecord, Manifest, painted_bytes
 
-__all__ = ["AsciicastOptions", "asciicast", "recording_v2", "recording_v3"]
-
 # JSON leaves them as they are, and on a terminal the file itself would act.
 _ACTIVE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"

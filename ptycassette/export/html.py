@@ -12,8 +12,6 @@ from ptycassette.export._colors import DARK, LIGHT, Theme, css_color, css_lines
 from ptycassette.model import DEFAULT_STYLE, Screen, Style, visible
 from ptycassette.replaying import cells_of_row, folded_rows
 
-__all__ = ["screen_css", "screen_fragment", "screen_html", "screen_page"]
-
 _VARIABLES = Theme(
     foreground="var(--fg)",
     background="var(--bg)",

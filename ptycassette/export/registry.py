@@ -17,17 +17,6 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import Event, FrameRecord, Manifest, Screen
 
-__all__ = [
-    "EXPORTS",
-    "EXPORT_OPTIONS",
-    "ExportFormat",
-    "ExportOption",
-    "ExportSource",
-    "export_named",
-    "export_of_file",
-    "exports_of",
-]
-
 Made = Literal["recording", "screen"]
 """What an export is made of."""
 

@@ -20,9 +20,6 @@ from ptycassette.model import (
 from ptycassette.replaying import screen_of
 from ptycassette.terminal import PyteEmulator, render_ansi, render_text
 
-__all__ = ["recording_text", "screen_ansi", "screen_text"]
-
-
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100
 """Of so many full-screen programs the last screen is kept; each costs a look at all lines."""

@@ -25,8 +25,6 @@ from ptycassette.model import DEFAULT_STYLE, Screen, Style, StyleRun
 from ptycassette.replaying import screen_of
 from ptycassette.terminal import split_clusters
 
-__all__ = ["SvgOptions", "animated_svg", "recording_svg", "still_svg"]
-
 _FORBIDDEN = re.compile("[^\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]")
 # Bidirectional and other invisible controls: what is seen would not be what is there.
 _UNSEEN = re.compile(

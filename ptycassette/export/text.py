@@ -17,8 +17,6 @@ import codecs
 import re
 import unicodedata
 
-__all__ = ["TextStream"]
-
 MAX_COLS = 10_000
 """A longer line is ended here."""
 MAX_CURSOR = 1000

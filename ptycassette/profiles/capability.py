@@ -7,8 +7,6 @@ from typing import Any
 
 from ptycassette.profiles.profile import Profile
 
-__all__ = ["capability_of"]
-
 
 def capability_of(profile: Profile, *, version: str | None = None) -> dict[str, Any] | None:
     """What the profile knows that the CLI can do; None where it knows of no program.

@@ -16,8 +16,6 @@ from ptycassette.model import (
     suggest,
 )
 
-__all__ = ["StrictTable", "check_regex", "read_checked"]
-
 S = TypeVar("S", bound=msgspec.Struct)
 
 

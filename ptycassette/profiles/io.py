@@ -22,13 +22,6 @@ from ptycassette.errors import CassetteError
 if TYPE_CHECKING:  # rec loads this module before it starts the program
     from ptycassette.profiles.profile import Credentials, KnownCli, VersionQuery
 
-__all__ = [
-    "credentials_of_clis",
-    "known_capability",
-    "own_folder",
-    "version_query_of",
-]
-
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)

@@ -11,8 +11,6 @@ from __future__ import annotations
 from ptycassette.model import Screen, file_pattern
 from ptycassette.profiles.checked import StrictTable, check_regex
 
-__all__ = ["ScreenPredicate"]
-
 
 class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
     """What must be on the screen."""

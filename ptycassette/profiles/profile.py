@@ -14,24 +14,6 @@ from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
 from ptycassette.profiles.predicate import ScreenPredicate
 from ptycassette.profiles.session_log import EventRule, LogSource
 
-__all__ = [
-    "Capability",
-    "Credentials",
-    "HomeFile",
-    "Install",
-    "KnownCli",
-    "Offline",
-    "OfflineMode",
-    "Profile",
-    "ProfileTerminal",
-    "Screens",
-    "Stroke",
-    "Submit",
-    "ToolCall",
-    "VersionQuery",
-    "clis_without_profile",
-]
-
 
 class VersionQuery(StrictTable, frozen=True, kw_only=True):
     """How to ask for the version, and with which ones the profile was seen to work.

@@ -29,8 +29,6 @@ import msgspec
 
 from ptycassette.profiles.checked import StrictTable, check_regex
 
-__all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
-
 EventType = Literal["message", "tool-call", "tool-result", "usage"]
 
 _FIELDS: dict[str, frozenset[str]] = {

@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from ptycassette.session import Session
     from ptycassette.testing import ManualClock
 
-__all__ = [
-    "STATE",
-    "Shims",
-    "default_path",
-    "directory_of",
-    "ptycassette_cassette",
-    "ptycassette_clock",
-    "ptycassette_config",
-    "ptycassette_path",
-    "ptycassette_scenario",
-    "ptycassette_session",
-    "ptycassette_settings",
-    "ptycassette_shims",
-    "ptycassette_use",
-]
-
 STATE = pytest.StashKey[TestState]()
 
 

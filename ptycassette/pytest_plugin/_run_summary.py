@@ -18,8 +18,6 @@ from ptycassette.model import printable
 from ptycassette.pytest_plugin._settings import config_value
 from ptycassette.pytest_plugin._state import TestState
 
-__all__ = ["RunSummary"]
-
 
 class RunSummary:
     """The summary of one process.

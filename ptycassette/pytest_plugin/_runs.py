@@ -30,8 +30,6 @@ from ptycassette.replaying.io import Use, UseResult
 from ptycassette.replaying.standin.io import read_reports
 from ptycassette.session import Session, StepLog
 
-__all__ = ["SessionRun", "ShimRun", "UseRun", "recording_lock"]
-
 
 class SessionRun:
     """A session in this process."""

@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from ptycassette.session import StepLog
 
-__all__ = ["Run", "TestState"]
-
 
 class Run(Protocol):
     """One thing that is finished with the test's body."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["PlayerKeyReader"]
-
 _TOKEN = re.compile(
     rb"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]"  # CSI ... final
     rb"|\x1bO[\x20-\x7e]"  # SS3

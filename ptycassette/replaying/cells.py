@@ -18,8 +18,6 @@ import msgspec
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.terminal import split_cells
 
-__all__ = ["BLANK", "Cell", "cells_of_row", "safe_cluster"]
-
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 _ACTIVE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _HIDDEN = frozenset({"Cf"})

@@ -7,8 +7,6 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-__all__ = ["TextChange", "changes_of", "folded_rows", "marks_of"]
-
 _COMPARED = 400
 """The time that a diff takes grows with the square; of longer texts the ends are compared."""
 _MARKED = 200

@@ -18,17 +18,6 @@ from ptycassette.model import printable, visible, visible_bytes
 from ptycassette.replaying.differences import folded_rows, marks_of
 from ptycassette.replaying.divergence_kinds import COMPARED_BY_TEXT, KINDS, kind_named
 
-__all__ = [
-    "DIVERGENCE_KINDS",
-    "Divergence",
-    "Nearest",
-    "Said",
-    "divergence_error",
-    "divergence_lines",
-    "divergence_object",
-    "screen_lines",
-]
-
 DIVERGENCE_KINDS = tuple(kind.name for kind in KINDS)
 """The names of all kinds, as reports write them."""
 

@@ -9,25 +9,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = [
-    "BINARY_CHANGED",
-    "COMPARED_BY_TEXT",
-    "EMULATOR_CHANGED",
-    "EXIT_CHANGED",
-    "INPUT_CHANGED",
-    "INPUT_EXTRA",
-    "INPUT_MISSING",
-    "KINDS",
-    "RESIZE_CHANGED",
-    "SECRET_CHANGED",
-    "SIGNAL_EXTRA",
-    "SIZE_MISMATCH",
-    "TIMING",
-    "DivergenceKind",
-    "changed_hint",
-    "kind_named",
-]
-
 
 class DivergenceKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind.

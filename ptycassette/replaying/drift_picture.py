@@ -10,8 +10,6 @@ from ptycassette.model import Screen
 from ptycassette.replaying.drifts import DriftChange
 from ptycassette.replaying.stored import screen_object
 
-__all__ = ["DriftPicture", "picture_object"]
-
 
 class DriftPicture(msgspec.Struct, frozen=True, kw_only=True):
     """An exchange that drifted: what changed, and the last screens of both sides.

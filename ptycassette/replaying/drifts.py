@@ -33,15 +33,6 @@ from ptycassette.replaying.divergence_kinds import (
 )
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
 
-__all__ = [
-    "Drift",
-    "DriftChange",
-    "Side",
-    "drift_lines",
-    "drift_of_sides",
-    "semantic_drift_of_sides",
-]
-
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
 

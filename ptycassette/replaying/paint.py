@@ -23,8 +23,6 @@ from ptycassette.model import DEFAULT_STYLE, Cursor, Screen, Size, Style, StyleR
 from ptycassette.replaying.cells import BLANK, Cell, cells_of_row
 from ptycassette.terminal import attribute_parameters, color_parameters
 
-__all__ = ["ansi_lines", "clipped", "paint", "sgr", "with_status"]
-
 
 @lru_cache(maxsize=1024)
 def sgr(style: Style) -> str:

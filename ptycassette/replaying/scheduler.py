@@ -36,18 +36,6 @@ from ptycassette.errors import ManifestError
 from ptycassette.model import Event, Manifest
 from ptycassette.timeline import is_terminal_answer
 
-__all__ = [
-    "DONE",
-    "AwaitInput",
-    "Decision",
-    "Done",
-    "Emit",
-    "ReplayMode",
-    "Scheduler",
-    "Wait",
-    "replay_mode",
-]
-
 ReplayMode = Literal["realtime", "scaled", "collapsed"]
 
 LONGEST_WAIT_US = 3_600_000_000

@@ -10,9 +10,6 @@ import msgspec
 
 from ptycassette.model import FrameRecord, Screen, Size
 
-__all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_object", "screen_of"]
-
-
 MAX_SIDE = 1000
 """A frame may claim any size; no emulator of ours makes a larger one."""
 

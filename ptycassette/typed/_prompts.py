@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["asks_for_secret"]
-
 SECRETS = (
     # English
     "password", "passwd", "passphrase", "pass phrase", "pass-phrase", "passcode", "pass code",

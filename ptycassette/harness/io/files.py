@@ -23,18 +23,6 @@ from ptycassette.profiles.io import own_folder
 from ptycassette.recording.io import ask_version
 from ptycassette.system.files import read_plain
 
-__all__ = [
-    "Installed",
-    "builtin_probes",
-    "builtin_profiles",
-    "find_binary",
-    "installed",
-    "known_probes",
-    "known_profiles",
-    "load_probe",
-    "load_profile",
-]
-
 _PATIENCE_S = 20.0
 _PACKAGES = {"profiles": "ptycassette.profiles", "probes": "ptycassette.harness.probes"}
 

@@ -20,8 +20,6 @@ from ptycassette.replaying.standin import Listen, Play, RunEnded, StandinEngine,
 from ptycassette.system.pty import LineMode, exit_status, signal_name, signal_number
 from ptycassette.timeline import Matching, read_secrets
 
-__all__ = ["LogicalClock", "LogicalSleeper", "ReplayPty"]
-
 ENDED = ExitStatus(code=125, exited=True, signaled=False)
 _RAW = LineMode(canonical=False, echo=False)
 

@@ -42,9 +42,6 @@ from ptycassette.session import (
 from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
-__all__ = ["Plan", "UseResult", "async_session_of", "begin", "session_of"]
-
-
 _AWAITED = 500
 
 

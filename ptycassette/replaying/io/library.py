@@ -45,8 +45,6 @@ from ptycassette.scrub.io import concealed_words
 from ptycassette.system.files import read_plain
 from ptycassette.timeline import SecretsPolicy, order_named, read_secrets, strategy_named
 
-__all__ = ["ChosenCassette", "Library", "ProgramStart", "forget_starts"]
-
 RULES_FILE = "library.yaml"
 STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20

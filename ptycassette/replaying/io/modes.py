@@ -13,21 +13,6 @@ from ptycassette.errors import UsageError
 from ptycassette.system.files import find_project
 from ptycassette.timeline import SecretsPolicy, secrets_named
 
-__all__ = [
-    "MODE_HELP",
-    "MODE_VARIABLE",
-    "RUN_MODES",
-    "SECRETS_VARIABLE",
-    "Action",
-    "RunMode",
-    "action_of",
-    "mode_in_force",
-    "mode_named",
-    "resolve_mode",
-    "resolve_secrets",
-    "run_modes",
-]
-
 RunMode = Literal["replay", "auto", "record", "rerecord", "rewrite", "live"]
 RUN_MODES: tuple[RunMode, ...] = get_args(RunMode)
 MODE_VARIABLE = "PTYCASSETTE_MODE"

@@ -22,8 +22,6 @@ from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait
 from ptycassette.system import MonotonicClock
 from ptycassette.timeline import TimeIndex, between, chain, limit_idle
 
-__all__ = ["PlayOptions", "Playable", "Player", "status_line"]
-
 PAINT_EVERY_US = 33_000
 """Under continuous output, so often is painted and are keys looked at."""
 STATUS_EVERY_US = 250_000

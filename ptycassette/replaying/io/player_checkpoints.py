@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from ptycassette.model import Emulator, Event
 
-__all__ = ["Checkpoints"]
-
 EVERY_BYTES = 500_000
 KEEP = 32
 

@@ -21,8 +21,6 @@ from typing import Any, Self
 from ptycassette.model import Size
 from ptycassette.replaying._player_keys import PlayerKeyReader
 
-__all__ = ["Interrupted", "PlayerTerminal"]
-
 ENTER = b"\x1b[?1049h\x1b[2J\x1b[H"
 LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"
 

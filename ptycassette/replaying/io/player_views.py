@@ -16,8 +16,6 @@ from ptycassette.model import (
 from ptycassette.replaying.io.player_checkpoints import Checkpoints
 from ptycassette.replaying.paint import clipped, paint, with_status
 
-__all__ = ["PaintedView", "RawView", "TerminalPort", "feed_event"]
-
 
 class TerminalPort(Protocol):
     """What the player needs of a terminal; ``PlayerTerminal`` is one."""

@@ -6,8 +6,6 @@ from ptycassette.cassette.io import Cassette
 from ptycassette.model import Screen, Size, painted_bytes
 from ptycassette.terminal import default_emulator
 
-__all__ = ["screen_after", "screen_at"]
-
 
 def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:
     """The rows after event ``seq``, rendered from the output, empty ones at the end left out."""

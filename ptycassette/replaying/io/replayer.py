@@ -16,8 +16,6 @@ from ptycassette.replaying.scheduler import Emit, ReplayMode, Scheduler, Wait, r
 from ptycassette.system import MonotonicClock, SystemAsyncSleeper, SystemSleeper
 from ptycassette.timeline import between, chain, limit_idle
 
-__all__ = ["Replayable", "areplay", "replay", "seconds_to_us", "timed_events"]
-
 
 class Replayable(Protocol):
     """What can be replayed: an open ``Cassette``, or anything shaped like one."""

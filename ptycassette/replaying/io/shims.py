@@ -17,8 +17,6 @@ import msgspec
 from ptycassette.errors import CassetteError, ManifestError, NotFoundError, SpawnError, UsageError
 from ptycassette.system.files import read_plain, write_whole
 
-__all__ = ["CONFIG_NAME", "ShimConfig", "find_real", "make_shims", "read_shim_config"]
-
 _MAX_BYTES = 1 << 20
 
 CONFIG_NAME = ".ptycassette-shim.json"

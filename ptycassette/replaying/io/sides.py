@@ -9,8 +9,6 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
 
-__all__ = ["Comparable", "Used", "drift", "semantic_drift", "side_of"]
-
 
 @runtime_checkable
 class Used(Protocol):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Watcher = Callable[[UseResult, SessionBase], None]
 
-__all__ = ["announce_use", "watch_uses"]
-
 _watcher: Watcher | None = None
 
 

@@ -10,8 +10,6 @@ from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry, EntryMatcher, Key
 
-__all__ = ["InputComparison"]
-
 
 class InputComparison:
     """Compares entries.

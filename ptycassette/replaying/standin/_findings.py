@@ -21,8 +21,6 @@ from ptycassette.replaying.divergence_kinds import (
 )
 from ptycassette.timeline import Entry, EntryMatcher, Key, nearest_entry
 
-__all__ = ["Findings", "Place"]
-
 Place = Entry | Event | None
 
 

@@ -11,8 +11,6 @@ from collections import deque
 from ptycassette.model import Size
 from ptycassette.timeline import AnswerExpectation, Key, KeyReader
 
-__all__ = ["SIGNAL_KEYS", "DriverInput"]
-
 ESCAPE_US = 50_000
 """How long bytes that may become a longer sequence wait for the rest of it."""
 

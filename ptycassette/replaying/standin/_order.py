@@ -16,8 +16,6 @@ from collections.abc import Iterable, Sequence
 from ptycassette.model import Event
 from ptycassette.timeline import Entry
 
-__all__ = ["ExchangeOrder"]
-
 
 class ExchangeOrder:
     """The events of a recording by exchange.

@@ -16,8 +16,6 @@ from ptycassette.replaying.divergence import Divergence, divergence_lines, diver
 from ptycassette.replaying.drift_picture import DriftPicture, picture_object
 from ptycassette.replaying.standin.decisions import Unplayed
 
-__all__ = ["REPORT_VERSION", "StandinReport", "report_lines", "report_object"]
-
 REPORT_VERSION = 1
 
 

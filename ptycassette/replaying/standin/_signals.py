@@ -13,8 +13,6 @@ from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry, Key
 
-__all__ = ["SignalComparison"]
-
 
 class SignalComparison:
     """Compares signals."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from ptycassette.model import InputRecord, Size
 from ptycassette.replaying.standin._state import RunState
 
-__all__ = ["SIZE_GRACE_US", "SizeComparison"]
-
 SIZE_GRACE_US = 500_000
 """Drivers that set the size only after the start get so long to do it."""
 

@@ -21,8 +21,6 @@ from ptycassette.replaying.divergence import Said
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry
 
-__all__ = ["StdinComparison"]
-
 _MASKED = re.compile(rb"x{3,}|[^\x00-\x7f]{3,}")
 _SHOWN_BYTES = 200
 _END = "no more bytes"

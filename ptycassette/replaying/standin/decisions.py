@@ -7,8 +7,6 @@ import msgspec
 from ptycassette.model import Event, ExitStatus, Size
 from ptycassette.replaying.scheduler import ReplayMode
 
-__all__ = ["Listen", "Play", "RunEnded", "StandinOptions", "Unplayed"]
-
 
 class Play(msgspec.Struct, frozen=True):
     """Write the bytes of ``event``, an output event, now."""

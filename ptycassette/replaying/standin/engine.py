@@ -35,8 +35,6 @@ from ptycassette.replaying.standin._stdin import StdinComparison
 from ptycassette.replaying.standin.decisions import Listen, Play, RunEnded, StandinOptions, Unplayed
 from ptycassette.timeline import Matching, RecordedSecrets, read_entries
 
-__all__ = ["StandinEngine"]
-
 
 class StandinEngine:
     """One run of a recording against one driver.

@@ -31,8 +31,6 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 
-__all__ = ["KEYS", "OWN_NAME", "SHARED_NAME", "Project", "find_project"]
-
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
 _MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")

@@ -10,8 +10,6 @@ from typing import NoReturn
 
 from ptycassette.model import ExitStatus
 
-__all__ = ["end_process", "signal_of_text"]
-
 _NO_END = {
     *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),
     *(signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH),

@@ -26,8 +26,6 @@ from ptycassette.replaying.io import find_real
 from ptycassette.system.files import journal_dir
 from ptycassette.system.pty import NoCoreDumps
 
-__all__ = ["DriverSignals", "drop_journal", "run_recorder"]
-
 _LOOK_S = 0.5
 
 _FORWARDED = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "CONT")

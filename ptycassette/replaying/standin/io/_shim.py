@@ -39,8 +39,6 @@ from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
 
-__all__ = ["run_shim"]
-
 
 def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
     """Be ``program`` with ``args``, for the shims in ``directory``.

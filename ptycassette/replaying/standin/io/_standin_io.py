@@ -26,17 +26,6 @@ import msgspec
 
 from ptycassette.model import OutputStream, Size, StreamKinds
 
-__all__ = [
-    "WATCHED_SIGNALS",
-    "Data",
-    "DriverPort",
-    "Happening",
-    "InputEnded",
-    "SignalCame",
-    "TerminalResized",
-    "now_us",
-]
-
 WATCHED_SIGNALS = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2", "WINCH", "CONT")
 READ_BYTES = 65_536
 

@@ -15,8 +15,6 @@ from ptycassette.scrub.io import concealed
 from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, SecretsPolicy, secrets_named
 
-__all__ = ["STANDIN_OPTIONS", "Option", "StandinSettings", "parse_settings"]
-
 
 class Option(NamedTuple):
     """One option: its name, what its value is called ("" for a flag), and its help."""

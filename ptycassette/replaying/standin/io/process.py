@@ -41,8 +41,6 @@ from ptycassette.replaying.standin.io.options import StandinSettings, parse_sett
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.timeline import read_secrets
 
-__all__ = ["Started", "play", "run"]
-
 _PINNED_BYTES = 64 << 20
 """Of files that are hashed before they are played: some 40 ms."""
 

@@ -13,8 +13,6 @@ from ptycassette.errors import RecordError, StorageError
 from ptycassette.replaying.standin._report import StandinReport, report_lines, report_object
 from ptycassette.system.files import check_replaceable, read_plain, write_whole
 
-__all__ = ["read_reports", "write_report"]
-
 _UNSAFE = re.compile(r"[^\w.-]+")
 MAX_REPORT_BYTES = 64 << 20
 
