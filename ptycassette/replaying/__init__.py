@@ -1,4 +1,4 @@
-"""Replay without a clock: what to emit and how long to wait; the owner of the loop waits."""
+"""Replay without a clock: it decides what to emit and how long to wait; the caller waits."""
 
 from __future__ import annotations
 

@@ -345,6 +345,7 @@ def test_what_goes_wrong_is_told(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("script", [None, "wait-text never\n"])
 def test_a_job_that_is_cancelled_saves_what_it_recorded(

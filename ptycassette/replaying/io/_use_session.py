@@ -189,7 +189,7 @@ def _place_aside() -> Iterator[Path]:
 
 
 def _old_side(plan: Plan, result: UseResult) -> Side | None:
-    """What ``rewrite`` is about to replace; None in ``record``, or where nothing valid is there."""
+    """The recording that ``rewrite`` will replace; None in ``record``, or without a valid one."""
     if result.action != "rewrite" or not plan.path.exists():
         return None
     try:
@@ -242,8 +242,8 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
     recorded = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)
     size = plan.size or recorded
     clock = LogicalClock()
-    # In recorded time, on a clock that costs none: what is shown for a moment
-    # only can be waited for, as in a live session.
+    # In recorded time, on a logical clock: a screen that is shown only for a moment
+    # can be waited for, as in a live session.
     options = StandinOptions(
         mode="realtime",
         lenient=plan.lenient,
@@ -259,7 +259,7 @@ def _replayed(plan: Plan, cassette: Cassette) -> tuple[ReplayPty, LogicalClock, 
 
 @contextmanager
 def _judged(plan: Plan, result: UseResult, pty: ReplayPty, cassette: Cassette) -> Iterator[None]:
-    """Fill ``result``, and raise what diverged when the block is left."""
+    """Fill ``result``, and raise the divergence when the block is left."""
     engine = pty.engine
     left: Unplayed | None = None
     try:
@@ -324,10 +324,10 @@ def _live(plan: Plan) -> Any:
 
 
 def _live_streams(plan: Plan) -> StreamChoice:
-    """What the streams of a program that is run are.
+    """The streams for a program that is run.
 
     Raises:
-        UsageError: they were recorded as what only a caller can give.
+        UsageError: they were recorded as kinds that only a caller can give.
     """
     if plan.streams is not None or not plan.path.exists():
         return plan.streams or "terminal"
@@ -361,7 +361,7 @@ class _Shown:
         self._bytes += len(data)
 
     def refuse_nothing(self, path: Path) -> None:
-        """A recording without output is a mistake, and would replay as one for ever."""
+        """Raise if there was no output: such a recording is a mistake."""
         if not self._bytes:
             raise RefusedError(
                 "nothing was shown: an empty recording is not kept",

@@ -205,12 +205,12 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             ``live``; the environment's PTYCASSETTE_MODE when None. In a test run the option
             ``--ptycassette-mode`` is stronger than both.
         match: how input is compared in replay: a strategy's name, a ``Matching``, or a function
-            that says whether a text that was sent matches a recorded one. When None, what the
-            project file says (``compare``), else ``prompt``.
+            that decides whether a text matches a recorded one. When None, from the project file
+            (``compare``), else ``prompt``.
         order: in replay, ``strict`` (the default), or ``loose``: exchanges may come in
             another order than the recorded one.
-        secrets: in replay, ``same``: a secret that is typed is the recorded one, where the
-            recording tells; ``any``: another one will do. When None, the environment's
+        secrets: in replay, ``same``: a typed secret must be the recorded one, if the recording
+            holds its digest; ``any``: another one will do. When None, the environment's
             PTYCASSETTE_SECRETS, else ``same``.
         size: of the terminal; the recorded one, or what the project file says, or 24 by 80.
         streams: ``pipes`` for a program whose stdin, stdout and stderr are pipes, ``terminal``,

@@ -115,7 +115,7 @@ def _record(
     old: Side | None,
     hooks: str,
 ) -> int | ExitStatus:
-    """Run the real program, and keep the recording if it has output; say what differs from old."""
+    """Run the real program, keep the recording if it has output, report the differences."""
     program, *args = argv
     find_real(program, os.environ.get("PATH", ""))  # before anything is made for it
     own = PendingRecordings.new(library.place) if library.pending is None else None
@@ -157,7 +157,7 @@ def _record(
 
 
 def _side_to_replace(chosen: ChosenCassette) -> Side | None:
-    """What is there already; None where it is not, or is broken."""
+    """The existing cassette; None if there is none, or it is invalid."""
     try:
         return side_of(chosen.path, allow_unscrubbed=True) if chosen.exists else None
     except CassetteError:
@@ -179,7 +179,7 @@ def _rerecord(
     old: Path, report: str, argv: tuple[str, ...], signals: DriverSignals, *, hooks: str
 ) -> int | ExitStatus:
     """Run the real program, and report the drift; the cassette is only read."""
-    # Here, because it loads the emulator, which no replay needs.
+    # Imported here, because it loads the emulator, which replay does not need.
     from ptycassette.replaying.drifted_screens import drift_pictures  # noqa: PLC0415
 
     program, *args = argv
@@ -204,7 +204,7 @@ def _rerecord(
 
 
 def _end(ended: int | ExitStatus) -> int:
-    """End as the program did. A plain status is returned for the caller to use."""
+    """End as the program did; returns a plain status for the caller to use."""
     return ended if isinstance(ended, int) else end_process(ended)
 
 
