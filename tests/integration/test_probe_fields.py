@@ -104,13 +104,13 @@ def test_each_field_reaches_the_program(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-CODEX_TRUST = """
+CODEX_TRUST = """\
   Folder access
   /tmp/project
 
   Trust this folder? Codex can read, edit, and run files here, subject to your permission settings.
 
-› 1. Trust and continue
+\u203a 1. Trust and continue
   2. Back to Agent Command Center
 """
 
