@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import FrameDiff
     from ptycassette.model import FrameRecord
 
-__all__ = ["all_diff_lines", "all_diffs", "diff_lines", "diff_of", "seconds_text"]
-
 NO_LIMIT = 10**9
 
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-__all__ = ["StdoutError", "direct_writes", "guarded_stdout"]
-
 _REFUSES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What writing to stdout says when its disk is full or broken."""
 

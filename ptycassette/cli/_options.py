@@ -14,17 +14,6 @@ import click
 if TYPE_CHECKING:
     from ptycassette.cassette.io import Cassette
 
-__all__ = [
-    "AGE",
-    "MAX_TIME_S",
-    "TIME",
-    "allow_unscrubbed_option",
-    "cassette_argument",
-    "json_option",
-    "needing_provider",
-    "opened",
-]
-
 if TYPE_CHECKING:
     _ParamType = click.ParamType[float]
     _AgeParamType = click.ParamType[timedelta]

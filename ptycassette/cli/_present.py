@@ -11,19 +11,6 @@ from typing import Any
 from ptycassette.errors import CassetteError, WaitTimeoutError
 from ptycassette.model import printable, visible
 
-__all__ = [
-    "bug_lines",
-    "bytes_text",
-    "count_text",
-    "error_lines",
-    "field_lines",
-    "json_text",
-    "table_lines",
-    "time_text",
-    "write_lines",
-]
-
-
 BATCH_LINES = 500
 
 

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from ptycassette.model import EmulatorFactory
     from ptycassette.terminal import QueryProfile
 
-__all__ = ["chosen_emulator", "emulator_options"]
-
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 

@@ -6,8 +6,6 @@ import os
 import time
 from collections.abc import Callable
 
-__all__ = ["SavingLine"]
-
 _SHOWN_AFTER_S = 0.5
 _SHOWN_EACH_S = 0.1
 _ERASE = "\r\x1b[K"

@@ -22,8 +22,6 @@ from ptycassette.replaying.io import replay
 from ptycassette.system import MonotonicClock, SystemSleeper
 from ptycassette.terminal import default_emulator
 
-__all__ = ["DEMO_ARGV", "DemoStep", "last_screen", "tour"]
-
 DEMO_ARGV = (sys.executable, "-q", "-i", "-E", "-s")
 SIZE = Size(rows=16, cols=72)
 TIMEOUT_S = 30.0

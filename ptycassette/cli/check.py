@@ -35,8 +35,6 @@ from ptycassette.system.files import check_replaceable, read_plain, write_whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["command"]
-
 PARALLEL_FROM = 8
 """Fewer scenarios are checked sooner than a second process has started."""
 

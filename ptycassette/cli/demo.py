@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import DemoReport
     from ptycassette.cli._tour import DemoStep
 
-__all__ = ["command"]
-
 FAILED_STATUS = 1
 _SGR = re.compile("\x1b\\[[0-9;]*m")
 

@@ -16,8 +16,6 @@ from ptycassette.model import printable, visible
 if TYPE_CHECKING:
     from ptycassette.replaying import Drift, DriftChange
 
-__all__ = ["command", "diff_lines"]
-
 DIFFER_STATUS = 1
 PATH_LIMIT = 200
 LINE_LIMIT = 500

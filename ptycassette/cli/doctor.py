@@ -15,8 +15,6 @@ from ptycassette.version import __version__
 if TYPE_CHECKING:
     from ptycassette.cli._reports import Check
 
-__all__ = ["check_lines", "command"]
-
 FAILED_STATUS = 1
 
 

@@ -21,8 +21,6 @@ from ptycassette.cli._guarded_stdout import StdoutError, guarded_stdout
 from ptycassette.errors import CassetteError, StorageError
 from ptycassette.version import __version__
 
-__all__ = ["cli", "main"]
-
 # name -> (module, one line for the list of commands). The command object in the
 # module is called ``command``.
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Listed = Event | TerminalSignal
 
-__all__ = ["command", "event_line", "kind_of"]
-
 TERMINAL_SIGNAL = "terminal-signal"
 KINDS = ("input", "resize", "signal", "output", "frame", "service-event", "final", TERMINAL_SIGNAL)
 DETAIL_LIMIT = 100

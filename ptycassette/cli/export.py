@@ -27,8 +27,6 @@ from ptycassette.export import (
     exports_of,
 )
 
-__all__ = ["command"]
-
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
 

@@ -17,8 +17,6 @@ from ptycassette.model import printable, visible
 if TYPE_CHECKING:
     from ptycassette.harness.io import FakeProviderServer
 
-__all__ = ["command"]
-
 PROBLEMS_STATUS = 1
 
 

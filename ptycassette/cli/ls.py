@@ -19,8 +19,6 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from ptycassette.cassette.io import ListedCassette
 
-__all__ = ["command"]
-
 COLUMNS = ("NAME", "HARNESS", "VERSION", "LENGTH", "SIZE", "AGE", "STATE")
 SPARE = ("VERSION", "SIZE", "LENGTH", "HARNESS")
 TEXT_LIMIT = 40

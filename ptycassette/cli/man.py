@@ -14,8 +14,6 @@ from ptycassette.version import __version__
 if TYPE_CHECKING:
     from ptycassette.cli.entry import LazyGroup
 
-__all__ = ["command", "manual_lines"]
-
 
 @click.command("man")
 def command() -> None:

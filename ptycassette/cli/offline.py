@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ptycassette.harness.io import OfflineRun
     from ptycassette.profiles import Profile
 
-__all__ = ["command"]
-
 PROBLEMS_STATUS = 1
 
 

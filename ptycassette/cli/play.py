@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ptycassette.replaying import ReplayMode
     from ptycassette.replaying.io import PlayOptions
 
-__all__ = ["command"]
-
 
 @click.command("play")
 @cassette_argument

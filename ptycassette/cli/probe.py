@@ -17,8 +17,6 @@ from ptycassette.model import printable, visible
 if TYPE_CHECKING:
     from ptycassette.harness import ProbeResult
 
-__all__ = ["command"]
-
 NOT_OK_STATUS = 1
 
 

@@ -17,8 +17,6 @@ import click
 
 from ptycassette.model import visible
 
-__all__ = ["RecCommand", "generated_name"]
-
 _LONGEST_STEM = 40
 
 

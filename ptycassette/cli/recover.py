@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
     from ptycassette.recording.io import LeftJournal, Recovered
 
-__all__ = ["command"]
-
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A journal that could not be recovered, and why."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ptycassette.model import ScrubReport
     from ptycassette.scrub import Replacement, SessionScrubber
 
-__all__ = ["command", "known_options", "scrubber_of"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 200
 

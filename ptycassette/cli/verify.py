@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io import Verdict
     from ptycassette.cli._reports import VerifiedCassette
 
-__all__ = ["command"]
-
 MISMATCH_STATUS = 1
 LARGE_BYTES = 20_000_000
 """Below this, checking is over before a progress bar is read."""

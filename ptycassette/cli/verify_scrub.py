@@ -12,8 +12,6 @@ from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
 from ptycassette.model import visible
 
-__all__ = ["command"]
-
 FOUND_STATUS = 6
 
 

@@ -11,8 +11,6 @@ import click
 from ptycassette.cli._options import TIME, allow_unscrubbed_option
 from ptycassette.errors import NotFoundError, UsageError
 
-__all__ = ["command", "memory_option", "viewer"]
-
 GROUP = "ptycassette.viewers"
 
 memory_option = click.option(

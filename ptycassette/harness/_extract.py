@@ -11,8 +11,6 @@ from ptycassette.harness.probe import Accounted, Discovery, Fact, Quota, Window
 from ptycassette.model import Screen, file_pattern
 from ptycassette.profiles import to_number
 
-__all__ = ["LayoutError", "find_discovery", "find_quota"]
-
 Screens = Mapping[str, Screen]
 
 

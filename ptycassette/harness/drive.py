@@ -13,8 +13,6 @@ import msgspec
 from ptycassette.harness.step import DriveStep
 from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, read_checked
 
-__all__ = ["Drive"]
-
 
 class Drive(StrictTable, frozen=True, kw_only=True):
     """A whole drive. ``script`` is a file beside it.

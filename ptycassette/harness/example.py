@@ -14,8 +14,6 @@ import msgspec
 from ptycassette.errors import NotFoundError
 from ptycassette.profiles import Profile, ToolCall
 
-__all__ = ["example_script"]
-
 
 def example_script(profile: Profile, does: str | None = None) -> str:
     """A script in which the model acts once and then answers; TOML.

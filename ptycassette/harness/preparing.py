@@ -12,8 +12,6 @@ from ptycassette.errors import NotFoundError
 from ptycassette.model import fill_variables
 from ptycassette.profiles import HomeFile, OfflineMode, Profile
 
-__all__ = ["Place", "PreparedRun", "fake_token", "prepare", "shown"]
-
 _KEY_TAIL = 20
 # Whoever set these means the real home (XDG base directories).
 _XDG = {

@@ -17,17 +17,6 @@ from ptycassette.harness.step import DriveStep
 from ptycassette.model import file_pattern
 from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke, check_regex, read_checked
 
-__all__ = [
-    "Discovery",
-    "Fact",
-    "Marker",
-    "Probe",
-    "ProbeStatus",
-    "Quota",
-    "Window",
-    "parse_window",
-]
-
 ProbeStatus = Literal["ok", "unauthenticated", "unavailable", "error", "stale"]
 
 _DURATION = re.compile(r"(\d+)(s|m|h|d)")

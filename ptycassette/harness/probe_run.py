@@ -17,8 +17,6 @@ from ptycassette.harness.probe import Probe, ProbeStatus
 from ptycassette.harness.step import DriveStep
 from ptycassette.model import DiscoveryRecord, QuotaRecord, Screen
 
-__all__ = ["ProbeDiagnostic", "ProbeResult", "ProbeRun"]
-
 
 class ProbeDiagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a probe has no result: what, at which step, which predicates failed, which screen."""

@@ -6,8 +6,6 @@ from typing import Literal
 
 from ptycassette.profiles import ScreenPredicate, StrictTable, Stroke
 
-__all__ = ["DriveStep"]
-
 
 class DriveStep(StrictTable, frozen=True, kw_only=True):
     """One step: wait for a screen (and keep it under ``capture``), or do something.

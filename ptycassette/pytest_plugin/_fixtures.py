@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from ptycassette.session import Session
     from ptycassette.testing import ManualClock
 
-__all__ = [
-    "STATE",
-    "Shims",
-    "default_path",
-    "directory_of",
-    "ptycassette_cassette",
-    "ptycassette_clock",
-    "ptycassette_config",
-    "ptycassette_path",
-    "ptycassette_scenario",
-    "ptycassette_session",
-    "ptycassette_settings",
-    "ptycassette_shims",
-    "ptycassette_use",
-]
-
 STATE = pytest.StashKey[TestState]()
 
 
@@ -229,6 +213,7 @@ def ptycassette_shims(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,
             options=tuple(options), pending=str(pending.place) if pending else "",
             hooks="" if code is None else str(code),
+            project=str(project_of(request.config).where or ""),
         )  # fmt: skip
         make_shims(place / "bin", programs, config)
         monkeypatch.setenv("PATH", str(place / "bin"), prepend=os.pathsep)

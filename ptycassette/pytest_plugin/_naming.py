@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ptycassette.scrub.io import concealed
 
-__all__ = ["cassette_path"]
-
 MAX_NAME = 100
 _MAY_TELL = re.compile(r"[A-Za-z0-9+/_-]{16}|[@=:]")
 """No secret that is known by its shape is in a name without any of these."""

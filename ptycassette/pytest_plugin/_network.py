@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["LEVEL", "NetworkBlockedError", "blocked_network"]
-
 LEVEL = "Python sockets of the test process (not of programs that it starts)"
 
 

@@ -17,8 +17,6 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from ptycassette.harness.io import FakeProviderServer
 
-__all__ = ["ptycassette_provider"]
-
 
 @pytest.fixture
 def ptycassette_provider(

@@ -14,8 +14,6 @@ from ptycassette.model import printable, visible
 from ptycassette.scenario import CheckOutcome, ScenarioOutcome, check_scenario
 from ptycassette.scenario.io import evidence_of, load_scenario
 
-__all__ = ["ScenarioFile", "ScenarioItem"]
-
 
 class ScenarioError(Exception):
     """A check that does not hold; carries what is shown."""

@@ -20,8 +20,6 @@ from ptycassette.system.files import Project, find_project
 if TYPE_CHECKING:
     from ptycassette.timeline import Matching
 
-__all__ = ["MARKER", "Settings", "add_options", "project_of", "settings_of"]
-
 MARKER = (
     "ptycassette(path=None, *, argv=None, mode=None, match=None, order=None, size=None, "
     "streams=None, lenient=None, allow_unplayed=None, before_record=None, hooks=None): which "

@@ -12,8 +12,6 @@ from typing import Any, Protocol
 
 from ptycassette.session import StepLog
 
-__all__ = ["Run", "TestState"]
-
 
 class Run(Protocol):
     """One thing that is finished with the test's body."""
@@ -36,6 +34,10 @@ class Run(Protocol):
 
     def notes(self) -> list[str]:
         """Lines for the end of the test run: what drifted."""
+        ...
+
+    def unchanged(self) -> int:
+        """How many recordings were compared with their cassettes, and are the same."""
         ...
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from ptycassette.replaying.io import UseResult
     from ptycassette.session import SessionBase
 
-__all__ = [
-    "kept_runs",
-    "note_assertion",
-    "note_failure",
-    "prune_traces",
-    "run_of",
-    "set_run_name",
-    "traced",
-    "written_trace",
-]
-
 _RUN = pytest.StashKey[str]()
 _KEEP = "10"
 

@@ -7,8 +7,6 @@ from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.views import Line, View, joined_lines, panes, view_of
 
-__all__ = ["scrubbed_rows"]
-
 
 def scrubbed_rows(searcher: Searcher, rows: tuple[str, ...]) -> tuple[tuple[str, ...], list[Match]]:
     """The rows of one frame with secrets masked cell for cell, and the findings."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-__all__ = ["Patches"]
-
 _PAGE = 1 << 12
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 

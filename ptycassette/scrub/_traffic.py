@@ -11,8 +11,6 @@ from ptycassette.scrub.search import Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import TrafficChannel
 
-__all__ = ["scrubbed_traffic"]
-
 _PROVIDER = "provider"
 
 

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from json import JSONDecoder
 
-__all__ = ["whole_json"]
-
 _DECODER = JSONDecoder(strict=False)
 _BEGINS = re.compile(r"[{\[\"]")
 _TOKEN = re.compile(

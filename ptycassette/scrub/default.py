@@ -9,8 +9,6 @@ from ptycassette.scrub.rules import Rule, RuleSet, default_rules
 from ptycassette.scrub.search import KnownValue
 from ptycassette.scrub.session import SessionScrubber
 
-__all__ = ["default_scrubber"]
-
 
 @lru_cache(maxsize=8)
 def _rule_set(rules: tuple[Rule, ...]) -> RuleSet:

@@ -28,15 +28,6 @@ from ptycassette.scrub.rules import (
 )
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-__all__ = [
-    "begun_values",
-    "declared_values",
-    "document_values",
-    "environment_values",
-    "identity_values",
-    "secret_name",
-]
-
 # Compiled when they are first needed (``re`` keeps them).
 _NAMES_OF_SECRETS = (
     r"(?i)(?:^|[_.-]|(?<=[a-z]))(?:key|apikey|token|tokens|secret|secrets|pass|passwd|password|passphrase|pwd|"

@@ -8,9 +8,6 @@ import msgspec
 
 from ptycassette.model import ScrubReport
 
-__all__ = ["Replacement", "Tally"]
-
-
 _MOST_EXPLAINED = 5000
 
 

@@ -1,13 +1,12 @@
-"""What a session does, without deciding when: the core under the sync and the async face.
+"""The core of a session: what it does, but not when. ``Session`` and ``AsyncSession`` share it.
 
-One pump (``pump.py``) calls it, from one thread; it never blocks. Others
-hand in requests, which the pump performs in order, so that the tap sees output,
+One pump (``pump.py``) calls it, from one thread; it never blocks. Other threads
+submit requests, which the pump performs in order, so that the tap sees output,
 input, resizes and signals in the order in which they happened.
 
-The order of work on a chunk: read, take the time, tell the tap. Everything
-else comes after that: the emulator is fed when the PTY pauses, when a question
-of the program may wait for an answer, or when too much has gathered. What is on
-screen is ``session_screen``'s business, input ``session_input``'s.
+Each chunk is read, timestamped and passed to the tap. Everything else comes later:
+the emulator is fed when the PTY pauses, when a query may wait for an answer, or when
+too much has gathered. ``_screen`` has the rest about the screen, ``_input`` about input.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class SessionCore:
             None.
 
     Attributes:
-        wake: called after a request was put in from another thread.
+        wake: called after another thread submitted a request.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class SessionCore:
 
     @property
     def scan(self) -> OutputScan:
-        """What the output said that drivers must know before it is rendered."""
+        """Modes and queries in the output, known before it is rendered."""
         return self._screen.scan
 
     @property
@@ -119,10 +118,10 @@ class SessionCore:
         return bool(self._watchers)
 
     def watch(self, callback: Callable[[], None], *, screen: bool = True) -> Callable[[], None]:
-        """Have ``callback`` called, by the pump, when ``view`` changed; returns how to stop it.
+        """Have the pump call ``callback`` when ``view`` changed; returns a function that ends this.
 
-        Without ``screen`` only when the program has ended: then nothing is rendered for it, and
-        no thread is woken that could keep the pump from stamping output on a busy machine.
+        Without ``screen`` only when the program has ended. Then nothing is rendered for it, and
+        no thread is woken that could delay the pump on a busy machine.
         """
         watchers = self._watchers if screen else self._end_watchers
         watchers.append(callback)
@@ -139,7 +138,7 @@ class SessionCore:
         return stop
 
     def view(self) -> SessionView:
-        """The session as last rendered; as it ended when it is over."""
+        """The session as last rendered; after the end, its final state."""
         if self.finished and (self.unpublished or self.behind):
             self.render()
         return self._screen.view(
@@ -147,7 +146,7 @@ class SessionCore:
         )
 
     def send(self, what: Input) -> Future[None]:
-        """Bytes for the program. The future is done when the terminal took all of them.
+        """Send bytes. The future is done when the terminal took all of them.
 
         It fails with ``InputRefusedError`` when the kernel would cut a line, and with
         ``SessionClosedError`` when the program is gone.
@@ -167,24 +166,24 @@ class SessionCore:
         return sending.done
 
     def resize(self, size: Size) -> Future[None]:
-        """Another size for the terminal, in force when the future is done."""
+        """Resize the terminal; done when the future is."""
         return self.request(lambda: self._resize(size))
 
     def signal(self, which: str | int) -> Future[None]:
-        """A signal for the foreground process group."""
+        """Signal the foreground process group."""
         name = signal_name(which)
         return self.request(lambda: self._signal(name))
 
     def end(self, grace_s: float) -> Future[None]:
-        """The driver ends the program and all it started: SIGTERM, SIGKILL after ``grace_s``.
+        """End the program and all that it started: SIGTERM, SIGKILL after ``grace_s``.
 
-        It is on the record as the signal ``term``, or ``kill`` where there is no grace, unless
-        the program had ended by itself. Fails with what a replay has to say against it.
+        Recorded as the signal ``term``, or ``kill`` without grace, unless the program had ended
+        by itself. In replay the future fails with the divergence, if this is one.
         """
         return self.request(lambda: self._end(grace_s))
 
     def screen(self) -> Future[None]:
-        """Done when everything read so far is rendered."""
+        """Render everything read so far; the future is done when that is."""
         return self.request(self.render)
 
     def note(self, event: Callable[[int], JournalEvent]) -> Future[None]:
@@ -192,7 +191,7 @@ class SessionCore:
         return self.request(lambda: self._tell(event(self.now_us())))
 
     def request(self, action: Callable[[], None]) -> Future[None]:
-        """Have the pump do something; at once, here, when the session is over."""
+        """Submit a request to the pump; after the end it is performed at once, in this thread."""
         request = Request(action)
         self._requests.append(request)
         self.wake()
@@ -204,7 +203,7 @@ class SessionCore:
 
     @property
     def hung_up(self) -> bool:
-        """Whether no process has the other side of the PTY open at the moment."""
+        """Whether no process has the slave side of the PTY open now."""
         return self._hung_up
 
     @property
@@ -218,7 +217,7 @@ class SessionCore:
         return self._screen.behind
 
     def pump_output(self) -> bool:
-        """Read what is there; whether there may be more at once."""
+        """Read what is there; returns whether there may be more at once."""
         tap, read, clock, start_us = self._tap, self.pty.read, self._clock, self._start_us
         for _ in range(_READS_AT_ONCE):
             data = read(_READ_BYTES)
@@ -235,7 +234,7 @@ class SessionCore:
         return True
 
     def perform_requests(self) -> None:
-        """Do what others asked for. Raises what the tap raised."""
+        """Perform the requests of other threads. Raises what the tap raised."""
         self._perform()
         self._raise_if_broken()
 
@@ -245,14 +244,14 @@ class SessionCore:
             self._raise_if_broken()
 
     def pause(self) -> None:
-        """The PTY has nothing more to say just now: tell the tap."""
+        """Tell the tap that the PTY has no more output for now."""
         if self._untold:
             self._untold = False
             if self._tap is not None:
                 self._tap.on_idle()
 
     def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
-        """Feed the emulator, slice by slice; whether it has seen everything.
+        """Feed the emulator, slice by slice; returns whether it has seen everything.
 
         ``interrupted`` is asked after each slice, a millisecond of work or so.
         """
@@ -260,12 +259,12 @@ class SessionCore:
         return not self._screen.behind
 
     def publish(self) -> None:
-        """Take a snapshot and tell the waiters."""
+        """Take a snapshot and wake the waiters."""
         self._screen.publish()
         self.announce()
 
     def announce(self) -> None:
-        """Tell the waiters to look again."""
+        """Wake the waiters."""
         for callback in tuple(self._watchers):
             callback()
 
@@ -308,7 +307,7 @@ class SessionCore:
                 self._requests.popleft().run()
 
     def _answer(self, data: bytes) -> None:
-        """Type what the terminal has to say to a question of the program."""
+        """Send the terminal's answer to a query."""
         if data and not self.finished:
             self._input.add(Sending(Input(data=data, source="terminal")))
 
@@ -318,7 +317,7 @@ class SessionCore:
             raise self._broken
 
     def over(self) -> CassetteError:
-        """Why nothing can be done any more."""
+        """The error for calls after the end."""
         if isinstance(self.failure, DivergenceError):
             return self.failure  # it says what, where and what to do, to whoever asks first
         if self.failure is not None:
@@ -328,7 +327,7 @@ class SessionCore:
         return SessionClosedError(f"the session is over: {describe_exit(self.exit)}")
 
     def _refuse_if_over(self) -> None:
-        """Raise when the program can get nothing any more."""
+        """Raise if the program can get no more input."""
         self.look_for_end()
         if self.finished or self.exit is not None:
             raise self.over()
@@ -347,9 +346,9 @@ class SessionCore:
                 raise
 
     def _remember(self, event: Typed) -> None:
-        """Keep what was typed unseen away from what this process writes about the session."""
+        """Keep secret input out of what this process writes about the session."""
         if event.masked and self._secrets is None:
-            # Here, because it brings the scrubber along, and few sessions need it.
+            # Imported here, because it loads the scrubber, and few sessions need it.
             from ptycassette.typed import TypedSecrets  # noqa: PLC0415
 
             self._secrets = TypedSecrets()

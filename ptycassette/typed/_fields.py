@@ -14,8 +14,6 @@ from ptycassette.typed._prompts import asks_for_secret
 from ptycassette.typed._readings import text_of_line
 from ptycassette.typed._signs import FEW_SIGNS, MASKS, Printed, hides
 
-__all__ = ["AtCursor", "Field", "How", "row_asks"]
-
 _MOST_BYTES = 4 << 10
 _ROWS_ABOVE = 4
 _ROWS_WITHOUT_CURSOR = 6

@@ -17,8 +17,6 @@ from pkgutil import get_data
 
 import msgspec
 
-__all__ = ["asks_for_secret"]
-
 _LONGEST = 160
 _ENDS = ":?>=]›❯»…"  # noqa: RUF001 - the signs that are meant
 _CLOSING = " \t:?>=])}›❯»….*_`'\"|"  # noqa: RUF001

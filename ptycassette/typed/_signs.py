@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 
-__all__ = ["FEW_SIGNS", "MASKS", "Printed", "hides"]
-
 FEW_SIGNS = 3
 MASKS = frozenset("*•●∙·.⋅◦○■▪█∗⁎＊‣⬤x")  # noqa: RUF001 - characters that hide others
 _AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
@@ -21,7 +19,7 @@ _MOST_PRINTED = 16 << 10
 _MOST_RUNS = 256
 _RUN = re.compile(r"([*•●◦○∗⁎＊⬤])\1{3,}")  # noqa: RUF001 - progress bars have the others
 # ECMA-48 5.4, 5.6, 8.3.117: what leaves the cursor where it is, and all the rest.
-_QUIET = re.compile(rb"\x1b\[[0-9;:]*m|\x1b[()*+][0-~]|[\x0e\x0f]")
+_QUIET = re.compile(rb"\x1b\[[0-9;:]*m|\x1b[*+()][0-~]|[\x0e\x0f]")
 _STRING = rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"
 _CONTROL = re.compile(
     _STRING + rb"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x00-\x1f\x7f]"

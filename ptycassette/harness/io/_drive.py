@@ -12,8 +12,6 @@ from ptycassette.profiles import Profile, ScreenPredicate
 from ptycassette.session import Session, SessionView
 from ptycassette.system import SystemSleeper
 
-__all__ = ["Settled", "perform", "walk"]
-
 DEFAULT_TIMEOUT_S = 60.0
 _ECHO_CHARS = 16
 _ECHO_TIMEOUT_S = 2.0

@@ -29,8 +29,6 @@ from ptycassette.harness.provider.fake import PlannedAnswer
 from ptycassette.model import Clock
 from ptycassette.scrub.io import process_scrubber
 
-__all__ = ["RequestLog"]
-
 _WITHHELD = "(withheld: it could not be scrubbed)"
 _FREE_TEXT = ("body", "path", "query", "headers", "problem")
 """What of an entry a client can put words into."""

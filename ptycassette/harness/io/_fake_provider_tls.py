@@ -9,8 +9,6 @@ import trustme
 
 from ptycassette.errors import StorageError
 
-__all__ = ["server_context"]
-
 
 def server_context(host: str, ca_file: Path) -> ssl.SSLContext:
     """A server's TLS context for ``host``, and the authority's certificate in ``ca_file``.

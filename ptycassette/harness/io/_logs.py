@@ -17,8 +17,6 @@ from ptycassette.model import check_density, file_pattern
 from ptycassette.profiles import LogFacts, LogSource, Profile, read_rows
 from ptycassette.system.files import open_plain, read_plain
 
-__all__ = ["read_logs"]
-
 _MAX_BYTES = 256 * 1024 * 1024
 # Each row is held against all rules, which takes 8 us; a row of a CLI has hundreds of bytes.
 _MAX_SHORT_ROWS, _ROW_BYTES = 50_000, 50

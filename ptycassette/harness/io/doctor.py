@@ -24,8 +24,6 @@ from ptycassette.recording.io import JOURNAL_SUFFIX, CompiledRelay
 from ptycassette.system.files import state_dir
 from ptycassette.terminal import available_backends, backend, default_emulator
 
-__all__ = ["Finding", "doctor_findings"]
-
 Status = Literal["ok", "warn", "fail"]
 PROGRAMS = ("bash", "vim", "less", "tmux", "git")
 EXTRAS = (

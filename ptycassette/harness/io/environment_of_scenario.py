@@ -20,8 +20,6 @@ from ptycassette.scenario import TEMPORARY, EnvironmentPolicy
 from ptycassette.scenario.io import load_scenario
 from ptycassette.session import CLEAN_NAMES
 
-__all__ = ["ScenarioEnvironment", "scenario_environment"]
-
 _ALWAYS = ("PATH",)
 
 

@@ -41,8 +41,6 @@ from ptycassette.model import MAX_TOML_BYTES, Clock
 from ptycassette.system import MonotonicClock
 from ptycassette.system.files import read_plain
 
-__all__ = ["FakeProviderServer", "ProviderApp", "read_script"]
-
 HOST = "127.0.0.1"
 _START_TIMEOUT_S = 10.0
 _STOP_TIMEOUT_S = 5.0

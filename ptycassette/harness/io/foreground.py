@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ptycassette.errors import SpawnError
 
-__all__ = ["run_in_foreground"]
-
 # A terminal sends these to the program as well; whoever sends the others means us alone.
 _OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)

@@ -26,8 +26,6 @@ from ptycassette.profiles import LogFacts, Profile
 from ptycassette.profiles.io import own_folder
 from ptycassette.system import MonotonicClock
 
-__all__ = ["OfflineRun", "fake_key", "offline_run", "write_home"]
-
 _KEY_LENGTH = 40
 
 

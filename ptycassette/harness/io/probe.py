@@ -29,8 +29,6 @@ from ptycassette.replaying import screen_of
 from ptycassette.session import Session
 from ptycassette.system import MonotonicClock
 
-__all__ = ["ProbeFailedError", "probe_cassette", "probe_live", "walk_probe", "with_freshness"]
-
 
 class ProbeFailedError(CassetteError):
     """A probe that is being recorded has no result: its recording is a diagnostic.

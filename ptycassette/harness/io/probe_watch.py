@@ -18,8 +18,6 @@ from ptycassette.scrub import SessionScrubber
 from ptycassette.scrub.io import process_scrubber
 from ptycassette.system.files import LockHolder, account_lock, lock_dir, read_plain, write_whole
 
-__all__ = ["Snapshot", "call_every", "refresh_snapshot"]
-
 _MAX_BYTES = 16 << 20
 _MODE = 0o600
 

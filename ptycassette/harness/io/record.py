@@ -18,8 +18,6 @@ from ptycassette.model import Noted
 from ptycassette.profiles import LogFacts, Profile
 from ptycassette.recording.io import JournalFile
 
-__all__ = ["log_reader", "plain_environment", "reader_for"]
-
 
 class _Recorder(Protocol):
     """The part of a ``Recorder`` that is used here."""

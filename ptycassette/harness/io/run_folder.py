@@ -19,8 +19,6 @@ import msgspec
 from ptycassette.errors import StorageError
 from ptycassette.system.files import remove_unheld
 
-__all__ = ["RunFolder", "run_folder"]
-
 
 class RunFolder(msgspec.Struct, frozen=True, kw_only=True):
     """A private folder.

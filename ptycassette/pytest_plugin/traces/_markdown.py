@@ -9,8 +9,6 @@ from typing import Any
 from ptycassette.model import printable, visible
 from ptycassette.replaying import folded_rows
 
-__all__ = ["trace_markdown"]
-
 
 def trace_markdown(trace: dict[str, Any]) -> Iterator[str]:
     """The lines of the Markdown."""

@@ -22,8 +22,6 @@ from ptycassette.pytest_plugin.traces._assets import SCRIPT, STYLE
 from ptycassette.pytest_plugin.traces._rows import Row, aligned_rows
 from ptycassette.replaying import changes_of
 
-__all__ = ["trace_page"]
-
 
 def trace_page(trace: dict[str, Any]) -> str:
     """The page."""

@@ -12,8 +12,6 @@ from ptycassette.replaying import screen_object, screen_of
 from ptycassette.replaying.io import screen_at
 from ptycassette.timeline import Entry, read_entries
 
-__all__ = ["recording_object"]
-
 MAX_FRAMES = 200
 MAX_EVENTS = 2000
 _PREVIEW = 80

@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["Row", "aligned_rows"]
-
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.

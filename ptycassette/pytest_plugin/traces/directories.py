@@ -13,10 +13,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = [
-    "FILES", "MARK", "PLACE", "find_traces", "prune_runs", "run_name", "runs_of", "traces_at",
-]  # fmt: skip
-
 PLACE = ".ptycassette-traces"
 """The directory of all traces, in the root directory of pytest, where nobody names another."""
 FILES = ("trace.html", "trace.json", "trace.md")

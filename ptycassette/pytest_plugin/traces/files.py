@@ -18,8 +18,6 @@ from ptycassette.pytest_plugin.traces._page import trace_page
 from ptycassette.pytest_plugin.traces.directories import MARK
 from ptycassette.system.files import write_whole
 
-__all__ = ["write_trace"]
-
 _IGNORED = b"# What failed tests leave here is not for the repository.\n*\n"
 _MARKED = b"ptycassette deletes the traces in here when newer runs have left theirs.\n"
 _UNSAFE = re.compile(r"[^\w.-]+")

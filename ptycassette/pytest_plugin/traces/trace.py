@@ -17,8 +17,6 @@ from ptycassette.replaying import Drift, Side, drift_pictures, picture_object, s
 from ptycassette.scrub.io import concealed_screen, process_scrubber
 from ptycassette.session import SessionStep
 
-__all__ = ["TRACE_VERSION", "drift_object", "steps_object", "trace_object"]
-
 TRACE_VERSION = 1
 MAX_SCREENS = 200
 _OF_THIS_RUN = frozenset({"cassette", "divergences", "notes", "errors", "steps", "drift"})

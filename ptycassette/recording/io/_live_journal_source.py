@@ -2,7 +2,8 @@
 
 Each iterator starts at the first event. At the live end it polls: checking the file costs
 microseconds, so it checks again after 2 ms, then less and less often, down to every 50 ms.
-The recorder has no part in it: no message, no lock, no system call.
+The recorder has no part in it: no message, no lock, no system call. While output floods the
+journal, it waits.
 
 An iterator ends after the event ``Finished``. If the recorder is gone without one, it raises,
 so that half a session never looks like a whole one.
@@ -18,9 +19,8 @@ from typing import Protocol
 from ptycassette.errors import JournalError
 from ptycassette.model import Finished, JournalEvent
 from ptycassette.recording._journal_codec import JournalDecoder
+from ptycassette.recording.io._flood import Flood
 from ptycassette.system.files import open_plain
-
-__all__ = ["Following", "Pace"]
 
 _BLOCK_BYTES = 64 << 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.05
@@ -67,6 +67,7 @@ class Following:
             JournalError: damaged.
         """
         decoder, at, ended, wait_s = JournalDecoder(), 0, False, _SHORTEST_WAIT_S
+        flood = Flood()
         while True:
             try:
                 block = os.pread(self._fd, _BLOCK_BYTES, at)
@@ -86,6 +87,10 @@ class Following:
                 ended = ended or type(event) is Finished
                 yield event
             self._pace.yield_to_others()
+            if not ended and flood.rises(self.size, at):
+                self._pace.wait(flood.WAIT_S)
+                while flood.goes_on(self.size):
+                    self._pace.wait(flood.WAIT_S)
         decoder.finish()
 
     def close(self) -> None:

@@ -1,9 +1,8 @@
 """Facts about the recorded CLI and its system: name, binary, version, git commit, platform.
 
-The version is asked for by running ``PROGRAM --version``, or with what its profile says. Not every
-program takes that for a question: a script that ignores its arguments would simply run. So it
-happens for agent CLIs, of which profiles tell (``ptycassette.profiles``), and for those who ask for
-it (docs/decisions/0041).
+The version comes from running ``PROGRAM --version``, or with the arguments in its profile. A
+script that ignores its arguments would simply run. So this is done only for agent CLIs, which
+have profiles (``ptycassette.profiles``), and on demand (docs/decisions/0041).
 """
 
 from __future__ import annotations
@@ -25,19 +24,6 @@ from pathlib import Path
 from ptycassette.model import Harness
 from ptycassette.profiles.io import version_query_of
 from ptycassette.session import child_environment
-
-__all__ = [
-    "LATE_VERSION_TIMEOUT_S",
-    "VERSION_TIMEOUT_S",
-    "architecture",
-    "ask_version",
-    "git_commit",
-    "locale_of",
-    "probe_harness",
-    "system",
-    "timestamp",
-    "version_arguments",
-]
 
 VERSION_TIMEOUT_S = 5.0
 LATE_VERSION_TIMEOUT_S = 15.0

@@ -78,8 +78,6 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
 
-__all__ = ["Recorder", "checked_payload"]
-
 _PAYLOAD_LIMITS = Limits(max_depth=32)
 _PAYLOAD_BYTES = 4 << 20
 
@@ -174,7 +172,7 @@ class Recorder:
         check_requirements(plan.require, env=env, cwd=cwd)
         self.channel = self._stack.enter_context(SideChannel(state_dir(where)))
         self.env = {**env, EVENTS_VARIABLE: str(self.channel.path)}
-        # Not this variable, as its value is no secret and differs each time.
+        # Not this variable: its value is not a secret, and differs each time.
         self.meta = head_of(self.argv, self.target, plan, env=env, binary=binary)
         self._stack.enter_context(NoCoreDumps())
         self.journal = JournalFile(
@@ -211,8 +209,8 @@ class Recorder:
 
         Args:
             streams: as for ``spawn``.
-            lingers: as for ``spawn``. What lingers is killed when our owner is: nobody has the
-                other ends of its streams any more.
+            lingers: as for ``spawn``. Lingering processes are killed when our owner is, because
+                their streams have no other ends any more.
 
         Raises:
             SpawnError: it could not be started; there is a diagnostic.
@@ -255,7 +253,7 @@ class Recorder:
         Args:
             t_us: when it ended.
             status: how the program ended.
-            failure: why the run must not become a cassette, if so.
+            failure: why the run must not become a cassette; None if it may.
 
         Raises:
             RunFailedError: the run failed; its diagnostic has been written.
@@ -326,7 +324,7 @@ class Recorder:
             self.saved = self.saver.finish(progress)
             if self.saved is not None:
                 return self.saved.manifest
-            # It may have been killed when it had published, and before it could tell.
+            # It may have been killed after it published, before it could report.
             published = published_manifest(self.target, self.meta.id)
             if published is not None:
                 with disk_errors("publishing the cassette", self.target):

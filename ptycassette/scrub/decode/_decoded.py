@@ -11,18 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-__all__ = [
-    "AROUND",
-    "READABLE",
-    "Decoded",
-    "Edit",
-    "Spans",
-    "is_readable",
-    "neighbours",
-    "of_digits",
-    "rewritten",
-]
-
 READABLE = 10
 """The shortest text in which a rule finds something: ``pwd=`` and a value of six characters."""
 

@@ -15,8 +15,6 @@ from ptycassette.scrub.decode._decoded import READABLE, Decoded
 from ptycassette.scrub.decode._digits import pairs_of
 from ptycassette.scrub.match import Literals, Pattern
 
-__all__ = ["Sought"]
-
 _SHORTEST = 6
 _READABLE_RUN = re.compile(rb"[\x20-\x7e]{%d,}" % READABLE)
 _IN_BASE64 = 7  # bytes of a value whose digits are looked for: they give eight at any alignment

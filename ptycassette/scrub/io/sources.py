@@ -22,8 +22,6 @@ from ptycassette.scrub.discover import document_values, environment_values, secr
 from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-__all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]
-
 MAX_FILE_BYTES = 1 << 20
 
 # Of tools that agent CLIs call; those of the CLIs stand in their profiles. Relative to the home

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SQUEEZED_AWAY", "canonical", "plain", "squeeze"]
-
 # Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
 # width, bidi); U+2060-206F; U+20D0-20FF (marks for symbols); U+FE00-FE0F and U+FE20-FE2F

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import ahocorasick
 
-__all__ = ["Literals"]
-
 _FEW = 1024
 """Automata up to this size are made anew each time: 1,000 pieces take 1 ms."""
 _STEP = 3

@@ -27,8 +27,6 @@ from ptycassette.model import parse_toml
 from ptycassette.scrub.match import PatternError
 from ptycassette.scrub.rules._rule import Rule, RuleFields
 
-__all__ = ["ScrubConfig", "config_of", "parse_config"]
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
 
 

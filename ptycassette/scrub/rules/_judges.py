@@ -20,8 +20,6 @@ from ptycassette.scrub.rules._values import (
 )
 from ptycassette.scrub.rules._words import WORDS
 
-__all__ = ["EXAMPLE_DOMAINS", "JUDGES", "TAIL_JUDGES"]
-
 Judge = Callable[[str], bool]
 
 EXAMPLE_DOMAINS = re.compile(

@@ -37,16 +37,6 @@ from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
 from ptycassette.scrub.rules._rule import Kind, Rule, RuleFields
 from ptycassette.scrub.rules._words import SECRET_NAMES, data_text
 
-__all__ = [
-    "Entry",
-    "RuleFile",
-    "default_rules",
-    "provider_rules",
-    "read_file",
-    "read_rules",
-    "secret_rules",
-]
-
 _COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
 _WHOLE = re.compile(r"\d\+ +\d+ *\Z")
 _AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<least>\d+),\d*\}\Z")

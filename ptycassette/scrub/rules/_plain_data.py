@@ -18,8 +18,6 @@ from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import is_placeholder, looks_generated
 from ptycassette.scrub.rules._words import WORDS
 
-__all__ = ["declares_a_secret", "is_path", "is_plain_data"]
-
 _WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_ENDS = ("password", "passwd", "passphrase", "secret", "token", "apikey")
 _SAYS_NOTHING = frozenset({"value", "data", "base", "b", "hash", "raw", "text"})

@@ -10,8 +10,6 @@ import msgspec
 
 from ptycassette.scrub.match import Pattern, PatternError
 
-__all__ = ["Found", "Kind", "Rule", "RuleFields"]
-
 Kind = Literal["secret", "identity", "volatile"]
 
 

@@ -17,8 +17,6 @@ from ptycassette.scrub.match import Literals, Pattern
 from ptycassette.scrub.rules._rule import Found, Rule
 from ptycassette.scrub.rules._values import is_random
 
-__all__ = ["RuleSet"]
-
 _LONG_PREFIX = 4
 _MOST_JUDGED = 8192
 _LONGEST_JUDGED = 520

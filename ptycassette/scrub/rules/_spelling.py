@@ -20,8 +20,6 @@ from itertools import product
 
 from ptycassette.scrub.rules._words import data_text
 
-__all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "seems_by_chance", "spelt_by_chance"]
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
 _BEGINS = _EDGE * 2

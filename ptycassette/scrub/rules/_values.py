@@ -11,16 +11,6 @@ from operator import ne
 
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 
-__all__ = [
-    "generated_or_signed",
-    "is_placeholder",
-    "is_random",
-    "looks_generated",
-    "looks_like_a_value",
-    "looks_torn_off",
-    "of_letters",
-]
-
 _WORDS = re.compile(
     r"(?:x+|\*+|\.+|null|none|true|false|undefined|string|str|int|bool|bytes|optional|required|"
     r"example|changeme|placeholder|redacted|secret|password|token|value|env|self|"

@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["SECRET_NAMES", "WORDS", "data_text", "is_ordinary"]
-
 
 def data_text(name: str) -> str:
     """The text of a data file beside this module."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from ptycassette.scrub.match import Literals
 from ptycassette.scrub.search._known import Lesson
 
-__all__ = ["Past"]
-
 _MOST_KEPT = 8 << 20
 """Characters, a byte each."""
 

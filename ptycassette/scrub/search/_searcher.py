@@ -20,8 +20,6 @@ from ptycassette.scrub.search._past import Past
 from ptycassette.scrub.search._spread import spread
 from ptycassette.scrub.views import JoinedLines
 
-__all__ = ["Match", "Searcher"]
-
 _DEPTH = 2
 _PREFIX = 3
 """A token that begins with so many fixed characters is told from words by them."""

@@ -11,8 +11,6 @@ from itertools import chain
 
 from ptycassette.scrub.match import SQUEEZED_AWAY
 
-__all__ = ["spread"]
-
 _Span = tuple[int, int]
 _ESCAPE = "\x1b"
 _BY_CHANCE = 2

@@ -15,8 +15,6 @@ from ptycassette.scrub.views._typed import SentView, TypedView
 from ptycassette.scrub.views._view import View
 from ptycassette.terminal import edited_text, typed_text
 
-__all__ = ["BLOCK", "Blocks", "InputChannel", "OutputText"]
-
 BLOCK = 65536
 _BREAKS = "\n\x1b\r "
 

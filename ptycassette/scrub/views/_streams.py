@@ -16,8 +16,6 @@ from ptycassette.scrub.views._messages import Messages
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
-__all__ = ["StreamText", "StreamView"]
-
 
 class StreamView(View):
     """A view of a stream, whose places are those of the channel."""

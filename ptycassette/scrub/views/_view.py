@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ptycassette.scrub._mask import SELECTOR, TEXT, mask
 
-__all__ = ["Patch", "PiecewiseView", "View"]
-
 Patch = tuple[int, bytes]
 """Offset in the channel, and the bytes to put there."""
 

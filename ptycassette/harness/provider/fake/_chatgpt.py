@@ -14,8 +14,6 @@ import msgspec
 
 from ptycassette.harness.provider.fake._limits import CodexLimits, CodexWindow
 
-__all__ = ["account", "usage"]
-
 _UNROUTED = "NO_CONSTRAINT"
 """No other origin than the one that was asked."""
 

@@ -20,8 +20,6 @@ from ptycassette.harness.provider.wire.neutral import (
     estimate_tokens,
 )
 
-__all__ = ["Replies", "make_answer", "misfits"]
-
 _RESULT_PREVIEW = 60
 
 

@@ -11,8 +11,6 @@ from ptycassette.harness.provider.fake.exchange import HttpRequest, shown_header
 from ptycassette.harness.provider.fake.script import Auth
 from ptycassette.harness.provider.wire.neutral import Api
 
-__all__ = ["Door", "NotLetInError"]
-
 
 class NotLetInError(Exception):
     """The client has no key, or a wrong one; reported in the form of the API.

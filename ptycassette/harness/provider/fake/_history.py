@@ -19,8 +19,6 @@ from ptycassette.harness.provider.wire.neutral import (
     WireError,
 )
 
-__all__ = ["History"]
-
 _KEPT = 64
 
 

@@ -17,8 +17,6 @@ import msgspec
 
 from ptycassette.harness.provider.wire.neutral import Api
 
-__all__ = ["CodexLimits", "CodexWindow", "RateLimits", "codex_event", "limit_headers"]
-
 _Status = Literal["allowed", "allowed_warning", "rejected"]
 
 

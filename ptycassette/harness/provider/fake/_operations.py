@@ -10,8 +10,6 @@ import msgspec
 from ptycassette.harness.provider.fake.exchange import HttpRequest
 from ptycassette.harness.provider.wire.neutral import Api, WireError
 
-__all__ = ["Operation", "find_operation"]
-
 OperationName = Literal["hello", "generate", "count", "models", "model", "account", "usage"]
 
 

@@ -12,8 +12,6 @@ from ptycassette.harness.provider.fake.script import Failure, Route
 from ptycassette.harness.provider.wire import responses_events as events
 from ptycassette.harness.provider.wire.neutral import Api
 
-__all__ = ["JSON", "SSE", "dropped", "fixed", "plain", "refusal", "scripted_error", "socket_error"]
-
 JSON = {"content-type": "application/json"}
 SSE = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
 

@@ -18,8 +18,6 @@ from ptycassette.harness.provider.wire import (
 )
 from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Piece, Stamp
 
-__all__ = ["error_body", "model_list", "streamed", "whole_body"]
-
 _ERRORS = {
     "anthropic": anthropic.error,
     "responses": openai_responses.error,

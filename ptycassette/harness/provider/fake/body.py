@@ -16,8 +16,6 @@ from ptycassette.errors import LimitError
 from ptycassette.harness.provider.wire.neutral import WireError
 from ptycassette.model import check_density
 
-__all__ = ["MAX_BODY_BYTES", "Body", "read_body", "too_large", "unpacked"]
-
 MAX_BODY_BYTES = 16 << 20
 """Of a body, unpacked, and of a WebSocket message. Agents send a tenth of it."""
 MAX_VALUES = 100_000

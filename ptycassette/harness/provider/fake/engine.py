@@ -41,8 +41,6 @@ from ptycassette.harness.provider.wire import responses_events as events
 from ptycassette.harness.provider.wire.neutral import Answer, Api, Ask, Stamp, WireError
 from ptycassette.model import Clock
 
-__all__ = ["FakeProvider"]
-
 _Entry = dict[str, Any]
 
 

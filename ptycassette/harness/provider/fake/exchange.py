@@ -9,16 +9,6 @@ import msgspec
 
 from ptycassette.scrub import secret_name
 
-__all__ = [
-    "AnswerPart",
-    "Ending",
-    "HttpRequest",
-    "PlannedAnswer",
-    "shown_headers",
-    "shown_query",
-    "withheld_values",
-]
-
 Ending = Literal["complete", "disconnect"]
 
 _WITHHELD = "(withheld)"

@@ -16,8 +16,6 @@ from ptycassette.harness.provider.fake._limits import RateLimits
 from ptycassette.harness.provider.wire.neutral import Api, Stop
 from ptycassette.model import read_toml, suggest
 
-__all__ = ["Auth", "Failure", "Model", "Pace", "Part", "Reply", "Route", "Script", "When"]
-
 
 class _Checked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of the script."""

@@ -32,8 +32,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
-
 _STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 _KINDS = {
     400: "invalid_request_error",

@@ -33,8 +33,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["count", "error", "models", "parse", "stream", "stream_error", "whole"]
-
 _LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 _KINDS = {

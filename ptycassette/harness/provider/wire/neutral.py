@@ -15,26 +15,6 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = [
-    "Answer",
-    "Api",
-    "Ask",
-    "Call",
-    "Message",
-    "Piece",
-    "Role",
-    "Stamp",
-    "Stop",
-    "Text",
-    "Thought",
-    "ToolResult",
-    "ToolUse",
-    "Usage",
-    "WireError",
-    "estimate_tokens",
-    "slices",
-]
-
 Api = Literal["anthropic", "responses", "chat", "gemini"]
 """The APIs: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions, Gemini."""
 

@@ -32,8 +32,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
-
 _STOPS = {"end": "stop", "tool": "tool_calls", "length": "length", "refusal": "content_filter"}
 _ROLES: dict[str, Role] = {
     "system": "system",

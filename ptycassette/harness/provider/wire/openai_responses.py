@@ -26,8 +26,6 @@ from ptycassette.harness.provider.wire.neutral import (
     WireError,
 )
 
-__all__ = ["Context", "error", "models", "parse"]
-
 error = openai_chat.error
 models = openai_chat.models
 

@@ -10,6 +10,8 @@ import pytest
 
 from ptycassette.errors import JournalError
 from ptycassette.model import ExitStatus, Finished, Harness, Output, SessionMeta, Size
+from ptycassette.recording.io import _live_journal_source
+from ptycassette.recording.io._flood import Flood
 from ptycassette.recording.io._journal_source import JournalSource
 from ptycassette.recording.io._live_journal_source import Following
 from ptycassette.recording.io.journal_file import JournalFile
@@ -99,6 +101,33 @@ def test_it_waits_longer_when_nothing_comes(journal: JournalFile) -> None:
     assert pace.waited_s[0] == pace.waited_s[11] == 0.002
     assert pace.waited_s[10] == 0.05
     assert pace.waited_s[:11] == sorted(pace.waited_s[:11])
+
+
+def test_it_waits_while_output_floods_the_journal(
+    monkeypatch: pytest.MonkeyPatch, journal: JournalFile
+) -> None:
+    """And misses nothing of it."""
+    rises, goes_on = iter([True]), iter([True])
+
+    class Growing(Flood):
+        def rises(self, size: int, at: int) -> bool:
+            return next(rises, False)
+
+        def goes_on(self, size: int) -> bool:
+            return next(goes_on, False)
+
+    monkeypatch.setattr(_live_journal_source, "Flood", Growing)
+    journal.on_output(1, b"one")
+    pace = Script(
+        lambda: journal.on_output(2, b"two" * 60),
+        lambda: journal.on_output(3, b"three" * 60),
+        lambda: journal.on_event(END),
+    )
+
+    assert [*Following(journal.path, pace)()][1:] == [
+        Output(2, b"two" * 60), Output(3, b"three" * 60), END,
+    ]  # fmt: skip
+    assert pace.waited_s[:2] == [Flood.WAIT_S] * 2
 
 
 def test_half_a_session_never_looks_like_a_whole_one(journal: JournalFile) -> None:
