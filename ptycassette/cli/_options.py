@@ -1,4 +1,4 @@
-"""Parameters that several commands share, so that they are spelled and explained once."""
+"""Parameters that several commands share."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def opened(path: str, *, allow_unscrubbed: bool = False, full: bool = False) -> 
 
 @contextmanager
 def needing_provider() -> Iterator[None]:
-    """Say which extra to install where what the fake provider needs is missing.
+    """Say which extra to install if a package of the fake provider is missing.
 
     Raises:
         UsageError: a package of another project is missing.

@@ -118,7 +118,7 @@ def _keys(names: tuple[str, ...]) -> frozenset[str] | None:
 
 
 def _say_where(url: str, openai_url: str, *, as_json: bool) -> None:
-    """Tell the addresses, at once, so that scripts can read them."""
+    """Print the addresses at once, so that scripts can read them."""
     if as_json:
         import msgspec
 

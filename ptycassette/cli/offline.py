@@ -117,7 +117,7 @@ def _run(profile: Profile, mode: str, argv: tuple[str, ...], given: dict[str, An
     ) as run:
         if not given["quiet"]:
             _report(run, mode, argv, added=added, keep=given["keep"])
-        # Recordings that are made in it have their journals where the user's own have them.
+        # Recordings made in it keep their journals in the user's own state directory.
         here = {"PTYCASSETTE_STATE_DIR": str(state_dir())}
         status = run_in_foreground(
             run.prepared.instead(argv, profile.binaries),
@@ -160,7 +160,7 @@ def _report(
 
 
 def _print(profile: Profile, mode: str, model: str) -> None:
-    """Print what an offline run sets up; names stand for what is decided when it starts."""
+    """Print what an offline run sets up, with names for values that are known at its start."""
     from ptycassette.harness import shown
 
     run = shown(profile, mode, model=model)

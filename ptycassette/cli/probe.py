@@ -93,7 +93,7 @@ def command(
                 probe,
                 load_profile(harness),
                 target=target,
-                # --watch holds the account's lock itself, around all of this.
+                # --watch itself holds the account's lock meanwhile.
                 account=account if snapshot is None else None,
                 overwrite=overwrite or snapshot is not None,
                 clock=clock,
@@ -111,7 +111,7 @@ def command(
 
 
 def _own_probe(harness: str) -> str:
-    """The probe of a harness: the user's own, else the built-in one."""
+    """The probe of a harness: the user's own, or the built-in one."""
     from ptycassette.harness.io import known_probes
 
     own = [name for name in known_probes() if name.startswith(f"{harness}-")]

@@ -326,7 +326,7 @@ def _lifeline(given: dict[str, Any]) -> Lifeline | None:
 
 
 def _saver(plan: RecordPlan) -> Saver | None:
-    """A fork of this process, made before it opens anything and has threads."""
+    """A fork of this process, made before it opens files or starts threads."""
     import threading
 
     from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
