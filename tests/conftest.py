@@ -23,9 +23,11 @@ from ptycassette.session.base import DEFAULT_TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# How long an example takes says what else the machine does.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# Of the examples of a law, `make test` takes a quarter (tests/examples.py). How long an example
+# takes says what else the machine does, so none has a deadline.
+settings.register_profile("all", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quarter", settings.get_profile("all"), max_examples=25)
+settings.load_profile("quarter")
 PATIENCE_S = 90.0  # a busy machine takes its time to start a program
 
 

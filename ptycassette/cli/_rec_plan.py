@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,17 +24,28 @@ if TYPE_CHECKING:
 MAX_SCRIPT_BYTES = 2 << 20
 
 
-def profile_of(name: str | None) -> Profile | None:
-    """The profile of the harness; None if it has none."""
+def profile_of(name: str | None, *, program: str | None = None) -> Profile | None:
+    """The profile of the harness; None if it has none.
+
+    Args:
+        name: the value of ``--harness``.
+        program: the first word of the command line; None to take it from the profile.
+
+    Raises:
+        CassetteError: it has no profile, and it is a path, names no program, or looks like a
+            mistyped name.
+    """
     if name is None:
         return None
     from ptycassette.errors import NotFoundError
-    from ptycassette.harness.io import load_profile
+    from ptycassette.harness.io import load_profile, similar_profiles
 
     try:
         return load_profile(name)
     except NotFoundError:
-        if "/" in name:  # a file that is not there is no name
+        if program is None or "/" in name:
+            raise
+        if similar_profiles(name) and name != Path(program).name:
             raise
         return None
 
@@ -110,11 +122,13 @@ def fill_from_project(given: dict[str, Any]) -> None:
         CassetteError: the file cannot be read, or is wrong.
     """
     from ptycassette.system.files import find_project
+    from ptycassette.system.pty import window_size
 
-    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
-        return
     project = find_project()
-    if project.size is not None and all(given[name] is None for name in ("size", "cols", "rows")):
+    free = all(given[name] is None for name in ("size", "cols", "rows"))
+    if given["lifeline"] is not None:  # a shim's recorder has the terminal that the driver made
+        free = window_size(1) is None and window_size(0) is None
+    if free and project.size is not None:
         given["size"] = f"{project.size.cols}x{project.size.rows}"
     if given["idle_limit"] is None:
         given["idle_limit"] = project.idle_limit_s

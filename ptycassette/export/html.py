@@ -73,7 +73,7 @@ def _declarations(theme: Theme) -> str:
 
 def screen_page(screen: Screen) -> bytes:
     """``screen`` as a whole HTML document, UTF-8: the content of a file."""
-    return screen_html(screen).encode("utf-8", "replace")
+    return screen_html(screen, title=screen.title).encode("utf-8", "replace")
 
 
 def _row(screen: Screen, row: int, theme: Theme) -> str:

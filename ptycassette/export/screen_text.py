@@ -17,8 +17,8 @@ from ptycassette.model import (
     painted_bytes,
     printable,
 )
-from ptycassette.replaying import screen_of
-from ptycassette.terminal import PyteEmulator, render_ansi, render_text
+from ptycassette.replaying import ansi_lines, cells_of_row, screen_of
+from ptycassette.terminal import PyteEmulator
 
 SCROLLBACK_ROWS = 10_000
 MAX_VISITS = 100
@@ -111,10 +111,11 @@ def _t_us(frame: FrameRecord) -> int:
 
 
 def screen_text(screen: Screen) -> bytes:
-    """The rows of a screen, UTF-8, each with its newline."""
-    return (render_text(screen) + "\n").encode("utf-8", "replace")
+    """All rows of a screen, UTF-8, each with its newline."""
+    rows = (cells_of_row(screen, row) for row in range(screen.size.rows))
+    return b"".join(_line("".join(cell.text for cell in row).rstrip()) for row in rows)
 
 
 def screen_ansi(screen: Screen) -> bytes:
-    """The rows of a screen with SGR sequences, UTF-8, each with its newline."""
-    return (render_ansi(screen) + "\n").encode("utf-8", "replace")
+    """All rows of a screen with SGR sequences, UTF-8, each with its newline."""
+    return b"".join(f"{line}\n".encode("utf-8", "replace") for line in ansi_lines(screen))

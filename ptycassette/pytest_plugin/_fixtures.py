@@ -213,6 +213,7 @@ def ptycassette_shims(
             library=str(shelf), state=str(place / "state"), mode=settings.mode,
             options=tuple(options), pending=str(pending.place) if pending else "",
             hooks="" if code is None else str(code),
+            project=str(project_of(request.config).where or ""),
         )  # fmt: skip
         make_shims(place / "bin", programs, config)
         monkeypatch.setenv("PATH", str(place / "bin"), prepend=os.pathsep)

@@ -20,6 +20,7 @@ from ptycassette.pytest_plugin._state import TestState
 from ptycassette.pytest_plugin.traces import drift_object, steps_object
 from ptycassette.replaying import (
     INPUT_MISSING,
+    NO_DRIFT,
     Drift,
     divergence_error,
     divergence_lines,
@@ -70,6 +71,10 @@ class SessionRun:
         """None: the use in it is a run of its own."""
         return []
 
+    def unchanged(self) -> int:
+        """None of its own: the use in it is a run, too."""
+        return 0
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """None: the use in it is a run of its own."""
         del log
@@ -108,6 +113,10 @@ class UseRun:
             return []
         name = visible(Path(self._result.cassette).name)
         return [f"{name}: {line}" for line in drift_lines(self._result.drift)]
+
+    def unchanged(self) -> int:
+        """From the result."""
+        return int(self._result.drift is not None and not self._result.drift)
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the result, and the steps of its session."""
@@ -169,7 +178,8 @@ class ShimRun:
             cassette = self._settled(report)
             self._note(cassette)
             if report["result"] in {"drifted", "recorded"}:
-                self._notes += [f"{visible(cassette.name)}: {n}" for n in report["notes"]]
+                drifted = [note for note in report["notes"] if note != NO_DRIFT]
+                self._notes += [f"{visible(cassette.name)}: {note}" for note in drifted]
                 continue
             problem = self._problem(report)
             if problem:
@@ -225,6 +235,10 @@ class ShimRun:
     def notes(self) -> list[str]:
         """What the recorders reported."""
         return self._notes
+
+    def unchanged(self) -> int:
+        """From the reports."""
+        return sum(report["notes"] == [NO_DRIFT] for report in self.reports())
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """From the reports, one for each stand-in."""

@@ -36,6 +36,10 @@ class Run(Protocol):
         """Lines for the end of the test run: what drifted."""
         ...
 
+    def unchanged(self) -> int:
+        """How many recordings were compared with their cassettes, and are the same."""
+        ...
+
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
         """The data of each recording for a trace: cassette, divergences, unplayed, notes, steps."""
         ...

@@ -33,6 +33,9 @@ from ptycassette.replaying.divergence_kinds import (
 )
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer, read_entries, semantic_match
 
+NO_DRIFT = "no drift"
+"""What the report of a shim notes where two recordings are the same."""
+
 ChangeKind = Literal["added", "removed", "changed", "reordered"]
 
 
@@ -283,9 +286,7 @@ def _text(data: bytes) -> str:
 
 
 def drift_lines(found: Drift) -> Iterator[str]:
-    """The drift as lines of text, with control characters escaped."""
-    if not found:
-        yield "no drift: the new recording says the same"
+    """The drift as lines of text, with control characters escaped; none without drift."""
     for change in (*found.exchanges, *found.screens):
         number = change.old or change.new
         score = "" if change.score is None else f" ({change.score:.0%} alike)"

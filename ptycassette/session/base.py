@@ -72,6 +72,7 @@ class SessionBase:
         size: of the terminal, set before exec.
         cwd: where the program starts; here when None.
         env: what to add to its environment, or to replace there.
+        base_env: the environment to start from; this process's when None.
         clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
         term: its TERM.
         timeout_s: end the program after this long; ``timed_out`` is then true.
@@ -87,13 +88,14 @@ class SessionBase:
         SpawnError: the program could not be started.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that a user may say
         self,
         argv: Sequence[str],
         *,
         size: Size = DEFAULT_SIZE,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        base_env: Mapping[str, str] | None = None,
         clean_env: bool = True,
         term: str = "xterm-256color",
         timeout_s: float | None = None,
@@ -103,7 +105,7 @@ class SessionBase:
         # First, because it takes time, and the program's output gets its time when it is read.
         emulator = wiring.get("emulator", default_emulator)(size)
         kinds = kinds_named(streams)
-        environment = child_environment(clean=clean_env, extra=env, term=term)
+        environment = child_environment(clean=clean_env, extra=env, term=term, base=base_env)
         start = functools.partial(spawn, argv, size=size, cwd=cwd, env=environment)
         child: PtyChild | PipedChild = (
             start()

@@ -345,6 +345,7 @@ def test_what_goes_wrong_is_told(
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("script", [None, "wait-text never\n"])
 def test_a_job_that_is_cancelled_saves_what_it_recorded(
@@ -489,3 +490,24 @@ def test_a_journal_can_be_decoded_by_its_description(tmp_path: Path) -> None:
     head = msgspec.msgpack.decode(content[37 : 37 + length])
 
     assert head["argv"] == ["sh"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("--harness", "codx", "c", "--", "true"), 3),
+        (("--harness", "codx", "c", "-c", "true x"), 3),
+        (("--harness", "mycli", "c"), 3),  # nothing says what to start, and a shell is not meant
+        (("--harness", "./codx.toml", "c", "--", "true"), 3),
+        (("--harness", "mycli", "c", "--", "echo", "x"), 0),
+        (("--harness", "codx", "c", "--", "./codx", "x"), 0),
+    ],
+)
+def test_a_harness_without_a_profile(words: tuple[str, ...], status: int, tmp_path: Path) -> None:
+    """Is a name for the manifest; a mistyped name, or one without a program, is an error."""
+    (tmp_path / "codx").symlink_to("/bin/echo")
+    ran = run(tmp_path, "rec", "-q", "--headless", *words)
+
+    assert ran.returncode == status, ran.stderr
+    assert (tmp_path / "c").exists() == (status == 0)
+    assert (b"did you mean codex?" in ran.stderr) == (status == 3 and words[1] == "codx")

@@ -15,13 +15,13 @@ import resource
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.cassette.io.writer import CassetteWriter
 from ptycassette.cli import main
@@ -294,13 +294,13 @@ def elsewhere(action: Callable[[], object], place: Path) -> dict[str, Any]:
                     opened.append((os.fsdecode(arguments[0]), arguments[2]))
 
             sys.addaudithook(hook)
-            began = time.process_time()
-            try:
-                action()
-                raised, text = None, ""
-            except BaseException as exc:  # noqa: BLE001 - it is looked at by the test
-                raised, text = type(exc), str(exc)
-            told = {"raised": raised, "text": text, "cpu_s": time.process_time() - began}
+            with Stopwatch() as watch:
+                try:
+                    action()
+                    raised, text = None, ""
+                except BaseException as exc:  # noqa: BLE001 - it is looked at by the test
+                    raised, text = type(exc), str(exc)
+            told = {"raised": raised, "text": text, "cpu_s": watch.seconds}
             watching = False
             told |= {"grown": _peak() - base, "opened": opened}
             with os.fdopen(write, "wb") as file:

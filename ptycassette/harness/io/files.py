@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -24,6 +24,9 @@ from ptycassette.recording.io import ask_version
 from ptycassette.system.files import read_plain
 
 _PATIENCE_S = 20.0
+_SIMILAR = 0.75
+"""``SequenceMatcher.ratio`` from which a name counts as mistyped: ``codx``, ``claud`` and
+``gemnii`` do, ``mycli`` and ``mini`` do not."""
 _PACKAGES = {"profiles": "ptycassette.profiles", "probes": "ptycassette.harness.probes"}
 
 
@@ -57,6 +60,11 @@ def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The names of all profiles, built in and the user's own."""
     own = own_folder("harnesses", os.environ if env is None else env)
     return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
+
+
+def similar_profiles(name: str, *, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The profile for whose name ``name`` may be mistyped, if there is one."""
+    return _similar(name, known_profiles(env))
 
 
 def builtin_probes() -> tuple[str, ...]:
@@ -148,10 +156,19 @@ def _read(folder: str, user_folder: str, name: str, env: Mapping[str, str]) -> t
     if name in _names(folder):
         text = resources.files(_PACKAGES[folder]).joinpath(f"{name}.toml").read_text("utf-8")
         return f"{folder}/{name}.toml", text
+    known = {*_names(folder), *(path.stem for path in own.parent.glob("*.toml"))}
+    similar = _similar(name, known)
+    meant = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise NotFoundError(
         f"no {folder[:-1]} of the name {name!r}",
-        hint=f"built in: {', '.join(_names(folder))}; your own go to {own.parent}",
+        hint=f"{meant}built in: {', '.join(_names(folder))}; your own go to {own.parent}",
     )
+
+
+def _similar(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    from difflib import get_close_matches  # noqa: PLC0415 - for errors alone
+
+    return tuple(get_close_matches(name.lower(), sorted(known), n=1, cutoff=_SIMILAR))
 
 
 def _text(path: Path) -> str:

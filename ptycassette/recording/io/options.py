@@ -40,6 +40,7 @@ from ptycassette.session import (
     kinds_named,
 )
 from ptycassette.system import MonotonicClock, SystemSleeper, random_id
+from ptycassette.system.files import find_project
 from ptycassette.system.pty import Scripted, modes_of_line, new_terminal_modes
 from ptycassette.terminal import default_emulator
 from ptycassette.version import __version__
@@ -49,7 +50,7 @@ class RecordOptions(TypedDict, total=False):
     """What ``record`` takes besides argv and target.
 
     Attributes:
-        size: of the terminal, set before exec; 24 by 80.
+        size: of the terminal, set before exec; what the project file says, else 24 by 80.
         cwd: where the program starts; here.
         env: what to add to its environment. The values are known to the
             scrubber, and a cassette never holds more than names.
@@ -71,7 +72,8 @@ class RecordOptions(TypedDict, total=False):
         notes: service events (JSON values) to begin with.
         frame_policy: ``settled``, ``tick``, ``chunk`` or ``final``.
         resolution_ms: what ``t_ms`` is floored to; 1.
-        idle_limit_ms: suggest to players to shorten longer pauses to this.
+        idle_limit_ms: suggest to players to shorten longer pauses to this; what the project file
+            says when None.
         durability: ``os`` or ``disk``, see ``JournalFile``.
         scrub: False records without scrubbing; readers refuse that by default.
         known: secrets that the scrubber is to know.
@@ -177,13 +179,18 @@ class RecordPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_of(options: RecordOptions) -> RecordPlan:
-    """The plan of a recording that this process drives.
+    """The plan of a recording that this process drives, with what the project file says.
 
     Raises:
         ValueError: an option has an invalid value.
         TypeError: there is no such option.
+        CassetteError: the project file cannot be read, or is wrong.
     """
     given: dict[str, Any] = dict(options)
+    project = find_project()
+    given.setdefault("size", project.size or DEFAULT_SIZE)
+    if given.get("idle_limit_ms") is None and project.idle_limit_s is not None:
+        given["idle_limit_ms"] = round(project.idle_limit_s * 1000)
     kinds = kinds_named(options.get("streams") or "terminal")
     return RecordPlan(**{**given, "streams": None if kinds.only_terminal else kinds})
 

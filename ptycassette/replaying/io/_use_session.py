@@ -43,6 +43,10 @@ from ptycassette.system.files import find_project
 from ptycassette.timeline import DEFAULT_THRESHOLD, Matching, Scorer, read_entries
 
 _AWAITED = 500
+_OF_THE_START = (
+    "cwd", "env", "base_env", "clean_env", "term", "timeout_s", "clock", "sleeper", "emulator",
+)  # fmt: skip
+"""The record options that say how the program is started and driven, not what is kept of it."""
 
 
 class UseResult(msgspec.Struct, kw_only=True):
@@ -119,9 +123,7 @@ def session_of(plan: Plan, result: UseResult) -> Iterator[Session]:
                     yield session
                 session.close()
         case "live":
-            with Session(
-                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
-            ) as session:
+            with Session(_program(plan), **_live(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -155,9 +157,7 @@ async def async_session_of(plan: Plan, result: UseResult) -> AsyncIterator[Async
                     yield session
                 await session.close()
         case "live":
-            async with AsyncSession(
-                _program(plan), size=_live_size(plan), streams=_live_streams(plan)
-            ) as session:
+            async with AsyncSession(_program(plan), **_live(plan)) as session:
                 yield session
         case "record" | "rewrite":
             shown = _Shown()
@@ -316,9 +316,11 @@ def _program(plan: Plan) -> Sequence[str]:
     )  # fmt: skip
 
 
-def _live_size(plan: Plan) -> Size:
-    """The terminal size for a program that is run."""
-    return plan.size or find_project().size or DEFAULT_SIZE
+def _live(plan: Plan) -> Any:
+    """How a program is run that is not recorded: the options of its start, as in ``record``."""
+    size = plan.size or find_project().size or DEFAULT_SIZE
+    started = {name: plan.options[name] for name in _OF_THE_START if name in plan.options}
+    return {"size": size, "streams": _live_streams(plan), **started}
 
 
 def _live_streams(plan: Plan) -> StreamChoice:
@@ -343,7 +345,9 @@ def _live_streams(plan: Plan) -> StreamChoice:
 def _recording(plan: Plan, **more: Any) -> Any:
     if "show" in more:
         plan.path.parent.mkdir(parents=True, exist_ok=True)
-    own = {"size": _live_size(plan), "streams": _live_streams(plan)}
+    own: dict[str, Any] = {"streams": _live_streams(plan)}
+    if plan.size is not None:
+        own["size"] = plan.size
     return {**own, **plan.options, **more}
 
 

@@ -30,6 +30,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     stand-in's own, as words. ``state`` is where the number of the next session is kept.
     ``pending`` is where recordings go until somebody else publishes them; into the
     library at once when empty. ``hooks`` is a file of hooks, for recorder and stand-in.
+    ``project`` is the project file that counts wherever the program is started.
     """
 
     library: str
@@ -38,6 +39,7 @@ class ShimConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     mode: str | None = None
     report: str = ""
     hooks: str = ""
+    project: str = ""
     options: tuple[str, ...] = ()
 
 

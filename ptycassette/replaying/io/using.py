@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.model import Size
+from ptycassette.recording.io import RecordOptions
 from ptycassette.replaying.drifts import Side
 from ptycassette.replaying.io._use_session import (
     Plan,
@@ -216,9 +217,12 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
             or what each of them is; what they were recorded as, or ``terminal``, when None.
         lenient: continue after a divergence; ``result.divergences`` has it.
         allow_unplayed: allow the block to end before the recording does.
-        **record_options: for the modes that record; see ``record``.
+        **record_options: for the modes that run the program; see ``record``. Mode ``live`` needs
+            those alone that say how it is started: ``cwd``, ``env``, ``base_env``, ``clean_env``,
+            ``term``, ``timeout_s``.
 
     Raises:
+        TypeError: there is no such option of ``record``.
         UsageError: the mode or the value of PTYCASSETTE_SECRETS is unknown.
         ValueError: the strategy, the order or the value of ``secrets`` or ``streams`` is unknown.
 
@@ -227,6 +231,8 @@ def use(  # noqa: PLR0913 - one for each thing that a user may say
     """
     if streams is not None:
         kinds_named(streams)  # complain about a typo now
+    if unknown := sorted(set(record_options) - set(RecordOptions.__annotations__)):
+        raise TypeError(f"use() and record() take no option {', '.join(unknown)}")
     if match is None:
         match = find_project().compare or "prompt"
     if not isinstance(match, str | Matching):

@@ -20,7 +20,7 @@ from ptycassette_viewer.comparison.differences import CommonRows
 from ptycassette_viewer.panels.differences import DifferencesPanel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from driving import press, settled
+from driving import press, settled, until
 
 S = 1_000_000
 
@@ -63,13 +63,13 @@ def compare(
 
 async def compared(pilot: Pilot[Any], screen: CompareScreen) -> None:
     """Until both were played, and both screens asked for are there."""
-    for _ in range(1_000):
-        await settled(pilot)
-        if screen.compared >= 1 and all(seeker.idle for seeker in screen.seekers):
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("the comparison did not end")
+
+    def rests() -> bool:
+        return screen.compared >= 1 and all(seeker.idle for seeker in screen.seekers)
+
+    await settled(pilot)
+    await until(pilot, rests)
+    await pilot.pause()
 
 
 async def keys(pilot: Pilot[Any], screen: CompareScreen, text: str) -> None:

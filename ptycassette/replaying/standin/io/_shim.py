@@ -17,7 +17,7 @@ from ptycassette.cassette.io import PendingRecordings, open_cassette, refuse_unw
 from ptycassette.errors import CassetteError, RefusedError
 from ptycassette.model import ExitStatus, visible
 from ptycassette.recording.io import diagnostic_path
-from ptycassette.replaying.drifts import Side, drift_lines
+from ptycassette.replaying.drifts import NO_DRIFT, Side, drift_lines
 from ptycassette.replaying.io import (
     MODE_VARIABLE,
     ChosenCassette,
@@ -38,6 +38,7 @@ from ptycassette.replaying.standin.io.options import parse_settings
 from ptycassette.replaying.standin.io.process import FAILED, play
 from ptycassette.replaying.standin.io.report_file import write_report
 from ptycassette.scrub.io import concealed_words
+from ptycassette.system.files import PROJECT_VARIABLE
 
 
 def run_shim(directory: str, program: str, args: Sequence[str]) -> int:
@@ -60,6 +61,8 @@ def _be(config: ShimConfig, report: str, program: str, args: Sequence[str]) -> i
     mode = resolve_mode((MODE_VARIABLE, said), ("shim", config.mode), env={})
     if mode == "live":
         return _step_aside(program, args)
+    if config.project and Path(config.project).exists():
+        os.environ.setdefault(PROJECT_VARIABLE, config.project)
     start = ProgramStart(program=program, args=tuple(args), cwd=str(Path.cwd()), env=os.environ)
     pending = Path(config.pending) if config.pending else None
     secrets = parse_settings([*config.options, "cassette"]).secrets_compared
@@ -135,7 +138,7 @@ def _record(
                     raise
                 if old is not None:
                     found = drift(old, side_of(place, allow_unscrubbed=True))
-                    notes = tuple(drift_lines(found))
+                    notes = tuple(drift_lines(found)) or (NO_DRIFT,)
                     result = msgspec.structs.replace(result, notes=notes)
                 if own:
                     own.publish()
@@ -188,7 +191,7 @@ def _rerecord(
         exit_status, _ = _end_of(new)
         sides = side_of(old), side_of(new)
     found = drift(*sides)
-    notes = tuple(drift_lines(found))
+    notes = tuple(drift_lines(found)) or (NO_DRIFT,)
     write_report(
         report,
         StandinReport(
