@@ -7,6 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
+__all__ = [
+    "BATCH_BYTES",
+    "HELD_MS",
+    "KEY_BYTES",
+    "MOST_OTHERS",
+    "READ_BYTES",
+    "SMALL_BYTES",
+    "UNSHOWN_BYTES",
+]
+
 BATCH_BYTES: Final = 16 << 10
 """A burst is drained up to this: small enough that the program, we and the terminal work at the
 same time, large enough that it costs few calls; measured (docs/recording.md)."""
