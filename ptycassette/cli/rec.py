@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ptycassette.recording import ScriptStep
     from ptycassette.recording.io import Lifeline, Recorder, RecordingEnded, RecordPlan, Saver
 
+__all__ = ["command"]
+
 
 @click.command("rec", cls=RecCommand)
 @click.argument("cassette", metavar="[CASSETTE]", type=click.Path(), required=False)
@@ -326,7 +328,7 @@ def _lifeline(given: dict[str, Any]) -> Lifeline | None:
 
 
 def _saver(plan: RecordPlan) -> Saver | None:
-    """A fork of this process, made before it opens files or starts threads."""
+    """A fork of this process, made before it opens anything and has threads."""
     import threading
 
     from ptycassette.recording.io import ForkedSaver, StartedSaver, savers_wanted
