@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 
 import msgspec
 
@@ -56,31 +55,33 @@ def recording_test(source: ExportSource) -> Iterator[bytes]:
     steps = _steps([record for record in records if isinstance(record, InputRecord)])
     steps += [_end(record) for record in records if isinstance(record, FinalRecord)]
     yield _head(source, sized=any("Size(" in call for step in steps for call in step.calls))
-    since_us = 0
+    since_us, lines = 0, list[str]()
     for step, row in zip(steps, _rows_to_wait_for(source, steps), strict=True):
-        for line in (*_wait(row, step.t_us - since_us), *step.calls):
-            yield f"        {line}\n".encode("ascii")
+        lines += [*_wait(row, step.t_us - since_us), *step.calls]
         since_us = step.t_us
-    yield b"" if steps else b"        pass\n"
+    yield "".join(f"        {line}\n" for line in lines or ["session.screen()"]).encode("ascii")
 
 
 def _end(final: FinalRecord) -> _Step:
-    status = ("status = session.wait_exit()", f"assert status.code == {int(final.exit.code)}")
-    return _Step(
-        final.seq, moment_us(final), status if final.exit.exited else ("session.screen()",)
-    )
+    calls: tuple[str, ...] = ()
+    if final.exit is not None and final.exit.exited:
+        calls = ("status = session.wait_exit()", f"assert status.code == {int(final.exit.code)}")
+    return _Step(final.seq, moment_us(final), calls)
 
 
 def _head(source: ExportSource, *, sized: bool) -> bytes:
     path = str(source.path)
+    file = path.rstrip("/").rpartition("/")[2]
     argv = source.manifest.command.argv
     program = f", {_literal(list(argv))}" if argv else ""
-    name = re.sub(r"[^a-z0-9]+", "_", PurePath(path).stem.lower()).strip("_") or "recording"
+    name = (
+        re.sub(r"[^a-z0-9]+", "_", file.removesuffix(".cassette").lower()).strip("_") or "recording"
+    )
     return (
-        f'"""Made of {ascii(visible(PurePath(path).name))[1:-1].replace(chr(34), chr(39))}:'
+        f'"""Made of {ascii(visible(file))[1:-1].replace(chr(34), chr(39))}:'
         ' edit it as you like."""\n\n'
         f"from ptycassette import {'Size, ' if sized else ''}use\n\n\n"
-        f"def test_{name}():\n"
+        f"def test_{'_'.join(words) or 'recording'}():\n"
         f"    with use({_literal(path)}{program}) as session:\n"
     ).encode("ascii")
 
