@@ -74,9 +74,7 @@ def _head(source: ExportSource, *, sized: bool) -> bytes:
     file = path.rstrip("/").rpartition("/")[2]
     argv = source.manifest.command.argv
     program = f", {_literal(list(argv))}" if argv else ""
-    name = (
-        re.sub(r"[^a-z0-9]+", "_", file.removesuffix(".cassette").lower()).strip("_") or "recording"
-    )
+    words = re.findall(r"[a-z0-9]+", file.removesuffix(".cassette").lower())
     return (
         f'"""Made of {ascii(visible(file))[1:-1].replace(chr(34), chr(39))}:'
         ' edit it as you like."""\n\n'
