@@ -9,7 +9,7 @@ in which nothing looks like the key of an object costs one look for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
@@ -18,7 +18,7 @@ from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.scrub.views._structured import Joined, strings_of
 from ptycassette.scrub.views._view import View
 
-__all__ = ["Messages", "TrafficChannel"]
+__all__ = ["Messages"]
 
 _KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
 # Up to the last line that neither goes on nor ends what the one before began.
@@ -29,15 +29,13 @@ _DECODER = JSONDecoder(strict=False)
 _LONGEST = 1 << 18
 _TOO_DEEP = 2048
 _MOST_BROKEN = 8
-_TRAFFIC_BLOCK = 1 << 20
-_TRAFFIC_OVERLAP = 1 << 16
 
 
 class Messages(Blocks):
     """The messages that consecutive JSON objects in the output form together."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self._messages)
         self._joined = Joined(several=True)
 
     def rest(self) -> Iterator[View]:
@@ -52,7 +50,7 @@ class Messages(Blocks):
         whole = whole if len(raw) - whole <= _LONGEST else len(raw)
         return whole, whole
 
-    def _views(self, raw: str, base: int) -> Iterator[View]:
+    def _messages(self, raw: str, base: int) -> Iterator[View]:
         """Join the strings of the objects in ``raw``."""
         if not _KEY.search(raw):
             return
@@ -62,27 +60,6 @@ class Messages(Blocks):
             for place, start, end in strings:
                 for at, length, offset in view.pieces(start, end):
                     yield from self._joined.put(place, view.text[at : at + length], offset)
-
-
-class TrafficChannel(Blocks):
-    """One direction of traffic with a provider, or one log of it: bytes, and their messages."""
-
-    def __init__(self) -> None:
-        super().__init__(_TRAFFIC_BLOCK, _TRAFFIC_OVERLAP)
-        self._messages = Messages()
-
-    def feed(self, data: bytes) -> Iterator[View]:
-        """Take bytes; returns views whenever a block is full."""
-        yield from super().feed(data)
-        yield from self._messages.feed(data)
-
-    def rest(self) -> Iterator[View]:
-        """The remaining views, at the end."""
-        yield from super().rest()
-        yield from self._messages.rest()
-
-    def _views(self, raw: str, base: int) -> Iterable[View]:
-        return (View(raw, base=base),)
 
 
 def _objects(text: str) -> Iterator[list[tuple[str, int, int]]]:

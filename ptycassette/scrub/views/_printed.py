@@ -106,11 +106,8 @@ class PrintedView(View):
         yield from self._mapped.pieces(start, end)
 
 
-def printed_views(raw: str, *, base: int) -> tuple[View, ...]:
-    """The print stream of canonical ``raw``, and its string sequences, one a line.
-
-    ``base`` is the offset of the first byte of ``raw`` in the channel.
-    """
+def printed_views(raw: str, base: int) -> tuple[View, ...]:
+    """The print stream of canonical ``raw``, which is at ``base``, and its strings, one a line."""
     strings = _Runs()
     for match in _STRINGS.finditer(raw):
         head, at = match.span("body")
