@@ -1,8 +1,8 @@
-"""Structured records, rewritten string by string: placeholders replace their secrets."""
+"""Single texts: records, in which placeholders replace secrets, and rows, which are masked."""
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +14,7 @@ from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
 from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
-from ptycassette.scrub.views import rewrite
+from ptycassette.scrub.views import Line, View, joined_lines, panes, rewrite, view_of
 
 __all__ = ["Placeholders"]
 
@@ -91,6 +91,26 @@ class Placeholders:
             if getattr(event, name) is not None
         }
         return msgspec.structs.replace(event, **changes)
+
+    def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
+        """The rows of a frame that another emulator made, masked cell for cell."""
+        lines = []
+        offset = 0
+        for row in rows:
+            ends = [*accumulate((len(canonical(char)) for char in row), initial=offset)]
+            lines.append(Line(row, ends[:-1], wrapped=False))
+            offset = ends[-1] + 1
+        view: View = view_of([pieces] for pieces in panes(lines))
+        found = [(view, match) for match in self._searcher.search(view.text)]
+        joined = joined_lines(view, max(map(len, rows), default=0))
+        if joined is not None:
+            found += [(joined, match) for match in self._searcher.search_joined(joined)]
+        patches = Patches()
+        for where, match in found:
+            patches.cover(where.masks(match.stretches, match.form))
+            self._tally.count("frames", match.rule)
+        masked = patches.apply(canonical("\n".join(rows)).encode("latin-1"), 0).decode("latin-1")
+        return tuple(plain(masked).split("\n")) if found else rows
 
 
 def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:

@@ -31,7 +31,6 @@ from ptycassette.model import (
     Typed,
 )
 from ptycassette.scrub._finding import Finder
-from ptycassette.scrub._frames import scrubbed_rows
 from ptycassette.scrub._passes import Passes
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub._placeholders import Placeholders
@@ -244,10 +243,7 @@ class SessionScrubber:
 
     def rows(self, rows: tuple[str, ...]) -> tuple[str, ...]:
         """The rows of a frame that another emulator made, masked cell for cell."""
-        masked, matches = scrubbed_rows(self._searcher, rows)
-        for match in matches:
-            self._tally.count("frames", match.rule)
-        return masked
+        return self._placeholders.rows(rows)
 
     def look(self, text: str) -> tuple[str, ...]:
         """Names of the rules that find something in ``text``."""

@@ -119,11 +119,11 @@ def _read(path: Path) -> str | None:
 
 def _values(path: Path, text: str, rules: RuleSet) -> Iterator[KnownValue]:
     """The secrets in one file."""
-    if path.name == ".netrc":
-        yield from _netrc(path)
-        return
-    if path.name == ".pgpass":
-        yield from _pgpass(text)
+    passwords = _PASSWORDS.get(path.name)
+    if passwords is not None:
+        for password in passwords(path, text):
+            if len(password) >= SHORTEST_KNOWN and not is_plain_data(password, name="password"):
+                yield KnownValue(password, "credential-file", "<password>")
         return
     try:
         document: Any = json.loads(text)
@@ -169,20 +169,18 @@ def _unquoted(value: str) -> str:
     return value.partition(" #")[0].rstrip()
 
 
-def _netrc(path: Path) -> Iterator[KnownValue]:
+def _netrc(path: Path, _text: str) -> Iterator[str]:
     try:
         hosts = netrc.netrc(str(path)).hosts.values()
     except (OSError, netrc.NetrcParseError):
         return
-    for _, _, password in hosts:
-        if len(password or "") < SHORTEST_KNOWN or is_plain_data(password, name="password"):
-            continue
-        yield KnownValue(password, "credential-file", "<password>")
+    yield from (password or "" for _, _, password in hosts)
 
 
-def _pgpass(text: str) -> Iterator[KnownValue]:
+def _pgpass(_path: Path, text: str) -> Iterator[str]:
     """Passwords of PostgreSQL: host:port:database:user:password, with backslashes (libpq)."""
     for fields in map(_PGPASS.fullmatch, text.splitlines()):
-        password = "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
-        if len(password) >= SHORTEST_KNOWN and not is_plain_data(password, name="password"):
-            yield KnownValue(password, "credential-file", "<password>")
+        yield "" if fields is None else _ESCAPED.sub(r"\1", fields["password"])
+
+
+_PASSWORDS = {".netrc": _netrc, ".pgpass": _pgpass}
