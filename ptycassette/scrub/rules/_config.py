@@ -25,7 +25,7 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import parse_toml
 from ptycassette.scrub.match import PatternError
-from ptycassette.scrub.rules._rule import Rule, RuleFields
+from ptycassette.scrub.rules._rule_set import Rule, RuleFields
 
 __all__ = ["ScrubConfig", "config_of", "parse_config"]
 

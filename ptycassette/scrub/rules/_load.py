@@ -33,8 +33,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from ptycassette.scrub.rules._judges import JUDGES, TAIL_JUDGES
-from ptycassette.scrub.rules._rule import Kind, Rule, RuleFields
+from ptycassette.scrub.rules._judges import JUDGES
+from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
 from ptycassette.scrub.rules._words import SECRET_NAMES, data_text
 
 __all__ = [
@@ -115,7 +115,7 @@ def read_rules(text: str, *, where: str) -> tuple[Rule, ...]:
     ambiguous = list(_tokens(file, file.ambiguous_tokens, where))
     return (
         *(_token(*token) for token in tokens),
-        *(_token(*token, accept=_on_tail("generated-tail", len(token[1]))) for token in ambiguous),
+        *(_token(*token, accept=JUDGES["generated-tail"]) for token in ambiguous),
         *(rule for token in tokens for rule in _with_dots(*token)),
         *(_rule(file, entry, where) for entry in file.rule),
     )
@@ -185,9 +185,8 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             raise ValueError(f"{where}: rule {entry.name}: there is no fragment {match[1]!r}")
         return expanded(file.fragments[match[1]])
 
-    if entry.accept and entry.accept not in JUDGES.keys() | TAIL_JUDGES.keys():
+    if entry.accept and entry.accept not in JUDGES:
         raise ValueError(f"{where}: rule {entry.name}: there is no judge {entry.accept!r}")
-    tail = entry.accept in TAIL_JUDGES
     fields = msgspec.structs.asdict(entry)
     del fields["finds"], fields["stands"]
     return Rule(
@@ -197,14 +196,9 @@ def _rule(file: RuleFile, entry: Entry, where: str) -> Rule:
             "anchors": tuple(anchor.lower() for anchor in entry.anchors),
             "kind": entry.kind or file.kind,
             "until": expanded(entry.until),
-            "accept": _on_tail(entry.accept, entry.public) if tail else JUDGES.get(entry.accept),
+            "accept": JUDGES.get(entry.accept),
         }
     )
-
-
-def _on_tail(judge: str, public: int) -> Callable[[str], bool]:
-    accept = TAIL_JUDGES[judge]
-    return lambda text: accept(text[public:])
 
 
 @lru_cache
