@@ -3,7 +3,8 @@
 The one alphabet is UTF-8 bytes shown as characters 0 to 255: a position in such text is a position
 in bytes, so that a hit in plain output is a byte range without any table. Squeezed text is the same
 without blanks, box borders, invisible characters and quotes: in it, a value that was wrapped,
-boxed, indented or quoted stands in one piece.
+boxed, indented or quoted stands in one piece. ``spread`` leads back from it: to stretches with
+blanks, borders and line ends in between.
 
 ``Literals`` finds many fixed strings (Aho-Corasick); a ``Pattern`` is searched by RE2.
 """
@@ -11,15 +12,17 @@ boxed, indented or quoted stands in one piece.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import ahocorasick
 
 from ptycassette.model import PatternError, compile_re2
 
-__all__ = ["SQUEEZED_AWAY", "Literals", "Pattern", "PatternError", "canonical", "plain", "squeeze"]
+__all__ = ["Literals", "Pattern", "PatternError", "canonical", "plain", "spread", "squeeze"]
 
 # Characters that take no room, as their UTF-8 bytes: soft hyphen; U+0300-036F (marks that combine);
 # U+061C; U+180B-180E; U+1AB0-1AFF and U+1DC0-1DFF (more marks); U+200B-200F and U+202A-202E (zero
@@ -41,7 +44,7 @@ _AWAY = (
 # These; blanks and controls; | and > (ASCII borders and quotes); * (what passwords are shown as);
 # quotes, and the sign at the end of a line that continues.
 _ASCII_AWAY = bytes([*range(0x21), 0x7F, *b"|>*\"'\\"])
-SQUEEZED_AWAY = re.compile(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
+_SQUEEZED_AWAY = re.compile(f"[{re.escape(_ASCII_AWAY.decode())}]+|{_AWAY}")
 
 
 def canonical(text: str) -> str:
@@ -75,6 +78,70 @@ def squeeze(text: str) -> str:
     if not text.isascii():
         raw = _OTHERS_AWAY.sub(b"", raw)  # first, so that nothing new comes together
     return raw.translate(None, _ASCII_AWAY).decode("latin-1")
+
+
+_Span = tuple[int, int]
+_ESCAPE = "\x1b"
+_BY_CHANCE = 2
+"""So many letters of a word on another line, or in another column, may continue a value."""
+
+
+def spread(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
+    """The stretches of ``text`` for each of ``spans`` (ascending) of its squeezed form.
+
+    A phrase of several words is one stretch. Left out are the character right after ESC, which
+    belongs to a sequence, and one or two letters of a word on the line before or after.
+    """
+    for parts in _stretches(text, spans) if spans else ():
+        if len(parts) > 1 and _by_chance(text, parts[-1], parts[-2][1], parts[-1][0], parts[-1][1]):
+            del parts[-1]
+        if len(parts) > 1 and _by_chance(text, parts[0], parts[0][1], parts[1][0], parts[0][0] - 1):
+            del parts[0]
+        joined: list[_Span] = []
+        for start, end in parts:
+            first = start + (text[start - 1 : start] == _ESCAPE)
+            if joined and not text[joined[-1][1] : first].strip(" "):
+                joined[-1] = joined[-1][0], end
+            elif first < end:
+                joined.append((first, end))
+        yield joined
+
+
+def _by_chance(text: str, part: _Span, end: int, start: int, beyond: int) -> bool:
+    """Whether ``part`` belongs to an unrelated word.
+
+    ``text[end:start]`` is between it and the rest of the value, ``beyond`` its other side.
+    """
+    between = text[end:start]
+    return (
+        part[1] - part[0] <= _BY_CHANCE
+        and text[max(0, beyond) : beyond + 1].isalnum()
+        and ("\n" in between or "  " in between)
+    )
+
+
+def _stretches(text: str, spans: Sequence[_Span]) -> Iterator[list[_Span]]:
+    """As ``spread``, but each run of characters that are kept by ``squeeze`` is a stretch."""
+    starts: list[int] = []  # of each run, in the squeezed form and in the text
+    places: list[int] = []
+    at = length = 0
+    for start, end in chain(
+        (gap.span() for gap in _SQUEEZED_AWAY.finditer(text)), [(len(text),) * 2]
+    ):
+        if start > at:
+            starts.append(length)
+            places.append(at)
+            length += start - at
+        at = end
+    ends = [*starts[1:], length]
+    for first, last in spans:
+        number = bisect_right(starts, first) - 1
+        parts = []
+        while first < last:
+            shift, stop = places[number] - starts[number], min(last, ends[number])
+            parts.append((first + shift, stop + shift))
+            first, number = stop, number + 1  # noqa: PLW2901 - on to the next run
+        yield parts
 
 
 _FEW = 1024

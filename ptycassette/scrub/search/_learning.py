@@ -11,14 +11,16 @@ import re
 from collections.abc import Iterable
 
 from ptycassette.scrub._mask import TEXT, VOLATILE, mask
-from ptycassette.scrub.match import canonical, plain, squeeze
+from ptycassette.scrub.match import Literals, canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
-from ptycassette.scrub.search._known import KnownValue, KnownValues
+from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 
-__all__ = ["Learner"]
+__all__ = ["Learner", "Past"]
 
 _MOST_LEARNT = 20_000
 _MOST_JUDGED = 8192
+_MOST_KEPT = 8 << 20
+"""Characters, a byte each."""
 _LINE_OF_KEY = 16
 _SHAPED = 16
 # What masks leave behind, as it is or in an encoding, and what stands for a secret in JSON.
@@ -36,6 +38,43 @@ _SHORTEST_MASK = 6
 _GENERATED = 10
 _FEWEST_BYTES = 6
 _NO_DIGIT = re.compile("[^A-Za-z0-9+/=]")
+
+
+class Past:
+    """The texts searched so far, each for the values known at that time.
+
+    A rule may match only at the end of a session what was shown in pieces at its start. So the
+    squeezed texts are kept, to see whether a value occurred before it was known. Only then is the
+    session read once more. A long session has too many texts to keep: then the answer is yes.
+    """
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._length = 0
+
+    def add(self, text: str) -> None:
+        """Keep a squeezed text, while there is room."""
+        if self._length <= _MOST_KEPT:
+            self._length += len(text)
+            self._texts.append(text)
+            if self._length > _MOST_KEPT:
+                self._texts.clear()
+
+    def may_hold(self, lesson: Lesson, *, but_last: int = 0) -> bool:
+        """Whether a part of ``lesson`` occurs in a text that was searched.
+
+        The last ``but_last`` texts are left out: they were searched again.
+        """
+        wanted = {*lesson.pieces, *lesson.words}
+        if not wanted or self._length > _MOST_KEPT:
+            return bool(wanted)
+        literals = Literals(wanted)
+        return any(map(literals.occur_in, self._texts[: len(self._texts) - but_last]))
+
+    @property
+    def count(self) -> int:
+        """How many texts there are."""
+        return len(self._texts)
 
 
 class Learner:
