@@ -10,7 +10,7 @@ from ptycassette._faces import loads_on_first_use
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ptycassette.scrub.default import default_scrubber
-    from ptycassette.scrub.discover import secret_name
+    from ptycassette.scrub.rules import secret_name
     from ptycassette.scrub.session import SessionScrubber
     from ptycassette.scrub.tally import Replacement
 else:
@@ -18,7 +18,7 @@ else:
         __name__,
         {
             "default": ("default_scrubber",),
-            "discover": ("secret_name",),
+            "rules": ("secret_name",),
             "session": ("SessionScrubber",),
             "tally": ("Replacement",),
         },

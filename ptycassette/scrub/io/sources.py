@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ptycassette.profiles.io import credentials_of_clis
-from ptycassette.scrub.discover import document_values, environment_values, secret_name
-from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_rules
+from ptycassette.scrub.discover import document_values, environment_values
+from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_name, secret_rules
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 __all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]

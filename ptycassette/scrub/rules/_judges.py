@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ptycassette.scrub.rules._names import WORDS
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import (
     generated_or_signed,
@@ -18,7 +19,6 @@ from ptycassette.scrub.rules._values import (
     looks_like_a_value,
     of_letters,
 )
-from ptycassette.scrub.rules._words import WORDS
 
 __all__ = ["EXAMPLE_DOMAINS", "JUDGES"]
 

@@ -34,8 +34,8 @@ from typing import Annotated, Any
 import msgspec
 
 from ptycassette.scrub.rules._judges import JUDGES
+from ptycassette.scrub.rules._names import SECRET_NAMES, data_text
 from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
-from ptycassette.scrub.rules._words import SECRET_NAMES, data_text
 
 __all__ = [
     "Entry",

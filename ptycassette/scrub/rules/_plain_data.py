@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import re
 
+from ptycassette.scrub.rules._names import (
+    WORDS,
+    declares_a_digest,
+    declares_a_secret,
+    declares_an_id,
+)
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import is_placeholder, looks_generated
-from ptycassette.scrub.rules._words import WORDS
 
-__all__ = ["declares_a_secret", "is_path", "is_plain_data"]
-
-_WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRET_ENDS = ("password", "passwd", "passphrase", "secret", "token", "apikey")
-_SAYS_NOTHING = frozenset({"value", "data", "base", "b", "hash", "raw", "text"})
-_SAYS_TOO_MUCH = frozenset({"access", "auth", "authorization", "private", "refresh", "salt"})
-_ID_ENDS = frozenset({"id", "ids", "uuid", "guid"})
+__all__ = ["is_plain_data"]
 
 # Compiled when they are first needed (``re`` keeps them): few processes learn from files.
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
@@ -64,7 +63,7 @@ _LONG_SEGMENT = 20
 _PART = re.compile(r"[A-Za-z0-9]+")
 _MIXED = re.compile(r"([A-Za-z]{1,9})\d{1,4}|\d{1,4}([A-Za-z]{1,6})|([A-Za-z])\d{1,4}[A-Za-z]")
 _LONGEST = 1024
-_LONGEST_NUMBER = 14
+_LONG_NUMBER = re.compile(r"\d{15}")
 _WORD_LETTERS = 2
 _IN_WORDS = 0.5
 
@@ -78,28 +77,14 @@ def is_plain_data(text: str, *, name: str = "") -> bool:
         return True
     if declares_a_secret(name):
         return False
-    if _is_digest(text, name):
+    if re.fullmatch(_OWN_DIGEST, text) or (declares_a_digest(name) and re.fullmatch(_DIGEST, text)):
         return True
     if re.fullmatch(_UUID, text):
-        words = _words(name)
-        return not _ID_ENDS.isdisjoint(words[-1:]) and _of_no_account(words)
+        return declares_an_id(name)
     return _is_measured(text) or _is_of_words(text)
 
 
-def declares_a_secret(name: str) -> bool:
-    """Whether ``name`` declares its value a secret, as ``clientSecret`` does."""
-    words = _words(name)
-    while words and words[-1] in _SAYS_NOTHING:
-        words.pop()
-    if not words:
-        return False
-    last = words[-1]
-    if last.endswith(_SECRET_ENDS) or last in WORDS["secret-words"]:
-        return True
-    return last == "key" and not WORDS["key-owners"].isdisjoint(words[:-1])
-
-
-def is_path(text: str) -> bool:
+def _is_path(text: str) -> bool:
     """Whether ``text`` is a path. Base64 has slashes too, but no words between them."""
     if not _PATHLIKE.match(text):
         return False
@@ -113,7 +98,7 @@ def _is_plain_place(text: str) -> bool:
     """Whether it is a path, or a URL without credentials."""
     url = re.fullmatch(_URL, text)
     if url is None:
-        return is_path(text)
+        return _is_path(text)
     parts = (part for part in _PART.findall(url["rest"]) if len(part) >= _LONG_SEGMENT)
     return "@" not in url["host"] and not any(map(looks_generated, parts))
 
@@ -123,29 +108,6 @@ def _stands_for_a_value(text: str) -> bool:
     return bool(re.fullmatch(_STANDS_FOR_A_VALUE, text)) or (
         re.match(_SOMEBODYS, text) is not None and is_placeholder(text)
     )
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS_OF_NAME.findall(name)]
-
-
-def _of_no_secret(words: list[str]) -> bool:
-    return "key" not in words and not any(
-        word in WORDS["secret-words"] or word.endswith(_SECRET_ENDS) for word in words
-    )
-
-
-def _of_no_account(words: list[str]) -> bool:
-    return _of_no_secret(words) and WORDS["account-words"].isdisjoint(words)
-
-
-def _is_digest(text: str, name: str) -> bool:
-    """Whether the text or its name declares a digest."""
-    if re.fullmatch(_OWN_DIGEST, text):
-        return True
-    words = _words(name)
-    named = not WORDS["digest-words"].isdisjoint(words) and _SAYS_TOO_MUCH.isdisjoint(words)
-    return named and _of_no_secret(words) and re.fullmatch(_DIGEST, text) is not None
 
 
 def _is_measured(text: str) -> bool:
@@ -164,17 +126,13 @@ def _is_of_words(text: str) -> bool:
         return False
     parts = _PART.findall(text)
     letters = in_words = 0
-    for part in parts:
-        if part.isdigit():
-            if len(part) > _LONGEST_NUMBER:
-                return False
-            continue
+    for part in (part for part in parts if not part.isdigit()):
         mixed = None if part.isalpha() else _MIXED.fullmatch(part)
         if not part.isalpha() and (mixed is None or len(parts) == 1):
             return False
         word = len(part if mixed is None else mixed[mixed.lastindex or 0])
         letters += sum(map(str.isalpha, part))
         in_words += word if word >= _WORD_LETTERS else 0
-    if not in_words or in_words < _IN_WORDS * letters:
+    if not in_words or in_words < _IN_WORDS * letters or _LONG_NUMBER.search(text):
         return False
     return not spelt_by_chance("-".join(part for part in parts if part.isalpha()))

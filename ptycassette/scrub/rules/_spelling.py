@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from ptycassette.scrub.rules._words import data_text
+from ptycassette.scrub.rules._names import data_text
 
 __all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "seems_by_chance", "spelt_by_chance"]
 
