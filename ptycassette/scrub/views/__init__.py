@@ -9,7 +9,7 @@ from ptycassette.scrub.views._screen import ScreenReader, Seen, view_of
 from ptycassette.scrub.views._streams import StreamText, StreamView
 from ptycassette.scrub.views._structured import Joined, rewrite, strings_of
 from ptycassette.scrub.views._typed import TypedView, input_views
-from ptycassette.scrub.views._view import PiecewiseView, View
+from ptycassette.scrub.views._view import RunsView, View
 
 __all__ = [
     "BLOCK",
@@ -18,7 +18,7 @@ __all__ = [
     "JoinedLines",
     "Line",
     "Messages",
-    "PiecewiseView",
+    "RunsView",
     "ScreenReader",
     "Seen",
     "StreamText",

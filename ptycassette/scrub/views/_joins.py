@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 
 from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
 from ptycassette.scrub.views._lines import EDGE
-from ptycassette.scrub.views._view import View
+from ptycassette.scrub.views._view import RunsView, View
 
 __all__ = ["JoinedLines", "joined_lines"]
 
@@ -59,37 +59,20 @@ _LEAST_FULL = 6
 """Narrower lines are no margin of anything."""
 
 
-class JoinedLines(View):
+class JoinedLines(RunsView):
     """The lines of another view, joined where one may continue the one before.
 
     Args:
         parent: the view.
-        text: the lines.
-        runs: (where it begins here, where it begins there, its length), ascending.
-        joins: the positions in ``text`` at which two lines were joined, ascending.
+        parts: the lines, and where they begin there.
+        joins: the positions at which two lines were joined, ascending.
     """
 
     def __init__(
-        self, parent: View, text: str, runs: Sequence[tuple[int, int, int]], joins: Sequence[int]
+        self, parent: View, parts: Iterable[tuple[str, int]], joins: Sequence[int]
     ) -> None:
-        super().__init__(text)
-        self._parent = parent
-        self._runs = runs
-        self._starts = [run[0] for run in runs]
+        super().__init__(parts, parent)
         self._joins = joins
-
-    def pieces(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """See ``View.pieces``."""
-        self._parent.found = True
-        number = max(0, bisect_right(self._starts, start) - 1)
-        for here, there, length in self._runs[number:]:
-            if here >= end:
-                break
-            first, last = max(here, start), min(here + length, end)
-            if first < last:
-                shift = there - here
-                for at, count, offset in self._parent.pieces(first + shift, last + shift):
-                    yield at - shift, count, offset
 
     def clipped(self, start: int, end: int, *, shaped: bool, whole: int = 0) -> int:
         """The end of a match from ``start`` to ``end``, cut at the first join that splits no word.
@@ -147,19 +130,20 @@ def joined_lines(view: View, cols: int) -> JoinedLines | None:
         if line and _may_continue(line, below) and _is_full(lines, number, cols)
     }
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    text = ""
-    runs: list[tuple[int, int, int]] = []
+    parts: list[tuple[str, int]] = []
     joins: list[int] = []
+    length = 0
     for number in sorted({*continue_below, *(number + 1 for number in continue_below)}):
         if number - 1 in continue_below:
-            joins.append(len(text))
-        elif text:
-            text += _APART
+            joins.append(length)
+        elif parts:
+            parts.append((_APART, -1))
+            length += len(_APART)
         beside = (*lines[max(0, number - 1) : number], *lines[number + 1 : number + 2])
         start, end = _shown(lines[number], *beside)
-        runs.append((len(text), starts[number] + start, end - start))
-        text += lines[number][start:end]
-    return JoinedLines(view, text, runs, joins) if joins else None
+        parts.append((lines[number][start:end], starts[number] + start))
+        length += end - start
+    return JoinedLines(view, parts, joins) if joins else None
 
 
 def _may_continue(line: str, below: str) -> bool:

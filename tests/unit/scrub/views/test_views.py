@@ -11,7 +11,7 @@ from ptycassette.scrub.views import (
     Blocks,
     Joined,
     Messages,
-    PiecewiseView,
+    RunsView,
     TypedView,
     View,
     input_views,
@@ -121,7 +121,7 @@ def test_a_typed_key_is_masked_in_its_sequence() -> None:
 
 def test_views_know_their_bytes() -> None:
     """Each root view leads back to offsets in its channel."""
-    piecewise = PiecewiseView("abcdef", starts=[0, 2, 4], offsets=[10, -1, 20])
+    piecewise = RunsView([("ab", 10), ("cd", -1), ("ef", 20)])
 
     assert list(View("abc", base=7).pieces(1, 3)) == [(1, 2, 8)]
     assert list(piecewise.pieces(1, 6)) == [(1, 1, 11), (4, 2, 20)]
