@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, chain
-from operator import itemgetter
+from itertools import accumulate
 from typing import Any
 
 import msgspec
 
-from ptycassette.model import DiscoveryRecord, Finished, Noted, Probed, QuotaRecord
+from ptycassette.model import Finished, Noted, Probed
 from ptycassette.scrub._mask import TEXT, mask
 from ptycassette.scrub._patches import Patches
 from ptycassette.scrub.match import canonical, plain
@@ -74,14 +73,14 @@ class Placeholders:
 
     def probed(self, event: Probed) -> Probed:
         """The result of a probe with placeholders."""
-        quota = discovery = None
-        if event.quota is not None:
-            record = self.value(msgspec.to_builtins(event.quota), channel="quota")
-            quota = msgspec.convert(record, QuotaRecord)
-        if event.discovery is not None:
-            record = self.value(msgspec.to_builtins(event.discovery), channel="discovery")
-            discovery = msgspec.convert(record, DiscoveryRecord)
-        return Probed(event.t_us, quota, discovery)
+        records: dict[str, Any] = {
+            name: msgspec.convert(
+                self.value(msgspec.to_builtins(record), channel=name), type(record)
+            )
+            for name, record in (("quota", event.quota), ("discovery", event.discovery))
+            if record is not None
+        }
+        return Probed(event.t_us, **records)
 
     def finished(self, event: Finished) -> Finished:
         """The final record with placeholders."""
@@ -118,23 +117,22 @@ def _spliced(text: str, matches: list[Match]) -> tuple[str, list[str]]:
 
     Also returns the rule of each replacement. Overlapping ones get the placeholder of the longest.
     """
-    spans = chain.from_iterable(
-        ((*stretch, number, match) for number, stretch in enumerate(match.stretches))
-        for match in matches
+    spans = sorted(
+        (*stretch, number, at)
+        for at, match in enumerate(matches)
+        for number, stretch in enumerate(match.stretches)
     )
-    groups: list[list[tuple[int, int, int, Match]]] = []
-    reached = 0
-    for span in sorted(spans, key=itemgetter(0, 1, 2)):
-        if not groups or span[0] >= reached:
-            groups.append([])
-        groups[-1].append(span)
-        reached = max(reached, span[1])
     parts: list[str] = []
     rules: list[str] = []
     at = 0
-    for group in groups:
-        start, end = group[0][0], max(stop for _, stop, _, _ in group)
-        _, _, number, longest = max(group, key=lambda span: span[1] - span[0])
+    while spans:
+        start, end = spans[0][:2]
+        group: list[tuple[int, int, int, int]] = []
+        while spans and (not group or spans[0][0] < end):
+            group.append(spans.pop(0))
+            end = max(end, group[-1][1])
+        *_, number, which = max(group, key=lambda span: span[1] - span[0])
+        longest = matches[which]
         named = longest.placeholder if longest.form == TEXT and not number else ""
         parts += [text[at:start], named or mask(text[start:end], longest.form)]
         rules.append(longest.rule)

@@ -176,11 +176,24 @@ class SessionScrubber:
 
     def rest(self, source: EventSource) -> Iterator[JournalEvent]:
         """See ``model.StepScrubber.rest``."""
-        typed = service = 0
+        return self.masked(source, output=False)
+
+    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
+        """See ``model.Scrubber.events``. Nothing is given before everything was read."""
+        for _ in self.steps(meta, source):
+            pass
+        yield from self.masked(source)
+
+    def masked(self, source: EventSource, *, output: bool = True) -> Iterator[JournalEvent]:
+        """All events, or all but the ``output``, masked, after ``steps`` has ended."""
+        shown = typed = service = 0
         for event in source():
             match event:
                 case Output():
-                    continue
+                    if output:
+                        data = self._masks["output"].apply(event.data, shown)
+                        shown += len(data)
+                        yield msgspec.structs.replace(event, data=data)
                 case Typed():
                     data = self._masks["input"].apply(event.data, typed)
                     typed += len(event.data)
@@ -199,24 +212,6 @@ class SessionScrubber:
                     yield self._placeholders.finished(event)
                 case _:
                     yield event
-
-    def events(self, meta: SessionMeta, source: EventSource) -> Iterator[JournalEvent]:
-        """See ``model.Scrubber.events``. Nothing is given before everything was read."""
-        for _ in self.steps(meta, source):
-            pass
-        yield from self.masked(source)
-
-    def masked(self, source: EventSource) -> Iterator[JournalEvent]:
-        """All events, masked, after ``steps`` has ended."""
-        rest = self.rest(source)
-        offset = 0
-        for event in source():
-            if not isinstance(event, Output):
-                yield next(rest)
-                continue
-            data = self._masks["output"].apply(event.data, offset)
-            offset += len(data)
-            yield msgspec.structs.replace(event, data=data)
 
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
         """See ``model.Scrubber.verify``."""
