@@ -19,47 +19,19 @@ from typing import Any
 
 from ptycassette.profiles.io import credentials_of_clis
 from ptycassette.scrub.discover import document_values, environment_values
-from ptycassette.scrub.rules import RuleSet, is_plain_data, secret_name, secret_rules
+from ptycassette.scrub.rules import (
+    RuleSet,
+    credential_files,
+    is_plain_data,
+    secret_name,
+    secret_rules,
+)
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
 __all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]
 
 MAX_FILE_BYTES = 1 << 20
 
-# Of tools that agent CLIs call; those of the CLIs stand in their profiles. Relative to the home
-# directory, and to the work folder. JSON and others are told apart by what is in them.
-_TOOL_FILES = (
-    ".config/gh/hosts.yml",
-    ".config/glab-cli/config.yml",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".npmrc",
-    ".pypirc",
-    ".yarnrc.yml",
-    ".docker/config.json",
-    ".aws/credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".azure/msal_token_cache.json",
-    ".git-credentials",
-    ".config/git/credentials",
-    ".kube/config",
-    ".cargo/credentials.toml",
-    ".config/rclone/rclone.conf",
-    ".config/huggingface/token",
-    ".cache/huggingface/token",
-)
-_LOCAL_FILES = (
-    ".env",
-    ".env.local",
-    ".env.development",
-    ".env.test",
-    ".env.production",
-    ".npmrc",
-    # Servers of the Model Context Protocol, and what they get in their environment.
-    ".mcp.json",
-    ".vscode/mcp.json",
-)
 _PAIR = re.compile(
     r"^\s*(?:export\s+)?[\"']?([A-Za-z0-9_.:/-]+)[\"']?\s*[:=]\s*(.+?)\s*$", re.MULTILINE
 )
@@ -81,11 +53,12 @@ def credential_values(
     """
     clis = credentials_of_clis({"HOME": str(home)} if env is None else env)
     rules = RuleSet(secret_rules())
+    tools = credential_files()
     for path in dict.fromkeys(
         (
-            *(home / name for name in _TOOL_FILES),
+            *(home / name for name in tools["home"]),
             *(home / name for cli in clis for name in cli.home),
-            *(cwd / name for name in _LOCAL_FILES),
+            *(cwd / name for name in tools["cwd"]),
             *(cwd / name for cli in clis for name in cli.cwd),
         )
     ):

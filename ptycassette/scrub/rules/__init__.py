@@ -4,7 +4,7 @@ Rules are in TOML files beside this module; ``docs/scrubbing.md`` says how to ad
 """
 
 from ptycassette.scrub.rules._config import ScrubConfig, config_of, parse_config
-from ptycassette.scrub.rules._load import default_rules, secret_rules
+from ptycassette.scrub.rules._load import credential_files, default_rules, secret_rules
 from ptycassette.scrub.rules._names import (
     WORDS,
     declares_a_secret,
@@ -12,10 +12,9 @@ from ptycassette.scrub.rules._names import (
     is_public_name,
     secret_name,
 )
-from ptycassette.scrub.rules._plain_data import is_plain_data
 from ptycassette.scrub.rules._rule_set import Found, Rule, RuleSet
 from ptycassette.scrub.rules._spelling import seems_by_chance, spelt_by_chance
-from ptycassette.scrub.rules._values import is_random, looks_torn_off
+from ptycassette.scrub.rules._values import is_plain_data, is_random, looks_torn_off
 
 __all__ = [
     "WORDS",
@@ -24,6 +23,7 @@ __all__ = [
     "RuleSet",
     "ScrubConfig",
     "config_of",
+    "credential_files",
     "declares_a_secret",
     "default_rules",
     "is_ordinary",

@@ -40,6 +40,7 @@ from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
 __all__ = [
     "Entry",
     "RuleFile",
+    "credential_files",
     "default_rules",
     "provider_rules",
     "read_file",
@@ -220,3 +221,8 @@ def default_rules(*, volatile: bool = False) -> tuple[Rule, ...]:
     """The built-in rules; with ``volatile`` also those on clocks, counters and the like."""
     rules = (*secret_rules(), *_rules_of("identity"))
     return (*rules, *_rules_of("volatile")) if volatile else rules
+
+
+def credential_files() -> dict[str, list[str]]:
+    """Files of tools that may hold secrets, below the ``home`` and in the work folder (``cwd``)."""
+    return msgspec.toml.decode(data_text("files.toml"), type=dict[str, list[str]])
