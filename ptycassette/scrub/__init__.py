@@ -9,17 +9,15 @@ from ptycassette._faces import loads_on_first_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.scrub.default import default_scrubber
     from ptycassette.scrub.rules import secret_name
-    from ptycassette.scrub.session import SessionScrubber
+    from ptycassette.scrub.session import SessionScrubber, default_scrubber
     from ptycassette.scrub.tally import Replacement
 else:
     __getattr__ = loads_on_first_use(
         __name__,
         {
-            "default": ("default_scrubber",),
             "rules": ("secret_name",),
-            "session": ("SessionScrubber",),
+            "session": ("SessionScrubber", "default_scrubber"),
             "tally": ("Replacement",),
         },
     )

@@ -133,27 +133,23 @@ class Learner:
 
     def _learn(self, rule: Rule, value: str) -> None:
         """Search for a match from now on. A key is searched for line by line."""
-        lines = value.split() if _of_lines(rule) else [value]
-        for line in lines:
-            if _of_lines(rule):
-                line = line.strip(_BORDERS)  # noqa: PLW2901 - the line itself
-                if len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY:
-                    continue
+        of_key = _of_lines(rule)
+        for line in [word.strip(_BORDERS) for word in value.split()] if of_key else [value]:
             word = line.isalpha() and line.islower() and len(line) < _LINE_OF_KEY
-            if word and not spelt_by_chance(line):
-                continue  # texts use it without meaning this one
-            if not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES:
-                continue  # some bytes, which stand in many places
-            value_of_line = KnownValue(
-                plain(line),
-                rule.name,
-                rule.placeholder,
-                public=rule.public,
-                pieces=_shaped(rule, line),
-                learnt=True,
+            if (
+                (of_key and len(_NO_DIGIT.sub("", line)) < _LINE_OF_KEY)
+                # Texts use a word without meaning this one.
+                or (word and not spelt_by_chance(line))
+                # Some bytes stand in many places.
+                or (not line.isascii() and len(squeeze(line)) < _FEWEST_BYTES)
+            ):
+                continue
+            name, placeholder, pieces = rule.name, rule.placeholder, _shaped(rule, line)
+            known = KnownValue(
+                plain(line), name, placeholder, public=rule.public, pieces=pieces, learnt=True
             )
-            if len(self._learnt) < _MOST_LEARNT and self._learnt.add(value_of_line):
-                self._new.append(value_of_line)
+            if len(self._learnt) < _MOST_LEARNT and self._learnt.add(known):
+                self._new.append(known)
 
 
 def _generated(word: str) -> bool:
