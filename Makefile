@@ -38,9 +38,10 @@ demo: setup
 # coverage takes half as long again, so that CI does it, with all tests (COVERAGE= leaves it out).
 test: FAST = -m "not slow"
 test-all: COVERAGE = --cov --cov-report=term:skip-covered
+test-all: LAWS = --hypothesis-profile=all
 test test-all: setup
 	@rm -f $(BROKEN_OFF)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(TESTS) || \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(FAST) $(COVERAGE) $(LAWS) $(TESTS) || \
 	  { status=$$?; [ $$status -eq 1 ] || touch $(BROKEN_OFF); exit $$status; }
 
 # What failed in the last run, once more, one test at a time. Not after a run that did not come to

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import untrusted_attacks as attacks
+from benchmarks.processor_time import Stopwatch
 from ptycassette import open_cassette
 from ptycassette.cassette.io.verdict import verify_cassette
 from ptycassette.cli._rec_emulator import _profile as answers_profile
@@ -264,15 +264,16 @@ def _one(reader: str, path: Path) -> Cost:
     resource.setrlimit(resource.RLIMIT_CPU, (_GUARD_S, _GUARD_S))
     resource.setrlimit(resource.RLIMIT_AS, (_GUARD_BYTES, _GUARD_BYTES))
     READERS[reader].before()
-    before_mb, began = _peak_mb(), time.process_time()
-    try:
-        READERS[reader].call(path)
-        ended = "read"
-    except CassetteError as refused:
-        ended = type(refused).__name__
-    except Exception as wrong:  # noqa: BLE001 - it is what is looked for
-        ended = f"! {type(wrong).__name__}: {str(wrong)[:100]}"
-    return Cost(cpu_s=time.process_time() - began, mb=_peak_mb() - before_mb, ended=ended)
+    before_mb = _peak_mb()
+    with Stopwatch() as watch:
+        try:
+            READERS[reader].call(path)
+            ended = "read"
+        except CassetteError as refused:
+            ended = type(refused).__name__
+        except Exception as wrong:  # noqa: BLE001 - it is what is looked for
+            ended = f"! {type(wrong).__name__}: {str(wrong)[:100]}"
+    return Cost(cpu_s=watch.seconds, mb=_peak_mb() - before_mb, ended=ended)
 
 
 def _peak_mb() -> float:

@@ -5,38 +5,30 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.cassette.documents import encode_document
-    from ptycassette.cassette.frames import FrameMaker, frame_of
-    from ptycassette.cassette.freshness import age_problem, age_text, window_of
-    from ptycassette.cassette.layout import DIAGNOSTIC, MANIFEST, OPTIONAL_FILES, REQUIRED_FILES
-    from ptycassette.cassette.strict_json import check_value, parse_strict
+    from .documents import encode_document as encode_document
+    from .frames import FrameMaker as FrameMaker
+    from .frames import frame_of as frame_of
+    from .freshness import age_problem as age_problem
+    from .freshness import age_text as age_text
+    from .freshness import window_of as window_of
+    from .layout import DIAGNOSTIC as DIAGNOSTIC
+    from .layout import MANIFEST as MANIFEST
+    from .layout import OPTIONAL_FILES as OPTIONAL_FILES
+    from .layout import REQUIRED_FILES as REQUIRED_FILES
+    from .strict_json import check_value as check_value
+    from .strict_json import parse_strict as parse_strict
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "documents": ("encode_document",),
-            "frames": ("FrameMaker", "frame_of"),
-            "freshness": ("age_problem", "age_text", "window_of"),
-            "layout": ("DIAGNOSTIC", "MANIFEST", "OPTIONAL_FILES", "REQUIRED_FILES"),
-            "strict_json": ("check_value", "parse_strict"),
+            "documents": "encode_document",
+            "frames": "FrameMaker frame_of",
+            "freshness": "age_problem age_text window_of",
+            "layout": "DIAGNOSTIC MANIFEST OPTIONAL_FILES REQUIRED_FILES",
+            "strict_json": "check_value parse_strict",
         },
     )
-
-__all__ = [
-    "DIAGNOSTIC",
-    "MANIFEST",
-    "OPTIONAL_FILES",
-    "REQUIRED_FILES",
-    "FrameMaker",
-    "age_problem",
-    "age_text",
-    "check_value",
-    "encode_document",
-    "frame_of",
-    "parse_strict",
-    "window_of",
-]

@@ -23,16 +23,6 @@ from ptycassette.errors import (
 )
 from ptycassette.model import DEFAULT_LIMITS, Limits, Manifest, visible
 
-__all__ = [
-    "ARTIFACTS_KEY",
-    "GIT_HINT",
-    "Artifact",
-    "check_artifact",
-    "check_entries",
-    "read_artifacts",
-    "with_artifacts",
-]
-
 ARTIFACTS_KEY = "artifacts"
 
 GIT_HINT = (

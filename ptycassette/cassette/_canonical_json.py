@@ -11,8 +11,6 @@ import json
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["canonical_json"]
-
 _FIXED_DIGITS = 21  # ECMA-262, Number::toString: from here on with an exponent
 _FIXED_ZEROS = -6
 
@@ -22,7 +20,7 @@ def canonical_json(value: Any) -> bytes:
 
     Raises:
         ValueError: a number is not finite, or a text holds a lone surrogate.
-        TypeError: some other type, or a key that is no text.
+        TypeError: another type, or a key that is not a text.
     """
     parts: list[str] = []
     _write(value, parts)

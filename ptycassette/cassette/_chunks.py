@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from ptycassette.errors import ChunkError, LimitError
 from ptycassette.model import DEFAULT_LIMITS, FrameRecord, Limits, OutputRecord, visible
 
-__all__ = ["ChunkCoverage", "check_frame_range", "check_output_range", "chunk_fault"]
-
 
 def check_output_range(
     record: OutputRecord, size: int, place: str, *, limits: Limits = DEFAULT_LIMITS

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 
-__all__ = ["is_sha256", "sha256_hex"]
-
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 
 

@@ -19,8 +19,6 @@ from ptycassette.cassette._records import R, RecordCodec
 from ptycassette.errors import LimitError, RecordError, TruncatedError
 from ptycassette.model import DEFAULT_LIMITS, Limits, check_density
 
-__all__ = ["Batch", "LineReader"]
-
 
 class Batch(msgspec.Struct, Generic[R], frozen=True, gc=False):
     """Records of consecutive lines; ``first_line`` is the number of the first, from 1."""

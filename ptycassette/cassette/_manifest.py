@@ -13,7 +13,7 @@ The rules, in the order in which they are checked; each has its own error:
    (``ManifestError``);
 7. ``required_features`` names nothing unknown (``RequiredFeatureError``);
 8. ``optional.artifacts`` is well formed (``ManifestError``);
-9. the caller's pins (see ``pins``).
+9. the caller's pins (see ``_pins``).
 
 What must exist as files, and what the files hold, comes after that.
 """
@@ -34,13 +34,11 @@ from ptycassette.cassette.strict_json import check_keys, explain
 from ptycassette.errors import ManifestError, RequiredFeatureError, VersionError
 from ptycassette.model import DEFAULT_LIMITS, UINT16_MAX, EmulatorId, Limits, Manifest, visible
 
-__all__ = ["ManifestPage", "decode_manifest", "encode_manifest", "peek_version"]
-
 
 class ManifestPage(msgspec.Struct, frozen=True):
     """A valid manifest.
 
-    ``document`` is the whole JSON object, unknown fields included, for who
+    ``document`` is the whole JSON object, unknown fields included, for whoever
     writes it again. ``artifacts`` is None when the cassette is not pinned.
     """
 

@@ -1,13 +1,13 @@
 """``optional.manifest_digest``: the manifest pins itself, so that no byte of it changes unnoticed.
 
-The digest covers every field that this version knows, and all that stands in
-``optional``, by the names that it lists: what is not listed was added later, and
+The digest covers every field that this version knows, and those entries of
+``optional`` whose names it lists; an entry that is not listed was added later and is
 refused. It leaves out what the files themselves prove (``content_digest``,
 ``optional.artifacts``) and fields that a later writer may add elsewhere, so
 unknown fields stay allowed.
 
 ``provenance.contract_version`` ``ptycassette-1`` promises ``optional.artifacts``
-and this digest: a manifest that has the promise and not the digest was damaged.
+and this digest: a manifest with this version and without the digest was damaged.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from ptycassette.cassette._digests import sha256_hex
 from ptycassette.cassette.layout import MANIFEST
 from ptycassette.errors import DigestError, ManifestError
 from ptycassette.model import Manifest, visible
-
-__all__ = ["CONTRACT", "MANIFEST_DIGEST_KEY", "check_manifest_digest", "with_manifest_digest"]
 
 CONTRACT = "ptycassette-1"
 MANIFEST_DIGEST_KEY = "manifest_digest"
@@ -48,7 +46,7 @@ def _digest(manifest: Manifest, names: tuple[str, ...]) -> str:
 
 
 def with_manifest_digest(manifest: Manifest) -> Manifest:
-    """The same manifest, pinning itself, and with the promise to do so."""
+    """The same manifest with its own digest, and the ``contract_version`` that promises one."""
     provenance = manifest.provenance
     if not provenance.contract_version:
         provenance = msgspec.structs.replace(provenance, contract_version=CONTRACT)
@@ -67,7 +65,7 @@ def check_manifest_digest(manifest: Manifest, *, where: str = MANIFEST) -> None:
     """Compare a manifest with the digest in it, if it has one or must have one.
 
     Raises:
-        ManifestError: the digest or the artifacts are promised and not there,
+        ManifestError: the digest or the artifacts are promised but missing,
             or the digest is malformed.
         DigestError: the manifest is not what its digest says, or ``optional`` holds
             what it does not cover.

@@ -15,8 +15,6 @@ import msgspec
 from ptycassette.cassette._lines import Batch
 from ptycassette.errors import SequenceError, TimeError
 
-__all__ = ["Run", "Source", "merge_runs"]
-
 
 class Source(msgspec.Struct, frozen=True):
     """A stream to merge: ``place`` is what errors call it; its batches come in file order."""

@@ -16,8 +16,6 @@ from ptycassette.errors import (
 )
 from ptycassette.model import EmulatorId, Manifest, visible
 
-__all__ = ["check_pins", "require_any_emulator"]
-
 
 def require_any_emulator(document: Any, required: EmulatorId | None, *, where: str) -> None:
     """Check in a manifest not yet validated that it names an emulator, if one is required.
@@ -46,7 +44,7 @@ def check_pins(
     expect_sha256: str | None = None,
     require_emulator: EmulatorId | None = None,
 ) -> None:
-    """Hold a valid manifest against what the caller pins; None pins nothing.
+    """Check a valid manifest against what the caller pins; None pins nothing.
 
     An empty ``version`` in ``require_emulator`` allows any version.
 

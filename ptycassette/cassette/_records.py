@@ -36,17 +36,6 @@ from ptycassette.model import (
     check_line_density,
 )
 
-__all__ = [
-    "FRAME_CODEC",
-    "INPUT_CODEC",
-    "OUTPUT_CODEC",
-    "SERVICE_EVENT_CODEC",
-    "STREAM_CODECS",
-    "RecordCodec",
-    "StreamRecord",
-    "check_stamp",
-]
-
 StreamRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord
 R = TypeVar("R", bound=StreamRecord)
 

@@ -1,4 +1,4 @@
-"""Frames made again from the output of a cassette, held against the stored ones.
+"""Frames rendered again from the output of a cassette, compared with the stored ones.
 
 The screen at a frame follows from every output and resize before it in the order
 of ``seq``; no policy is needed, because the stored frames say where to look.
@@ -13,11 +13,9 @@ import msgspec
 from ptycassette.cassette.frames import LOOKS, frame_of
 from ptycassette.model import EmulatorFactory, Event, FrameRecord, InputRecord, Size, painted_bytes
 
-__all__ = ["FrameMismatch", "rederive"]
-
 
 class FrameMismatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One difference between a stored frame and the one made again.
+    """One difference between a stored frame and the one rendered again.
 
     ``field`` is the name of a field of the frame, or ``text[N]`` for row N
     counted from 0.
@@ -33,7 +31,7 @@ class FrameMismatch(msgspec.Struct, frozen=True, kw_only=True):
 def rederive(
     events: Iterable[Event], *, size: Size, emulator: EmulatorFactory
 ) -> Iterator[FrameMismatch]:
-    """What differs, in order; nothing when every frame can be made again.
+    """The differences, in order; none when every frame can be rendered again.
 
     Styles are not compared where the stored frames keep none.
 

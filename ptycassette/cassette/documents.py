@@ -28,8 +28,6 @@ from ptycassette.model import (
     visible,
 )
 
-__all__ = ["DOCUMENT_TYPES", "decode_document", "encode_document", "parse_document"]
-
 DOCUMENT_TYPES: dict[str, type[msgspec.Struct]] = {
     FINAL: FinalRecord,
     SCRUB_REPORT: ScrubReport,
@@ -141,8 +139,8 @@ def _forget_go_error(value: dict[str, Any]) -> None:
     """Read ``exit.Err`` as null where the reference wrote an object.
 
     Its writer hands Go's error of a program that ended with anything but 0 to
-    encoding/json, which makes ``{"Stderr":null}`` or ``{}`` of it. There is no
-    message in it that could be kept, and its own reader stumbles over it.
+    encoding/json, which makes ``{"Stderr":null}`` or ``{}`` of it. It holds
+    no message to keep, and the reference's own reader fails on it.
     """
     exit_status = value.get("exit")
     if isinstance(exit_status, dict) and isinstance(exit_status.get("Err"), dict):

@@ -17,8 +17,6 @@ from ptycassette.model import (
 )
 from ptycassette.terminal import FramePolicy
 
-__all__ = ["LOOKS", "FrameMaker", "frame_of"]
-
 LOOKS = ("size", "text", "cursor", "title", "styles", "alt_screen")
 """The fields of a frame that say how the screen looks; equal ones make an equal frame."""
 

@@ -7,8 +7,6 @@ from datetime import datetime, timedelta
 
 from ptycassette.model import Manifest
 
-__all__ = ["age_problem", "age_text", "recorded_when", "window_of"]
-
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|w)")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MAX_CHARACTERS = 100  # of a window: the search takes the square of its length

@@ -1,30 +1,10 @@
 """The names of the files of a cassette, version 1, and which of them must exist.
 
 A name that is not listed here may stand in a cassette only when the manifest
-pins it in ``optional.artifacts`` (see ``artifacts``).
+pins it in ``optional.artifacts`` (see ``_artifacts``).
 """
 
 from __future__ import annotations
-
-__all__ = [
-    "DIAGNOSTIC",
-    "DISCOVERY",
-    "DOCUMENTS",
-    "FINAL",
-    "FORMAT_VERSION",
-    "FRAMES",
-    "INPUT",
-    "KNOWN_FEATURES",
-    "MANIFEST",
-    "OPTIONAL_FILES",
-    "OUTPUT",
-    "OUTPUT_RAW",
-    "QUOTA",
-    "REQUIRED_FILES",
-    "SCRUB_REPORT",
-    "SERVICE_EVENTS",
-    "STREAMS",
-]
 
 FORMAT_VERSION = 1
 

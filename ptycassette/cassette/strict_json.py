@@ -2,7 +2,7 @@
 
 Refused, each with a reason that names it: duplicate keys, ``NaN`` and
 ``Infinity``, numbers outside of int64 or of a double, lone surrogates, bytes
-that are no UTF-8, nesting deeper than the limit, and keys that differ from a
+that are not UTF-8, nesting deeper than the limit, and keys that differ from a
 known key in case alone (the reference reader, Go's ``encoding/json``, takes
 those for the known key).
 
@@ -24,8 +24,6 @@ import msgspec
 
 from ptycassette.errors import InvalidCassetteError, LimitError
 from ptycassette.model import INT64_MAX, INT64_MIN, Limits, visible
-
-__all__ = ["check_keys", "check_value", "explain", "parse_strict"]
 
 _MAX_INT_DIGITS = 20  # the longest int64 has 19 digits and a sign
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -70,7 +68,7 @@ _DECODER = json.JSONDecoder(
 
 
 def explain(exc: Exception) -> str:
-    """What a decoder found wrong, on one line, safe to print."""
+    """A decoder's error on one line, safe to print."""
     if isinstance(exc, json.JSONDecodeError):
         return f"no valid JSON: {exc.msg} at character {exc.pos + 1}"
     if isinstance(exc, UnicodeError):
@@ -81,7 +79,7 @@ def explain(exc: Exception) -> str:
 def parse_strict(
     data: bytes, *, where: str, error: type[InvalidCassetteError], limits: Limits
 ) -> Any:
-    """The JSON value that ``data`` is, if it is strict JSON.
+    """Parse ``data`` as strict JSON.
 
     Args:
         data: one whole JSON text, white space around it allowed.
@@ -145,7 +143,7 @@ def _too_deep(limits: Limits, where: str) -> LimitError:
 
 
 def _check(value: Any, depth: int, *, texts: bool) -> None:
-    """Walk ``value``; ``RecursionError`` stands for too deep, as the decoder itself says it."""
+    """Walk ``value``; ``RecursionError`` means too deep, as it does in the decoder."""
     stack = [(value, depth)]
     while stack:
         item, left = stack.pop()

@@ -8,8 +8,6 @@ import click
 
 from ptycassette.cli._options import allow_unscrubbed_option, cassette_argument, opened
 
-__all__ = ["command"]
-
 
 @click.command("cat")
 @cassette_argument

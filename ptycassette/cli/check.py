@@ -35,8 +35,6 @@ from ptycassette.system.files import check_replaceable, read_plain, write_whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["command"]
-
 PARALLEL_FROM = 8
 """Fewer scenarios are checked sooner than a second process has started."""
 
@@ -133,7 +131,7 @@ def _init(paths: Sequence[str]) -> int:
 
 
 def _update(paths: Sequence[str]) -> int:
-    """Pin again, and print what does not match any more."""
+    """Update the pins, and print what no longer matches."""
     failed = 0
     for path in find_scenarios(paths):
         scenario = load_scenario(path)

@@ -1,10 +1,8 @@
-"""``ptycassette completion SHELL``: what a shell needs to complete commands and options."""
+"""``ptycassette completion SHELL``: shell completion of commands and options."""
 
 from __future__ import annotations
 
 import click
-
-__all__ = ["command"]
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import DemoReport
     from ptycassette.cli._tour import DemoStep
 
-__all__ = ["command"]
-
 FAILED_STATUS = 1
 _SGR = re.compile("\x1b\\[[0-9;]*m")
 
@@ -58,7 +56,7 @@ def command(keep: Path | None, as_json: bool) -> int:
 
 
 def _run(target: Path, *, quiet: bool) -> list[DemoStep]:
-    """Take the tour; tell each step before and after it."""
+    """Run the tour; print each step before and after it."""
     from ptycassette.cli._tour import tour
 
     number = 0

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ptycassette.cli._reports import InfoReport
     from ptycassette.model import ExitStatus
 
-__all__ = ["command", "exit_text", "info_of"]
-
 FIELD_LIMIT = 200
 SHOWN_OPTIONAL = ("artifacts", "manifest_digest", "streams", "title")
 """Optional parts of the manifest that have lines of their own."""
@@ -88,7 +86,7 @@ def info_of(cassette: Cassette, verified: Verified) -> InfoReport:
 
 
 def exit_text(status: ExitStatus | None) -> str:
-    """How the program ended, for people."""
+    """How the program ended, in words."""
     if status is None:
         return "not recorded"
     if status.signaled:

@@ -19,8 +19,6 @@ from ptycassette.model import visible
 if TYPE_CHECKING:
     from ptycassette.cassette.io import ListedCassette
 
-__all__ = ["command"]
-
 COLUMNS = ("NAME", "HARNESS", "VERSION", "LENGTH", "SIZE", "AGE", "STATE")
 SPARE = ("VERSION", "SIZE", "LENGTH", "HARNESS")
 TEXT_LIMIT = 40
@@ -107,7 +105,7 @@ def command(
 
 
 def _default_directory() -> str:
-    """The library of the project file as one would type it, else the current directory."""
+    """The library of the project file as a relative path, else the current directory."""
     from ptycassette.system.files import find_project
 
     library = find_project().library

@@ -138,7 +138,8 @@ __all__ = ["command"]
     "--harness",
     metavar="NAME",
     help="What the program is called as a product; a known one (docs/harnesses.md) is also"
-    " started by its name and has its session log read.",
+    " started by its name and has its session log read. A name that looks like a mistyped known"
+    " one is refused.",
 )
 @click.option(
     "--account", metavar="NAME", help="Which account it uses: only one recording of it at a time."
@@ -236,7 +237,8 @@ def command(cassette: str | None, argv: tuple[str, ...], **given: Any) -> int:
     steps = steps_of(given["script"])
     given["streams"] = kinds_of(given)
     interactive = not given["headless"] and steps is None and _on_terminal()
-    profile = profile_of(given["harness"])
+    program = next(iter(argv or (given["line"] or "").split()), None)
+    profile = profile_of(given["harness"], program=program)
     words = argv_of(argv, given["line"], profile)
     secret_key_of(given["secret_key"])  # complain before anything happens
     cassette = cassette or _name_for(words, given)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ptycassette.errors import CassetteError
     from ptycassette.recording.io import LeftJournal, Recovered
 
-__all__ = ["command"]
-
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A journal that could not be recovered, and why."""
@@ -159,7 +157,7 @@ def _described(left: LeftJournal) -> Iterator[str]:
 
 
 def _age(recorded_at: str) -> str:
-    """How long ago, in words; what is not a time stays as it is."""
+    """How long ago, in words; text that is not a time is unchanged."""
     from datetime import UTC, datetime
 
     from ptycassette.cassette import age_text

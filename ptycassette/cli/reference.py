@@ -1,11 +1,9 @@
 """Every variable, file and exit status, for the man page; ``docs/reference.md`` has the same.
 
-A test looks for the variables in the source, and for the statuses in the errors.
+A test compares the variables with the source, and the statuses with the errors.
 """
 
 from __future__ import annotations
-
-__all__ = ["EXIT_STATUSES", "FILES", "VARIABLES"]
 
 EXIT_STATUSES: tuple[tuple[str, str], ...] = (
     ("0", "fine"),
@@ -36,6 +34,7 @@ VARIABLES: tuple[tuple[str, str], ...] = (
     ("PTYCASSETTE_SECRETS", "how typed secrets are compared in replay: same (default) or any"),
     ("PTYCASSETTE_REPORT", "where stand-ins write their report; a directory gets one for each"),
     ("PTYCASSETTE_SCRUB_CONFIG", "the file with rules of your own for scrubbing"),
+    ("PTYCASSETTE_PROJECT", "the project file, in place of the nearest one"),
     ("PTYCASSETTE_STATE_DIR", "where journals and locks are"),
     ("PTYCASSETTE_EVENTS", "set for the recorded program: where it may write service events"),
     ("PTYCASSETTE_VIEWER_CACHE", "off: the viewer keeps nothing of long recordings"),

@@ -11,8 +11,6 @@ from ptycassette.replaying.io import MODE_HELP, ShimConfig, forget_starts, make_
 from ptycassette.replaying.standin.io import parse_settings
 from ptycassette.system.files import find_project
 
-__all__ = ["command"]
-
 
 @click.command(
     "shim", epilog="Example: ptycassette shim --dir bin --library cassettes claude codex"
@@ -67,6 +65,7 @@ def command(
         mode=mode or project.mode,
         report=str(Path(report).absolute()) if report else "",
         hooks=str(Path(hooks).absolute()) if hooks else "",
+        project=str(project.where or ""),
         options=options,
     )
     forget_starts(kept)

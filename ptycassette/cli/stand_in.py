@@ -9,8 +9,6 @@ import click
 
 from ptycassette.replaying.standin.io import STANDIN_OPTIONS, run
 
-__all__ = ["command"]
-
 
 class StandInCommand(click.Command):
     """Shows the options of the stand-in, whose parser is its own."""

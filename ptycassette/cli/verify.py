@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ptycassette.cassette.io import Verdict
     from ptycassette.cli._reports import VerifiedCassette
 
-__all__ = ["command"]
-
 MISMATCH_STATUS = 1
 LARGE_BYTES = 20_000_000
 """Below this, checking is over before a progress bar is read."""
@@ -73,7 +71,7 @@ def _status(verdict: Verdict) -> int:
 
 
 def _verify(path: str, *, rederive: bool, allow_unscrubbed: bool) -> Verdict:
-    """Check one, with a progress bar on stderr while it takes long."""
+    """Check one, with a progress bar on stderr if it takes long."""
     from ptycassette.cassette.io import verify_cassette
 
     factory = None

@@ -1,4 +1,4 @@
-"""``ptycassette verify-scrub CASSETTE...``: look whether a secret is left."""
+"""``ptycassette verify-scrub CASSETTE...``: search for secrets that are left."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ptycassette.cli._options import json_option
 from ptycassette.cli._present import count_text, json_text, write_lines
 from ptycassette.cli.scrub import known_options, scrubber_of
 from ptycassette.model import visible
-
-__all__ = ["command"]
 
 FOUND_STATUS = 6
 

@@ -9,8 +9,6 @@ import click
 from ptycassette.cli.view import memory_option, viewer
 from ptycassette.errors import NotFoundError, UsageError
 
-__all__ = ["command"]
-
 
 @click.command("watch")
 @click.argument("target", metavar="[TARGET]", required=False, type=click.Path())

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.export.html import screen_css, screen_fragment, screen_html
-    from ptycassette.export.registry import (
-        EXPORT_OPTIONS,
-        ExportFormat,
-        ExportOption,
-        export_named,
-        export_of_file,
-        exports_of,
-    )
-    from ptycassette.export.svg import still_svg
-    from ptycassette.export.text import TextStream
+    from .html import screen_css as screen_css
+    from .html import screen_fragment as screen_fragment
+    from .html import screen_html as screen_html
+    from .registry import EXPORT_OPTIONS as EXPORT_OPTIONS
+    from .registry import ExportFormat as ExportFormat
+    from .registry import ExportOption as ExportOption
+    from .registry import export_named as export_named
+    from .registry import export_of_file as export_of_file
+    from .registry import exports_of as exports_of
+    from .svg import still_svg as still_svg
+    from .text import TextStream as TextStream
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "html": ("screen_css", "screen_fragment", "screen_html"),
+            "html": "screen_css screen_fragment screen_html",
             "registry": (
-                "EXPORT_OPTIONS",
-                "ExportFormat",
-                "ExportOption",
-                "export_named",
-                "export_of_file",
-                "exports_of",
+                "EXPORT_OPTIONS ExportFormat ExportOption export_named export_of_file exports_of"
             ),
-            "svg": ("still_svg",),
-            "text": ("TextStream",),
+            "svg": "still_svg",
+            "text": "TextStream",
         },
     )
-
-__all__ = [
-    "EXPORT_OPTIONS",
-    "ExportFormat",
-    "ExportOption",
-    "TextStream",
-    "export_named",
-    "export_of_file",
-    "exports_of",
-    "screen_css",
-    "screen_fragment",
-    "screen_html",
-    "still_svg",
-]

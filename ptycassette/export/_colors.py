@@ -12,8 +12,6 @@ import msgspec
 
 from ptycassette.model import Style
 
-__all__ = ["DARK", "LIGHT", "Theme", "css_color", "css_lines"]
-
 _CUBE = (0, 95, 135, 175, 215, 255)
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
 

@@ -1,40 +1,31 @@
-"""Harness profiles and probes: what is known of each CLI, as checked data."""
+"""Probes, drives and prepared runs of agent CLIs, as checked data."""
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.harness.drive import Drive
-    from ptycassette.harness.example import example_script
-    from ptycassette.harness.preparing import Place, PreparedRun, prepare, shown
-    from ptycassette.harness.probe import Probe, parse_window
-    from ptycassette.harness.probe_run import ProbeResult, ProbeRun
-    from ptycassette.harness.step import DriveStep
+    from .drive import Drive as Drive
+    from .example import example_script as example_script
+    from .preparing import Place as Place
+    from .preparing import PreparedRun as PreparedRun
+    from .preparing import prepare as prepare
+    from .preparing import shown as shown
+    from .probe import Probe as Probe
+    from .probe import parse_window as parse_window
+    from .probe_run import ProbeResult as ProbeResult
+    from .probe_run import ProbeRun as ProbeRun
+    from .step import DriveStep as DriveStep
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "drive": ("Drive",),
-            "example": ("example_script",),
-            "preparing": ("Place", "PreparedRun", "prepare", "shown"),
-            "probe": ("Probe", "parse_window"),
-            "probe_run": ("ProbeResult", "ProbeRun"),
-            "step": ("DriveStep",),
+            "drive": "Drive",
+            "example": "example_script",
+            "preparing": "Place PreparedRun prepare shown",
+            "probe": "Probe parse_window",
+            "probe_run": "ProbeResult ProbeRun",
+            "step": "DriveStep",
         },
     )
-
-__all__ = [
-    "Drive",
-    "DriveStep",
-    "Place",
-    "PreparedRun",
-    "Probe",
-    "ProbeResult",
-    "ProbeRun",
-    "example_script",
-    "parse_window",
-    "prepare",
-    "shown",
-]

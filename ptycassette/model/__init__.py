@@ -2,268 +2,125 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.model.events import (
-        Event,
-        EventKind,
-        ExitStatus,
-        FinalRecord,
-        FrameRecord,
-        InputRecord,
-        OutputRecord,
-        OutputStream,
-        ServiceEventRecord,
-        TimedRecord,
-        moment_us,
-    )
-    from ptycassette.model.file_patterns import (
-        FilePattern,
-        FilePatterns,
-        TooManyPatternsError,
-        file_pattern,
-    )
-    from ptycassette.model.geometry import Cursor, Size
-    from ptycassette.model.journal import (
-        Finished,
-        JournalEvent,
-        Noted,
-        Output,
-        Probed,
-        Resized,
-        SessionMeta,
-        Signalled,
-        Typed,
-    )
-    from ptycassette.model.keys import PASTE_END, canonical_key, encode_key, encode_paste
-    from ptycassette.model.limits import (
-        DEFAULT_LIMITS,
-        INT64_MAX,
-        INT64_MIN,
-        UINT16_MAX,
-        Limits,
-        check_density,
-        check_line_density,
-    )
-    from ptycassette.model.manifest import (
-        Command,
-        ContentDigest,
-        EmulatorId,
-        Harness,
-        Manifest,
-        Provenance,
-        Terminal,
-        Timing,
-    )
-    from ptycassette.model.ports import (
-        AsyncSleeper,
-        CassetteSink,
-        Clock,
-        Emulator,
-        EmulatorFactory,
-        EventSource,
-        IdSource,
-        Scrubber,
-        ScrubberFactory,
-        ScrubStep,
-        Secret,
-        SecretWatch,
-        SessionTap,
-        Sleeper,
-        StepScrubber,
-    )
-    from ptycassette.model.re2_engine import PatternError, compile_re2
-    from ptycassette.model.records import SCRUB_STATUSES, DiscoveryRecord, QuotaRecord, ScrubReport
-    from ptycassette.model.screen import DEFAULT_STYLE, Screen, Style, StyleRun
-    from ptycassette.model.streams import (
-        STREAMS_KEY,
-        StreamKind,
-        StreamKinds,
-        painted_bytes,
-        painted_lines,
-        streams_of,
-    )
-    from ptycassette.model.toml_text import (
-        MAX_TOML_BYTES,
-        fill_variables,
-        parse_toml,
-        read_toml,
-        suggest,
-    )
-    from ptycassette.model.visible_text import printable, visible, visible_bytes
+    from .events import Event as Event
+    from .events import EventKind as EventKind
+    from .events import ExitStatus as ExitStatus
+    from .events import FinalRecord as FinalRecord
+    from .events import FrameRecord as FrameRecord
+    from .events import InputRecord as InputRecord
+    from .events import OutputRecord as OutputRecord
+    from .events import OutputStream as OutputStream
+    from .events import ServiceEventRecord as ServiceEventRecord
+    from .events import TimedRecord as TimedRecord
+    from .events import moment_us as moment_us
+    from .file_patterns import FilePattern as FilePattern
+    from .file_patterns import FilePatterns as FilePatterns
+    from .file_patterns import TooManyPatternsError as TooManyPatternsError
+    from .file_patterns import file_pattern as file_pattern
+    from .geometry import Cursor as Cursor
+    from .geometry import Size as Size
+    from .journal import Finished as Finished
+    from .journal import JournalEvent as JournalEvent
+    from .journal import Noted as Noted
+    from .journal import Output as Output
+    from .journal import Probed as Probed
+    from .journal import Resized as Resized
+    from .journal import SessionMeta as SessionMeta
+    from .journal import Signalled as Signalled
+    from .journal import Typed as Typed
+    from .keys import PASTE_END as PASTE_END
+    from .keys import canonical_key as canonical_key
+    from .keys import encode_key as encode_key
+    from .keys import encode_paste as encode_paste
+    from .limits import DEFAULT_LIMITS as DEFAULT_LIMITS
+    from .limits import INT64_MAX as INT64_MAX
+    from .limits import INT64_MIN as INT64_MIN
+    from .limits import UINT16_MAX as UINT16_MAX
+    from .limits import Limits as Limits
+    from .limits import check_density as check_density
+    from .limits import check_line_density as check_line_density
+    from .manifest import Command as Command
+    from .manifest import ContentDigest as ContentDigest
+    from .manifest import EmulatorId as EmulatorId
+    from .manifest import Harness as Harness
+    from .manifest import Manifest as Manifest
+    from .manifest import Provenance as Provenance
+    from .manifest import Terminal as Terminal
+    from .manifest import Timing as Timing
+    from .ports import AsyncSleeper as AsyncSleeper
+    from .ports import CassetteSink as CassetteSink
+    from .ports import Clock as Clock
+    from .ports import Emulator as Emulator
+    from .ports import EmulatorFactory as EmulatorFactory
+    from .ports import EventSource as EventSource
+    from .ports import IdSource as IdSource
+    from .ports import Scrubber as Scrubber
+    from .ports import ScrubberFactory as ScrubberFactory
+    from .ports import ScrubStep as ScrubStep
+    from .ports import Secret as Secret
+    from .ports import SecretWatch as SecretWatch
+    from .ports import SessionTap as SessionTap
+    from .ports import Sleeper as Sleeper
+    from .ports import StepScrubber as StepScrubber
+    from .re2_engine import PatternError as PatternError
+    from .re2_engine import compile_re2 as compile_re2
+    from .records import SCRUB_STATUSES as SCRUB_STATUSES
+    from .records import DiscoveryRecord as DiscoveryRecord
+    from .records import QuotaRecord as QuotaRecord
+    from .records import ScrubReport as ScrubReport
+    from .screen import DEFAULT_STYLE as DEFAULT_STYLE
+    from .screen import Screen as Screen
+    from .screen import Style as Style
+    from .screen import StyleRun as StyleRun
+    from .streams import STREAMS_KEY as STREAMS_KEY
+    from .streams import StreamKind as StreamKind
+    from .streams import StreamKinds as StreamKinds
+    from .streams import painted_bytes as painted_bytes
+    from .streams import painted_lines as painted_lines
+    from .streams import streams_of as streams_of
+    from .toml_text import MAX_TOML_BYTES as MAX_TOML_BYTES
+    from .toml_text import fill_variables as fill_variables
+    from .toml_text import parse_toml as parse_toml
+    from .toml_text import read_toml as read_toml
+    from .toml_text import suggest as suggest
+    from .visible_text import printable as printable
+    from .visible_text import visible as visible
+    from .visible_text import visible_bytes as visible_bytes
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
             "events": (
-                "Event",
-                "EventKind",
-                "ExitStatus",
-                "FinalRecord",
-                "FrameRecord",
-                "InputRecord",
-                "OutputRecord",
-                "OutputStream",
-                "ServiceEventRecord",
-                "TimedRecord",
-                "moment_us",
+                "Event EventKind ExitStatus FinalRecord FrameRecord InputRecord OutputRecord "
+                "OutputStream ServiceEventRecord TimedRecord moment_us"
             ),
-            "file_patterns": (
-                "FilePattern",
-                "FilePatterns",
-                "TooManyPatternsError",
-                "file_pattern",
-            ),
-            "geometry": ("Cursor", "Size"),
+            "file_patterns": "FilePattern FilePatterns TooManyPatternsError file_pattern",
+            "geometry": "Cursor Size",
             "journal": (
-                "Finished",
-                "JournalEvent",
-                "Noted",
-                "Output",
-                "Probed",
-                "Resized",
-                "SessionMeta",
-                "Signalled",
-                "Typed",
+                "Finished JournalEvent Noted Output Probed Resized SessionMeta Signalled Typed"
             ),
-            "keys": ("PASTE_END", "canonical_key", "encode_key", "encode_paste"),
+            "keys": "PASTE_END canonical_key encode_key encode_paste",
             "limits": (
-                "DEFAULT_LIMITS",
-                "INT64_MAX",
-                "INT64_MIN",
-                "UINT16_MAX",
-                "Limits",
-                "check_density",
-                "check_line_density",
+                "DEFAULT_LIMITS INT64_MAX INT64_MIN Limits UINT16_MAX check_density "
+                "check_line_density"
             ),
             "manifest": (
-                "Command",
-                "ContentDigest",
-                "EmulatorId",
-                "Harness",
-                "Manifest",
-                "Provenance",
-                "Terminal",
-                "Timing",
+                "Command ContentDigest EmulatorId Harness Manifest Provenance Terminal Timing"
             ),
             "ports": (
-                "AsyncSleeper",
-                "CassetteSink",
-                "Clock",
-                "Emulator",
-                "EmulatorFactory",
-                "EventSource",
-                "IdSource",
-                "Scrubber",
-                "ScrubberFactory",
-                "Secret",
-                "SessionTap",
-                "Sleeper",
-                "ScrubStep",
-                "StepScrubber",
-                "SecretWatch",
+                "AsyncSleeper CassetteSink Clock Emulator EmulatorFactory EventSource IdSource "
+                "ScrubStep Scrubber ScrubberFactory Secret SecretWatch SessionTap Sleeper "
+                "StepScrubber"
             ),
-            "re2_engine": ("PatternError", "compile_re2"),
-            "records": ("SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"),
-            "screen": ("DEFAULT_STYLE", "Screen", "Style", "StyleRun"),
-            "streams": (
-                "STREAMS_KEY",
-                "StreamKind",
-                "StreamKinds",
-                "painted_bytes",
-                "painted_lines",
-                "streams_of",
-            ),
-            "toml_text": ("MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"),
-            "visible_text": ("printable", "visible", "visible_bytes"),
+            "re2_engine": "PatternError compile_re2",
+            "records": "DiscoveryRecord QuotaRecord SCRUB_STATUSES ScrubReport",
+            "screen": "DEFAULT_STYLE Screen Style StyleRun",
+            "streams": "STREAMS_KEY StreamKind StreamKinds painted_bytes painted_lines streams_of",
+            "toml_text": "MAX_TOML_BYTES fill_variables parse_toml read_toml suggest",
+            "visible_text": "printable visible visible_bytes",
         },
     )
-
-__all__ = [
-    "DEFAULT_LIMITS",
-    "DEFAULT_STYLE",
-    "INT64_MAX",
-    "INT64_MIN",
-    "MAX_TOML_BYTES",
-    "PASTE_END",
-    "SCRUB_STATUSES",
-    "STREAMS_KEY",
-    "UINT16_MAX",
-    "AsyncSleeper",
-    "CassetteSink",
-    "Clock",
-    "Command",
-    "ContentDigest",
-    "Cursor",
-    "DiscoveryRecord",
-    "Emulator",
-    "EmulatorFactory",
-    "EmulatorId",
-    "Event",
-    "EventKind",
-    "EventSource",
-    "ExitStatus",
-    "FilePattern",
-    "FilePatterns",
-    "FinalRecord",
-    "Finished",
-    "FrameRecord",
-    "Harness",
-    "IdSource",
-    "InputRecord",
-    "JournalEvent",
-    "Limits",
-    "Manifest",
-    "Noted",
-    "Output",
-    "OutputRecord",
-    "OutputStream",
-    "PatternError",
-    "Probed",
-    "Provenance",
-    "QuotaRecord",
-    "Resized",
-    "Screen",
-    "ScrubReport",
-    "ScrubStep",
-    "Scrubber",
-    "ScrubberFactory",
-    "Secret",
-    "SecretWatch",
-    "ServiceEventRecord",
-    "SessionMeta",
-    "SessionTap",
-    "Signalled",
-    "Size",
-    "Sleeper",
-    "StepScrubber",
-    "StreamKind",
-    "StreamKinds",
-    "Style",
-    "StyleRun",
-    "Terminal",
-    "TimedRecord",
-    "Timing",
-    "TooManyPatternsError",
-    "Typed",
-    "canonical_key",
-    "check_density",
-    "check_line_density",
-    "compile_re2",
-    "encode_key",
-    "encode_paste",
-    "file_pattern",
-    "fill_variables",
-    "moment_us",
-    "painted_bytes",
-    "painted_lines",
-    "parse_toml",
-    "printable",
-    "read_toml",
-    "streams_of",
-    "suggest",
-    "visible",
-    "visible_bytes",
-]

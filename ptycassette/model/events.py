@@ -14,20 +14,6 @@ import msgspec
 from ptycassette.model.geometry import Cursor, Size
 from ptycassette.model.screen import StyleRun
 
-__all__ = [
-    "Event",
-    "EventKind",
-    "ExitStatus",
-    "FinalRecord",
-    "FrameRecord",
-    "InputRecord",
-    "OutputRecord",
-    "OutputStream",
-    "ServiceEventRecord",
-    "TimedRecord",
-    "moment_us",
-]
-
 # In a class body the field ``bytes`` hides the builtin, and msgspec resolves annotations there.
 _Bytes = bytes
 
@@ -40,9 +26,9 @@ EventKind = Literal["input", "output", "frame", "service-event", "final"]
 class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of ``input.jsonl``: bytes typed, a resize, or a signal sent.
 
-    ``source`` says who: ``user``, ``driver``, or ``terminal`` for an answer to
-    a terminal query. ``masked`` tells that the bytes are not what was typed
-    (a password prompt). ``eof``: behind the bytes, the end of a stdin that is not a terminal.
+    ``source`` is who sent it: ``user``, ``driver``, or ``terminal`` for an answer to
+    a terminal query. ``masked``: the bytes are not what was typed (a password prompt).
+    ``eof``: after the bytes comes the end of a stdin that is not a terminal.
     """
 
     seq: int
@@ -62,8 +48,8 @@ class InputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class OutputRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of ``output.jsonl``: ``length`` bytes of ``output.raw`` from ``offset``.
 
-    ``stream`` says where the program wrote them, where that was not its terminal. ``eof``: it
-    closed this stream and went on; ``stdin`` is a stream that it can close, too.
+    ``stream`` is where the program wrote them, if not to its terminal. ``eof``: the program closed
+    this stream and went on; it can close ``stdin``, too.
     """
 
     seq: int
@@ -139,7 +125,7 @@ TimedRecord = InputRecord | OutputRecord | FrameRecord | ServiceEventRecord | Fi
 
 
 def moment_us(record: TimedRecord) -> int:
-    """When it was, in microseconds since the start, as exactly as the cassette knows."""
+    """The time of a record in microseconds since the start, as exactly as the cassette has it."""
     return record.t_ms * 1000 if record.t_us is None else record.t_us
 
 

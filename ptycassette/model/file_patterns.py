@@ -1,8 +1,8 @@
 r"""Regular expressions that come from files: searched by RE2, in time linear in the text.
 
 A scenario, a library, a profile, a probe or an input script may be somebody else's, and so may the
-text that it is held against. Python's ``re`` tries all ways to match: ``(a+)+$`` takes years on a
-hundred letters. Patterns that Python code gives are the caller's own, and stay with ``re``.
+text that it is matched against. Python's ``re`` tries all ways to match: ``(a+)+$`` takes years on
+a hundred letters. Patterns that Python code gives are the caller's own, and stay with ``re``.
 
 The dialect is RE2's (https://github.com/google/re2/wiki/Syntax), brought closer to Python's:
 
@@ -13,7 +13,7 @@ The dialect is RE2's (https://github.com/google/re2/wiki/Syntax), brought closer
 - Look-around, back references, conditions, possessive and atomic groups are refused.
 
 Linear is not always fast: an engine that keeps track of n places in a pattern takes n steps for
-each byte, and after each match begins anew. What that may come to is bounded as well.
+each byte, and after each match begins anew. That product is bounded as well.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class FilePattern:
         multiline: as ``re.MULTILINE``: ``^`` and ``$`` match at lines.
 
     Raises:
-        PatternError: it is no regular expression, uses what RE2 does not know, or is too large.
+        PatternError: it is not a regular expression, uses what RE2 does not support, or is too
+        large.
     """
 
     def __init__(self, source: str, *, ignore_case: bool = False, multiline: bool = False) -> None:
@@ -88,7 +89,7 @@ class FilePattern:
         self.groups = frozenset(self._engine.groupindex)
 
     def group_number(self, group: str) -> int:
-        """The number of a group that is given by its name or its number; 0 is the whole match.
+        """The number of a group given by name or number; 0 is the whole match.
 
         Raises:
             PatternError: there is no such group.
@@ -114,7 +115,7 @@ class FilePattern:
         """Every match in ``text`` from left to right, with the methods of ``re.Match``.
 
         Args:
-            text: lone surrogates in it are taken for question marks.
+            text: lone surrogates in it count as question marks.
             max_steps: None for patterns that are not from strangers.
 
         Raises:
@@ -139,7 +140,7 @@ class FilePattern:
 
 
 class FilePatterns:
-    """Checks the patterns of one file one after the other, and that they are not too many."""
+    """Compiles the patterns of one file one after the other, and bounds their total size."""
 
     def __init__(self) -> None:
         self._size = 0

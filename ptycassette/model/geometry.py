@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Cursor", "Size"]
-
 
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """A terminal size in character cells. JSON: ``{"Rows": 24, "Cols": 80}``."""

@@ -2,7 +2,7 @@
 
 These events are the input of the finaliser and of the scrubber. They carry
 ``t_us``, whole microseconds since the start of the session, never going back.
-Output events hold the bytes as read, in reads' own chunks.
+An output event holds the bytes of one read.
 """
 
 from __future__ import annotations
@@ -17,21 +17,9 @@ from ptycassette.model.manifest import Harness
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord
 from ptycassette.model.streams import StreamKinds
 
-__all__ = [
-    "Finished",
-    "JournalEvent",
-    "Noted",
-    "Output",
-    "Probed",
-    "Resized",
-    "SessionMeta",
-    "Signalled",
-    "Typed",
-]
-
 
 class SessionMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The head of a journal: all that the finaliser must know besides the events.
+    """The head of a journal: all that the finaliser needs besides the events.
 
     ``environment`` holds every variable of the child, values included; it is
     known to the scrubber and never written to a cassette. ``home`` and ``cwd``
@@ -76,9 +64,9 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True, tag="output"):
 class Typed(msgspec.Struct, frozen=True, omit_defaults=True, tag="input"):
     """Bytes sent to the program. See ``InputRecord`` for the fields.
 
-    ``masked`` says that they were typed unseen: at a prompt that does not echo, or the
-    sender said that they are secret. In a journal, which is private, they are the real ones;
-    whoever shows or publishes them takes ``hidden()``.
+    ``masked``: they were typed at a prompt that does not echo, or the sender declared them
+    secret. A journal, which is private, has the real bytes; whoever shows or publishes them
+    takes ``hidden()``.
     """
 
     t_us: int
@@ -130,8 +118,9 @@ class Probed(msgspec.Struct, frozen=True, omit_defaults=True, tag="probe"):
 class Finished(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="final"):
     """The end of the session. ``failure`` is set when the run must not become a cassette.
 
-    ``binary_version`` is what the program reported only now, ``version_missing`` why it never did.
-    ``stdin_offset`` is where it left a file that was its stdin, from where it found it.
+    ``binary_version`` is what the program reported when it was asked after the start,
+    ``version_missing`` why it reported none. ``stdin_offset`` is how many bytes the program
+    consumed of a file that was its stdin.
     """
 
     t_us: int

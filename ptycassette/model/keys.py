@@ -15,15 +15,13 @@ entry xterm-256color:
 - alt puts ESC in front of everything else;
 - ctrl makes control characters of ``@`` to ``_``, of letters, of space, ``?``, ``/`` and 2-8.
 
-What xterm cannot say apart from the plain key (ctrl-enter, shift-enter, ctrl-1, ...) is refused
-rather than sent as something that was not asked for.
+Keys that xterm cannot tell from the plain key (ctrl-enter, shift-enter, ctrl-1, ...) are refused
+rather than sent as another key.
 """
 
 from __future__ import annotations
 
 import re
-
-__all__ = ["PASTE_END", "PASTE_START", "canonical_key", "encode_key", "encode_paste"]
 
 PASTE_START = b"\x1b[200~"
 PASTE_END = b"\x1b[201~"
@@ -88,7 +86,7 @@ def encode_key(name: str, *, application_cursor: bool = False) -> bytes:
         application_cursor: whether the application has set DECCKM.
 
     Raises:
-        ValueError: no such key, or none that xterm can tell apart.
+        ValueError: no such key, or one that xterm cannot tell from another.
     """
     modifiers, key = _parse(name)
     if key in _CURSOR:

@@ -14,16 +14,6 @@ import msgspec
 
 from ptycassette.errors import LimitError
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "INT64_MAX",
-    "INT64_MIN",
-    "UINT16_MAX",
-    "Limits",
-    "check_density",
-    "check_line_density",
-]
-
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
 UINT16_MAX = 2**16 - 1
@@ -80,7 +70,7 @@ def check_density(data: bytes, max_values: int, where: str) -> None:
         return
     count = end = 0
     # Text by text, and no further than to the limit: megabytes of short ones take memory, too.
-    # A value has at most two, its key and itself; what has more of them is no JSON.
+    # A value has at most two, its key and itself; a text with more is not JSON.
     for number, text in enumerate(_TEXT.finditer(data)):
         count = max(count + _punctuation(data[end : text.start()]), number // 2)
         end = text.end()

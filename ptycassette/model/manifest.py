@@ -6,17 +6,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "Command",
-    "ContentDigest",
-    "EmulatorId",
-    "Harness",
-    "Manifest",
-    "Provenance",
-    "Terminal",
-    "Timing",
-]
-
 
 class ContentDigest(msgspec.Struct, frozen=True):
     """SHA-256 of ``output.raw``, 64 lower-case hexadecimal digits."""

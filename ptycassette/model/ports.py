@@ -1,4 +1,4 @@
-"""The seams: what the pure layers ask of the world, and the world hands in.
+"""The ports: the protocols through which the pure layers get a clock, an emulator, a scrubber.
 
 Whoever owns the loop owns the time. Everything that reads a clock, sleeps,
 makes an id, renders or scrubs is passed in through one of these.
@@ -18,24 +18,6 @@ from ptycassette.model.journal import JournalEvent, SessionMeta
 from ptycassette.model.manifest import EmulatorId, Manifest
 from ptycassette.model.records import DiscoveryRecord, QuotaRecord, ScrubReport
 from ptycassette.model.screen import Screen
-
-__all__ = [
-    "AsyncSleeper",
-    "CassetteSink",
-    "Clock",
-    "Emulator",
-    "EmulatorFactory",
-    "EventSource",
-    "IdSource",
-    "ScrubStep",
-    "Scrubber",
-    "ScrubberFactory",
-    "Secret",
-    "SecretWatch",
-    "SessionTap",
-    "Sleeper",
-    "StepScrubber",
-]
 
 
 class Clock(Protocol):
@@ -134,7 +116,7 @@ class Scrubber(Protocol):
         ...
 
     def verify(self, meta: SessionMeta, source: EventSource) -> tuple[str, ...]:
-        """Look at scrubbed events again; a finding says channel, t_ms and rule, no value."""
+        """Search scrubbed events again; a finding names channel, t_ms and rule, never the value."""
         ...
 
     def report(self) -> ScrubReport:
@@ -158,10 +140,7 @@ class ScrubStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Secret(Protocol):
-    """A value that somebody typed and that is secret.
-
-    ``whole``: so short that it goes as a word alone, never inside of others.
-    """
+    """A value that somebody typed and that is secret."""
 
     @property
     def text(self) -> str:
@@ -170,23 +149,23 @@ class Secret(Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether it is removed only where no letter or digit touches it."""
+        """Whether it is so short that it is removed only as a word of its own."""
         ...
 
 
 class SecretWatch(Protocol):
-    """Learns from a session, while it is read, what is secret in it."""
+    """Learns from the events of a session what is secret in it."""
 
     def begin(self) -> None:
-        """The session begins, or begins anew."""
+        """The session begins, or is read again from the start."""
         ...
 
     def saw(self, event: JournalEvent, screen: Emulator | None) -> Sequence[Secret]:
-        """What an event gives away; ``screen`` is the one right after it, where one types there."""
+        """The secrets that an event reveals; ``screen`` is the one right after typing."""
         ...
 
     def ended(self) -> Sequence[Secret]:
-        """What the end of the session gives away."""
+        """The secrets that the end of the session reveals."""
         ...
 
 
@@ -199,24 +178,24 @@ class StepScrubber(Scrubber, Protocol):
     ) -> Iterator[ScrubStep | None]:
         """The events, as soon as they are known to be clean or masked.
 
-        ``watch`` sees every event, with the screen right after it, and says what is secret.
+        ``watch`` sees every event, with the screen right after it, and returns what is secret.
 
-        ``None`` says that all steps before it are void: they come once more. When the
-        iterator ends, what it gave since then is verified, or ``left`` says what is not.
+        ``None`` voids all steps before it: they are yielded once more. When the iterator
+        ends, all that it yielded since then is verified, except for what ``left`` names.
         """
         ...
 
     def rest(self, source: EventSource) -> Iterator[JournalEvent]:
-        """All events but output once more, masked, after ``steps`` has ended."""
+        """All events except output once more, masked, after ``steps`` has ended."""
         ...
 
     def check(self, texts: Any) -> None:
-        """Look at the strings of a JSON value that will be published as well; see ``left``."""
+        """Search the strings of a JSON value that will be published as well; see ``left``."""
         ...
 
     @property
     def left(self) -> tuple[str, ...]:
-        """What verification found: channel, t_ms and rule, no value. Empty for nothing."""
+        """What verification found: channel, t_ms and rule, never the value. Empty if nothing."""
         ...
 
 
@@ -228,7 +207,7 @@ class CassetteSink(Protocol):
         ...
 
     def reserve(self, seq: int, t_ms: int) -> None:
-        """Keep a number for a record that is added later; those come in their order."""
+        """Reserve a ``seq`` for a record that is added later, in the order of the reservations."""
         ...
 
     def put(self, document: QuotaRecord | DiscoveryRecord | ScrubReport) -> None:
@@ -252,9 +231,9 @@ class SessionTap(Protocol):
 
     Called from whichever thread pumps the PTY, in order, never concurrently.
 
-    What was typed unseen reaches a tap as asterisks (``Typed.hidden``), unless the tap
-    has an attribute ``takes_secrets`` that is true. Only a journal has: it is private, and
-    must know what to scrub.
+    Secret input reaches a tap as asterisks (``Typed.hidden``), unless the tap has a true
+    attribute ``takes_secrets``. Only a journal has: it is private, and the scrubber reads there
+    what to remove.
     """
 
     def on_output(self, t_us: int, data: bytes) -> None:
@@ -266,7 +245,7 @@ class SessionTap(Protocol):
         ...
 
     def on_idle(self) -> None:
-        """The PTY has no more to say for now: a good moment to flush."""
+        """The PTY has no more output for now: a good moment to flush."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""RE2, as we use it: quiet, and with errors that say what it does not know.
+"""RE2 as we use it: without its log lines, with errors that name what it does not support.
 
 It needs time linear in the text whatever the pattern, which is what makes patterns of users safe
 on hostile output (https://github.com/google/re2/wiki/Syntax).
@@ -10,13 +10,11 @@ from typing import Any, Final
 
 import re2
 
-__all__ = ["NOT_KNOWN", "PatternError", "compile_re2"]
-
 NOT_KNOWN: Final = "patterns in files have no look-around, back references or atomic groups"
 
 
 class PatternError(ValueError):
-    """A pattern that is not a regular expression, or that RE2 does not know."""
+    """A pattern that is not a regular expression, or that RE2 does not support."""
 
 
 def compile_re2(
@@ -31,7 +29,8 @@ def compile_re2(
         max_bytes: for the program and the states that RE2 remembers; 8 MiB when None.
 
     Raises:
-        PatternError: it is no regular expression, uses what RE2 does not know, or is too large.
+        PatternError: it is not a regular expression, uses what RE2 does not support, or is too
+        large.
     """
     options: Any = re2.Options()
     options.log_errors = False

@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["SCRUB_STATUSES", "DiscoveryRecord", "QuotaRecord", "ScrubReport"]
-
 
 class QuotaRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``quota.json``: what the harness said about its usage windows."""

@@ -13,8 +13,6 @@ import msgspec
 
 from ptycassette.model.geometry import Cursor, Size
 
-__all__ = ["DEFAULT_STYLE", "Screen", "Style", "StyleRun"]
-
 
 class Style(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a cell is painted (ECMA-48 SGR, 8.3.117, and xterm's additions).

@@ -9,15 +9,6 @@ import msgspec
 from ptycassette.model.events import Event, OutputRecord
 from ptycassette.model.manifest import Manifest
 
-__all__ = [
-    "STREAMS_KEY",
-    "StreamKind",
-    "StreamKinds",
-    "painted_bytes",
-    "painted_lines",
-    "streams_of",
-]
-
 STREAMS_KEY = "streams"
 
 StreamKind = Literal["terminal", "pipe", "socket", "file", "null", "device"]
@@ -27,12 +18,11 @@ class StreamKinds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The kind of each stream.
 
     Attributes:
-        stdin, stdout, stderr: what the program found there. ``null`` is ``/dev/null``; what went
-            there, or to another ``device``, is not recorded.
+        stdin, stdout, stderr: what the program found there. ``null`` is ``/dev/null``; output
+            to it, or to another ``device``, is not recorded.
         merged: stderr is the same open stream as stdout. What was written to either is recorded
             as ``stdout``.
-        stdin_offset: of a stdin that is a file: where the program left it, in bytes from where
-            it found it.
+        stdin_offset: of a stdin that is a file: how many bytes of it the program consumed.
     """
 
     stdin: StreamKind = "terminal"
@@ -63,9 +53,9 @@ class StreamKinds(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def streams_of(manifest: Manifest) -> StreamKinds:
-    """What the streams of a recorded program were: all a terminal, where a cassette says nothing.
+    """What the streams of a recorded program were; all a terminal where a cassette does not say.
 
-    What this version does not know counts as nothing said.
+    A value that this version does not know counts as not given.
     """
     value = (manifest.optional or {}).get(STREAMS_KEY)
     try:
@@ -75,9 +65,9 @@ def streams_of(manifest: Manifest) -> StreamKinds:
 
 
 def painted_bytes(event: Event) -> bytes:
-    """The bytes of an output event as a terminal gets them: CR LF for LF, where it went elsewhere.
+    """Output bytes as a terminal gets them: CR LF for LF if they went to a pipe or file.
 
-    A terminal makes that of a line feed itself (termios(3), ONLCR); a pipe leaves it as it is.
+    A PTY translates line feeds itself (termios(3), ONLCR); a pipe does not.
     """
     record = event.record
     if isinstance(record, OutputRecord) and record.stream is not None:
@@ -86,5 +76,5 @@ def painted_bytes(event: Event) -> bytes:
 
 
 def painted_lines(data: bytes) -> bytes:
-    """What was written to a pipe or a file, as a terminal gets it."""
+    """Output that went to a pipe or a file, as a terminal gets it."""
     return data.replace(b"\n", b"\r\n")

@@ -1,7 +1,7 @@
 """Reading TOML that somebody wrote: bounded, variables in strings, errors that say what to do.
 
-TOML parsers lack bounds. Python's keeps every prefix of a key, so 40 KB of ``a.a.a...`` take it
-1.5 GB. ``MAX_TOML_BYTES`` is for whoever reads the file.
+TOML parsers lack bounds. Python's keeps every prefix of a key: 40 KB of ``a.a.a...`` take
+1.5 GB. Whoever reads the file applies ``MAX_TOML_BYTES``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ptycassette.errors import UsageError
-
-__all__ = ["MAX_TOML_BYTES", "fill_variables", "parse_toml", "read_toml", "suggest"]
 
 MAX_TOML_BYTES = 512 << 10
 """What takes Python's parser longest, a list of numbers, takes it 0.6 s at this length."""
@@ -39,10 +37,10 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _check_dotted_keys(text: str) -> None:
-    """Refuse a key of too many parts before the text is parsed; in texts, too.
+    """Refuse a key of too many parts before the text is parsed; strings count, too.
 
     Raises:
-        ValueError: so many words with dots between them follow each other.
+        ValueError: more words than that are joined by dots.
     """
     if text.count(".") < MAX_PARTS:
         return

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-__all__ = ["printable", "visible", "visible_bytes"]
-
 _UNSAFE_CHARACTERS = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
@@ -23,7 +21,7 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e", "\\": "\\\\"}
 
 @cache
 def _unsafe(*, also: str = "") -> re.Pattern[str]:
-    """What is shown as an escape. Made on first use: it takes 10 ms of a start of 300."""
+    """The characters that are shown as escapes. Made on first use, because that takes 10 ms."""
     return re.compile(f"[{_UNSAFE_CHARACTERS}{also}]")
 
 
@@ -41,7 +39,7 @@ def _escape(match: re.Match[str]) -> str:
 def visible(text: str, *, limit: int = 2000) -> str:
     """``text`` with everything invisible or active shown as an escape.
 
-    Backslashes are doubled, so the result is unambiguous. Text longer than
+    Backslashes are doubled, so that the result is unambiguous. Text longer than
     ``limit`` characters is cut, and the cut is said.
     """
     cut = text[:limit]
@@ -51,10 +49,10 @@ def visible(text: str, *, limit: int = 2000) -> str:
 
 
 def printable(text: str, *, limit: int = 10_000) -> str:
-    """A message on one line: what in it is still unsafe is shown as an escape.
+    """A message on one line; characters that are still unsafe are shown as escapes.
 
-    For text that was put together from parts that ``visible`` or ``repr`` had escaped:
-    backslashes stay as they are, so nothing is escaped twice.
+    For text put together from parts that ``visible`` or ``repr`` escaped already:
+    backslashes stay, so that nothing is escaped twice.
     """
     cut = text[:limit]
     shown = _unsafe().sub(_escape, cut)

@@ -1,41 +1,33 @@
-"""What is known of agent CLIs: one TOML file each; how it is read and checked."""
+"""Profiles of agent CLIs, one TOML file each, and how they are read and checked."""
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.profiles.capability import capability_of
-    from ptycassette.profiles.checked import StrictTable, check_regex, read_checked
-    from ptycassette.profiles.predicate import ScreenPredicate
-    from ptycassette.profiles.profile import HomeFile, OfflineMode, Profile, Stroke, ToolCall
-    from ptycassette.profiles.session_log import LogFacts, LogSource, read_rows, to_number
+    from .capability import capability_of as capability_of
+    from .checked import StrictTable as StrictTable
+    from .checked import check_regex as check_regex
+    from .checked import read_checked as read_checked
+    from .predicate import ScreenPredicate as ScreenPredicate
+    from .profile import HomeFile as HomeFile
+    from .profile import OfflineMode as OfflineMode
+    from .profile import Profile as Profile
+    from .profile import Stroke as Stroke
+    from .profile import ToolCall as ToolCall
+    from .session_log import LogFacts as LogFacts
+    from .session_log import LogSource as LogSource
+    from .session_log import read_rows as read_rows
+    from .session_log import to_number as to_number
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "capability": ("capability_of",),
-            "checked": ("StrictTable", "check_regex", "read_checked"),
-            "predicate": ("ScreenPredicate",),
-            "profile": ("HomeFile", "OfflineMode", "Profile", "Stroke", "ToolCall"),
-            "session_log": ("LogFacts", "LogSource", "read_rows", "to_number"),
+            "capability": "capability_of",
+            "checked": "StrictTable check_regex read_checked",
+            "predicate": "ScreenPredicate",
+            "profile": "HomeFile OfflineMode Profile Stroke ToolCall",
+            "session_log": "LogFacts LogSource read_rows to_number",
         },
     )
-
-__all__ = [
-    "HomeFile",
-    "LogFacts",
-    "LogSource",
-    "OfflineMode",
-    "Profile",
-    "ScreenPredicate",
-    "StrictTable",
-    "Stroke",
-    "ToolCall",
-    "capability_of",
-    "check_regex",
-    "read_checked",
-    "read_rows",
-    "to_number",
-]

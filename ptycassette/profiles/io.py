@@ -1,12 +1,12 @@
-r"""Where profiles lie, and what is known of a CLI by its name or by that of its program.
+r"""Finds profiles, and facts about a CLI by its name or that of its program.
 
 Built-in profiles lie beside this module, the user's own in
 ``$XDG_CONFIG_HOME/ptycassette/harnesses``; of two with one name the user's counts. CLIs that have
 no profile are listed in ``without_profile/clis.toml``.
 
-``rec`` asks about every program before it starts it, and most are no agent CLIs. So a file is
-parsed only if the name that is looked for stands in it in quotes, and what parses is loaded only
-then. (A TOML string may hold a name in escapes; a file with ``\u`` in it is parsed, too.)
+``rec`` looks up every program before it starts it, and most are not agent CLIs. So a file is
+parsed, and the parser loaded, only if it contains the name in quotes. (A TOML string may spell a
+name with escapes, so a file with ``\u`` in it is parsed, too.)
 """
 
 from __future__ import annotations
@@ -22,13 +22,6 @@ from ptycassette.errors import CassetteError
 if TYPE_CHECKING:  # rec loads this module before it starts the program
     from ptycassette.profiles.profile import Credentials, KnownCli, VersionQuery
 
-__all__ = [
-    "credentials_of_clis",
-    "known_capability",
-    "own_folder",
-    "version_query_of",
-]
-
 _BUILT_IN = Path(__file__).parent
 _WITHOUT_PROFILE = _BUILT_IN / "without_profile" / "clis.toml"
 _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
@@ -36,7 +29,7 @@ _VARIABLE = re.compile(rb"^[A-Z][A-Z0-9_]* *=.*$", re.MULTILINE)
 
 
 def own_folder(kind: str, env: Mapping[str, str]) -> Path:
-    """Where the user's own files of a kind lie: ``harnesses`` or ``probes``."""
+    """The folder of the user's own files of a kind: ``harnesses`` or ``probes``."""
     base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "/nonexistent")) / ".config")
     return Path(base) / "ptycassette" / kind
 
@@ -44,12 +37,12 @@ def own_folder(kind: str, env: Mapping[str, str]) -> Path:
 def known_capability(
     name: str, *, version: str | None, env: Mapping[str, str] | None = None
 ) -> dict[str, Any] | None:
-    """``harness.capability`` of a CLI; None of what has no profile.
+    """``harness.capability`` of a CLI; None without a profile.
 
     Args:
         name: of the harness or of its program, as ``codex``.
-        version: what the program answered when it was asked for its version, if it was.
-        env: where the user's own profiles are looked for; this process's environment when None.
+        version: the program's answer about its version, if it was asked.
+        env: says where the user's own profiles are; this process's environment when None.
     """
     from ptycassette.profiles.capability import capability_of  # noqa: PLC0415 - see above
     from ptycassette.profiles.profile import Profile  # noqa: PLC0415 - see above
@@ -94,7 +87,7 @@ def _files(env: Mapping[str, str] | None) -> Iterator[Path]:
 
 
 def _holding(name: str, env: Mapping[str, str] | None) -> Iterator[KnownCli]:
-    """The CLIs of files in which a name stands. ``doctor`` reports those that cannot be read."""
+    """The CLIs in files that contain a name. ``doctor`` reports files that cannot be read."""
     name_in_quotes = tuple(f"{quote}{name}{quote}".encode() for quote in "\"'")
     for path in _files(env):
         try:

@@ -1,8 +1,8 @@
 """Reading a CLI's own session log into typed service events and the final record.
 
 A log is a sequence of rows: JSON lines, rows of a SQLite query, or matches of a
-regular expression in text. Rules pick rows and fields out of them. Whoever reads
-the files (``harness/io``) hands in rows; nothing here touches a disk.
+regular expression in text. Rules pick rows and fields out of them. The caller
+reads the files (``harness/io``) and passes rows.
 
 Typed events, with the fields that each may have:
 
@@ -28,8 +28,6 @@ from typing import Any, Literal
 import msgspec
 
 from ptycassette.profiles.checked import StrictTable, check_regex
-
-__all__ = ["EventRule", "LogFacts", "LogSource", "read_rows", "to_number"]
 
 EventType = Literal["message", "tool-call", "tool-result", "usage"]
 
@@ -57,8 +55,8 @@ _SCALE = {"": 1, "k": 1000, "m": 1_000_000}
 class EventRule(StrictTable, frozen=True, kw_only=True):
     """Which rows are an event, and where its fields are.
 
-    ``where`` compares dotted paths with values, ``exists`` asks that paths are
-    there. ``each`` makes one event per element of a list; the paths of ``fields``
+    ``where`` compares dotted paths with values, ``exists`` requires
+    paths. ``each`` makes one event per element of a list; the paths of ``fields``
     then start at the element, and an element that has none of them is not an event. A field that
     starts with ``=`` is a fixed text; a count
     may be a sum, ``a.b + a.c``, of the paths that are there.
@@ -81,9 +79,9 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
 class LogSource(StrictTable, frozen=True, kw_only=True):
     """The location of a log, and how to read it.
 
-    ``total`` says whether usage rows add up (``sum``) or the last one counts (``last``). Of the
-    files that ``glob`` finds the newest counts; ``together`` means all files of its folder, in the
-    order in which they were last changed. ``json`` is one document, ``jsonl`` one a line;
+    ``total``: usage rows are added up (``sum``) or the last one counts (``last``). Of the
+    files that ``glob`` finds the newest is read; ``together`` means all files of its folder, in the
+    order of their last change. ``json`` is one document, ``jsonl`` one a line;
     ``rows`` is the path of the list in it whose elements are the rows. A document that is a list
     is a row for each of its elements.
     """
@@ -112,7 +110,7 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
 
 
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log tells: service events in order, and the fields of the final record."""
+    """The facts in a log: service events in order, and fields of the final record."""
 
     events: tuple[dict[str, Any], ...] = ()
     usage: dict[str, Any] | None = None

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ptycassette.scrub.io import concealed
 
-__all__ = ["cassette_path"]
-
 MAX_NAME = 100
 _MAY_TELL = re.compile(r"[A-Za-z0-9+/_-]{16}|[@=:]")
 """No secret that is known by its shape is in a name without any of these."""
@@ -19,9 +17,8 @@ _UNSAFE = re.compile(r"[^\w.=,+\[\]-]+")
 def cassette_path(base: Path, module: str, name: str) -> Path:
     """``base/module/name.cassette``, for a test of that name.
 
-    A name that is long or holds what file systems do not take is cut or
-    rewritten, and gets a hash then, so that two tests never share a place. So is one that
-    shows a secret, as parameters may.
+    A name that is too long for file systems, has characters that they refuse, or shows a secret
+    (as parameters may) is rewritten and gets a hash, so that two tests never share a path.
 
     Args:
         base: the directory of cassettes.

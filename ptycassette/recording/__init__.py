@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.recording.input_script import ScriptStep, parse_script, parse_size
-    from ptycassette.recording.journal_events import event_of
+    from .input_script import ScriptStep as ScriptStep
+    from .input_script import parse_script as parse_script
+    from .input_script import parse_size as parse_size
+    from .journal_events import event_of as event_of
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "input_script": ("ScriptStep", "parse_script", "parse_size"),
-            "journal_events": ("event_of",),
+            "input_script": "ScriptStep parse_script parse_size",
+            "journal_events": "event_of",
         },
     )
-
-__all__ = [
-    "ScriptStep",
-    "event_of",
-    "parse_script",
-    "parse_size",
-]

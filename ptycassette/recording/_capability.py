@@ -8,8 +8,6 @@ import msgspec
 
 from ptycassette.model import DiscoveryRecord, Harness, QuotaRecord
 
-__all__ = ["with_probed"]
-
 
 def with_probed(
     harness: Harness, quota: QuotaRecord | None, discovery: DiscoveryRecord | None

@@ -10,7 +10,7 @@ CRC-32 of the record without the ``crc`` field itself, seeded with the salt.
 Record 0 is the head (``SessionMeta``); the others are output or single events.
 Typing and its echo have kinds of their own, because the user waits for the echo: a
 *key*, whose body is a byte of flags (1: masked) and the typed bytes, and a *read*,
-whose body is the bytes that were read. Output to a stream that is no terminal is a single event.
+whose body is the bytes that were read. Output to a stream that is not a terminal is a single event.
 
 A batch holds any number of reads: ``count:u32``, then per read
 ``after_us:u32 length:u32`` (``after_us`` counts from the record's ``t_us``),
@@ -19,8 +19,8 @@ checksum and one system call, and every read keeps its own time.
 
 A crash can only cut the file off, or leave blocks of its end unwritten: the
 *torn tail*, which is dropped. Damage before complete records is not from a crash: it
-is corruption, and an error. The decoder distinguishes the two by looking for a later
-record: its mark, a higher ``index`` and the checksum must be right. The salt and the
+is corruption, and an error. The decoder distinguishes the two by searching for a later
+record with the mark, a higher ``index`` and a correct checksum. The salt and the
 index prevent confusion when a recorded program prints a journal (even its own).
 """
 
@@ -34,13 +34,6 @@ import msgspec
 
 from ptycassette.errors import JournalError
 from ptycassette.model import JournalEvent, Output, SessionMeta, Typed
-
-__all__ = [
-    "MAX_BATCH_BYTES",
-    "EmptyJournalError",
-    "JournalDecoder",
-    "JournalEncoder",
-]
 
 MAGIC = b"\x89PTYJ\r\n\x01"
 _MAGIC_STEM = MAGIC[:-1]
@@ -56,8 +49,8 @@ _CRC = struct.Struct("<I")
 _WHOLE_HEAD = struct.Struct("<4sIIQBI")
 _COUNT = struct.Struct("<I")
 _READ = struct.Struct("<II")
-# What looks like a record behind damage is hashed before it is believed. A file made of nothing
-# but such looks would take for ever: after so many bytes it is called damaged.
+# A possible record after damage must have a correct checksum. A hostile file full of possible
+# records would take for ever: after this many hashed bytes it counts as damaged.
 _MAX_HASHED = 128 << 20
 
 _RECORD_OVERHEAD = _HEAD.size + _CRC.size
@@ -212,7 +205,7 @@ class JournalDecoder:
         at = 0
         try:
             if self._first_is_whole():
-                # A copy, once a block, so that records are cut out of it without another one.
+                # One copy for each block, so that records can be sliced without another copy.
                 data = bytes(self._buffer)
                 view, size, salt = memoryview(data), len(data), self._salt or 0
                 while size - at >= _RECORD_OVERHEAD:
@@ -286,8 +279,8 @@ class JournalDecoder:
             else:
                 raise JournalError(f"unknown kind {kind}", where=where)
         except (msgspec.DecodeError, ValueError, RecursionError, struct.error) as exc:
-            # The checksum fits, so these bytes were written so: another version, or a forgery.
-            # (Text that is no UTF-8 is a ValueError, nesting without end a RecursionError.)
+            # The checksum is right, so the bytes are as written: by another version, or forged.
+            # (Invalid UTF-8 raises a ValueError, deep nesting a RecursionError.)
             raise JournalError(f"cannot be understood: {exc}", where=where) from exc
 
     def _look_for_later_record(self) -> None:

@@ -10,8 +10,6 @@ from ptycassette.model import InputRecord, ScrubReport
 from ptycassette.timeline import InputDigest, input_digests, iter_entries
 from ptycassette.typed import TypedSecret
 
-__all__ = ["input_was_scrubbed", "typed_digests"]
-
 
 def input_was_scrubbed(report: ScrubReport) -> bool:
     """Whether anything was masked in the input."""

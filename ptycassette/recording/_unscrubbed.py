@@ -10,8 +10,6 @@ from typing import Any
 
 from ptycassette.model import EventSource, JournalEvent, ScrubReport, SessionMeta
 
-__all__ = ["Unscrubbed"]
-
 
 class Unscrubbed:
     """A ``Scrubber`` that changes nothing."""

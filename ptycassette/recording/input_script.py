@@ -27,8 +27,6 @@ import msgspec
 from ptycassette.errors import UsageError
 from ptycassette.model import Size, canonical_key, visible
 
-__all__ = ["STEPS", "ScriptStep", "StepKind", "parse_script", "parse_size"]
-
 StepKind = Literal[
     "type",
     "key",
@@ -77,7 +75,7 @@ _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 
 
 class ScriptStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``text`` is what it is about; times and sizes are parsed already."""
+    """One step. ``text`` is its argument; times and sizes are parsed already."""
 
     line: int
     kind: StepKind
@@ -186,7 +184,7 @@ def _wrong(problem: ValueError, name: str, line: int) -> UsageError:
 
 
 def _check_patterns(steps: list[ScriptStep], name: str) -> None:
-    # Few scripts have one, and rec waits for whatever it loads.
+    # Imported here, because few scripts have one, and every import delays rec.
     from ptycassette.model import FilePatterns  # noqa: PLC0415
 
     patterns = FilePatterns()

@@ -1,91 +1,57 @@
-"""Replay without a clock: what to emit and how long to wait; the owner of the loop waits."""
+"""Replay without a clock: it decides what to emit and how long to wait; the caller waits."""
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.replaying.cells import Cell, cells_of_row, safe_cluster
-    from ptycassette.replaying.differences import changes_of, folded_rows
-    from ptycassette.replaying.divergence import (
-        divergence_error,
-        divergence_lines,
-        divergence_object,
-    )
-    from ptycassette.replaying.divergence_kinds import INPUT_MISSING
-    from ptycassette.replaying.drift_picture import DriftPicture, picture_object
-    from ptycassette.replaying.drifted_screens import drift_pictures
-    from ptycassette.replaying.drifts import Drift, DriftChange, Side, drift_lines
-    from ptycassette.replaying.paint import ansi_lines
-    from ptycassette.replaying.scheduler import (
-        DONE,
-        AwaitInput,
-        Decision,
-        Done,
-        Emit,
-        ReplayMode,
-        Scheduler,
-        Wait,
-        replay_mode,
-    )
-    from ptycassette.replaying.stored import changed_rows, restyled_rows, screen_object, screen_of
+    from .cells import Cell as Cell
+    from .cells import cells_of_row as cells_of_row
+    from .cells import safe_cluster as safe_cluster
+    from .differences import changes_of as changes_of
+    from .differences import folded_rows as folded_rows
+    from .divergence import divergence_error as divergence_error
+    from .divergence import divergence_lines as divergence_lines
+    from .divergence import divergence_object as divergence_object
+    from .divergence_kinds import INPUT_MISSING as INPUT_MISSING
+    from .drift_picture import DriftPicture as DriftPicture
+    from .drift_picture import picture_object as picture_object
+    from .drifted_screens import drift_pictures as drift_pictures
+    from .drifts import NO_DRIFT as NO_DRIFT
+    from .drifts import Drift as Drift
+    from .drifts import DriftChange as DriftChange
+    from .drifts import Side as Side
+    from .drifts import drift_lines as drift_lines
+    from .paint import ansi_lines as ansi_lines
+    from .scheduler import DONE as DONE
+    from .scheduler import AwaitInput as AwaitInput
+    from .scheduler import Decision as Decision
+    from .scheduler import Done as Done
+    from .scheduler import Emit as Emit
+    from .scheduler import ReplayMode as ReplayMode
+    from .scheduler import Scheduler as Scheduler
+    from .scheduler import Wait as Wait
+    from .scheduler import replay_mode as replay_mode
+    from .stored import changed_rows as changed_rows
+    from .stored import restyled_rows as restyled_rows
+    from .stored import screen_object as screen_object
+    from .stored import screen_of as screen_of
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "cells": ("Cell", "cells_of_row", "safe_cluster"),
-            "differences": ("changes_of", "folded_rows"),
-            "divergence": ("divergence_error", "divergence_lines", "divergence_object"),
-            "divergence_kinds": ("INPUT_MISSING",),
-            "drift_picture": ("DriftPicture", "picture_object"),
-            "drifted_screens": ("drift_pictures",),
-            "drifts": ("DriftChange", "Drift", "Side", "drift_lines"),
-            "paint": ("ansi_lines",),
+            "cells": "Cell cells_of_row safe_cluster",
+            "differences": "changes_of folded_rows",
+            "divergence": "divergence_error divergence_lines divergence_object",
+            "divergence_kinds": "INPUT_MISSING",
+            "drift_picture": "DriftPicture picture_object",
+            "drifted_screens": "drift_pictures",
+            "drifts": "NO_DRIFT Drift DriftChange Side drift_lines",
+            "paint": "ansi_lines",
             "scheduler": (
-                "DONE",
-                "AwaitInput",
-                "Decision",
-                "Done",
-                "Emit",
-                "ReplayMode",
-                "Scheduler",
-                "Wait",
-                "replay_mode",
+                "AwaitInput DONE Decision Done Emit ReplayMode Scheduler Wait replay_mode"
             ),
-            "stored": ("changed_rows", "restyled_rows", "screen_object", "screen_of"),
+            "stored": "changed_rows restyled_rows screen_object screen_of",
         },
     )
-
-__all__ = [
-    "DONE",
-    "INPUT_MISSING",
-    "AwaitInput",
-    "Cell",
-    "Decision",
-    "Done",
-    "Drift",
-    "DriftChange",
-    "DriftPicture",
-    "Emit",
-    "ReplayMode",
-    "Scheduler",
-    "Side",
-    "Wait",
-    "ansi_lines",
-    "cells_of_row",
-    "changed_rows",
-    "changes_of",
-    "divergence_error",
-    "divergence_lines",
-    "divergence_object",
-    "drift_lines",
-    "drift_pictures",
-    "folded_rows",
-    "picture_object",
-    "replay_mode",
-    "restyled_rows",
-    "safe_cluster",
-    "screen_object",
-    "screen_of",
-]

@@ -1,4 +1,4 @@
-"""What a user presses while a player runs, out of the bytes of a terminal. Pure.
+"""Reads a player's keys from the bytes of a terminal. Pure.
 
 Answers of the terminal to queries, mouse reports and unknown keys arrive as
 control sequences; each is taken whole and dropped, so that no part of one is
@@ -8,8 +8,6 @@ mistaken for a key. (ECMA-48 5.4 on CSI, 5.6 on control strings; xterm's SS3.)
 from __future__ import annotations
 
 import re
-
-__all__ = ["PlayerKeyReader"]
 
 _TOKEN = re.compile(
     rb"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]"  # CSI ... final
@@ -55,7 +53,7 @@ class PlayerKeyReader:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the bytes so far end in the middle of something, a lone escape for one."""
+        """Whether the bytes so far end inside a sequence; a lone escape may be the start of one."""
         return bool(self._pending)
 
     def feed(self, data: bytes) -> list[str]:

@@ -10,8 +10,6 @@ from ptycassette.replaying.drifts import Drift, DriftChange, Side
 from ptycassette.terminal import default_emulator
 from ptycassette.timeline import read_entries
 
-__all__ = ["drift_pictures"]
-
 MAX_PICTURES = 20
 
 

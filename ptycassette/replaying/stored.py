@@ -10,9 +10,6 @@ import msgspec
 
 from ptycassette.model import FrameRecord, Screen, Size
 
-__all__ = ["RowDifference", "changed_rows", "restyled_rows", "screen_object", "screen_of"]
-
-
 MAX_SIDE = 1000
 """A frame may claim any size; no emulator of ours makes a larger one."""
 
@@ -58,7 +55,7 @@ def restyled_rows(before: FrameRecord | None, after: FrameRecord) -> Iterator[in
 
 
 def screen_object(screen: Screen) -> dict[str, Any]:
-    """A screen as JSON: rows down to the last one with something in it, and their styles."""
+    """A screen as JSON: rows down to the last one that is not empty, and their styles."""
     styled = [number for number, runs in enumerate(screen.styles, 1) if runs]
     texts = [number for number, row in enumerate(screen.rows, 1) if row.strip()]
     used = max((*texts, *styled), default=0)

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.scenario.drafting import draft_scenario, repin_scenario
-    from ptycassette.scenario.evaluation import (
-        CheckOutcome,
-        ScenarioOutcome,
-        check_scenario,
-        outcome_lines,
-    )
-    from ptycassette.scenario.evidence import Evidence
-    from ptycassette.scenario.model import TEMPORARY, EnvironmentPolicy, Scenario
-    from ptycassette.scenario.reading import parse_scenario, scenario_schema
-    from ptycassette.scenario.strict_yaml import MAX_YAML_BYTES, parse_yaml
+    from .drafting import draft_scenario as draft_scenario
+    from .drafting import repin_scenario as repin_scenario
+    from .evaluation import CheckOutcome as CheckOutcome
+    from .evaluation import ScenarioOutcome as ScenarioOutcome
+    from .evaluation import check_scenario as check_scenario
+    from .evaluation import outcome_lines as outcome_lines
+    from .evidence import Evidence as Evidence
+    from .model import TEMPORARY as TEMPORARY
+    from .model import EnvironmentPolicy as EnvironmentPolicy
+    from .model import Scenario as Scenario
+    from .reading import parse_scenario as parse_scenario
+    from .reading import scenario_schema as scenario_schema
+    from .strict_yaml import MAX_YAML_BYTES as MAX_YAML_BYTES
+    from .strict_yaml import parse_yaml as parse_yaml
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "drafting": ("draft_scenario", "repin_scenario"),
-            "evaluation": ("CheckOutcome", "ScenarioOutcome", "check_scenario", "outcome_lines"),
-            "evidence": ("Evidence",),
-            "model": ("TEMPORARY", "EnvironmentPolicy", "Scenario"),
-            "reading": ("parse_scenario", "scenario_schema"),
-            "strict_yaml": ("MAX_YAML_BYTES", "parse_yaml"),
+            "drafting": "draft_scenario repin_scenario",
+            "evaluation": "CheckOutcome ScenarioOutcome check_scenario outcome_lines",
+            "evidence": "Evidence",
+            "model": "EnvironmentPolicy Scenario TEMPORARY",
+            "reading": "parse_scenario scenario_schema",
+            "strict_yaml": "MAX_YAML_BYTES parse_yaml",
         },
     )
-
-__all__ = [
-    "MAX_YAML_BYTES",
-    "TEMPORARY",
-    "CheckOutcome",
-    "EnvironmentPolicy",
-    "Evidence",
-    "Scenario",
-    "ScenarioOutcome",
-    "check_scenario",
-    "draft_scenario",
-    "outcome_lines",
-    "parse_scenario",
-    "parse_yaml",
-    "repin_scenario",
-    "scenario_schema",
-]

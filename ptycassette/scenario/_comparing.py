@@ -1,4 +1,4 @@
-"""How a JSON value is judged: every comparison that the scenario gives must hold."""
+"""Comparisons of a JSON value; all that the scenario gives must hold."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import msgspec
 from ptycassette.model import file_pattern
 from ptycassette.scenario._predicate import Base, PredicateContext, bad_pattern
 
-__all__ = ["Compare", "compares"]
-
 JsonValue = Any
 
 
 class Compare(Base, frozen=True, kw_only=True):
-    """How a JSON value is judged. All but ``equals`` is an extension; all given must hold."""
+    """Comparisons of a JSON value; all given must hold. All but ``equals`` are extensions."""
 
     equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
     not_equals: JsonValue | msgspec.UnsetType = msgspec.UNSET
@@ -37,7 +35,7 @@ class Compare(Base, frozen=True, kw_only=True):
 
 
 def compares(predicate: Compare, value: Any) -> bool:
-    """Whether everything that the predicate asks of the value holds."""
+    """Whether all comparisons of the predicate hold for the value."""
     checks: list[bool] = []
     if predicate.equals is not msgspec.UNSET:
         checks.append(_same(value, predicate.equals))

@@ -1,4 +1,4 @@
-"""Predicates over what was on the screen."""
+"""Predicates on screens."""
 
 from __future__ import annotations
 
@@ -16,21 +16,6 @@ from ptycassette.scenario._effort import (
 from ptycassette.scenario._normalise import normaliser_of
 from ptycassette.scenario._predicate import Base, Failed, Look, PredicateContext, bad_text, wanted
 
-__all__ = [
-    "AltScreen",
-    "Clipboard",
-    "CursorAt",
-    "FrameContains",
-    "FrameEventuallyContains",
-    "FrameNeverContains",
-    "FrameStableFor",
-    "Link",
-    "SizeEventually",
-    "SizeIs",
-    "TextQuery",
-    "Title",
-]
-
 
 class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rectangle of the screen, rows and columns from 0, ends not included (extension)."""
@@ -42,7 +27,7 @@ class Region(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TextQuery(Base, frozen=True, kw_only=True):
-    """Where and how text is looked for. All but ``text`` is an extension.
+    """Where and how to search for text. All but ``text`` are extensions.
 
     ``regex`` instead of ``text``; ``row`` (negative from the bottom) or ``region``
     instead of the whole screen; ``normalise`` names normalisers to apply first.

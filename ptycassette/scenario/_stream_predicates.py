@@ -1,4 +1,4 @@
-"""Predicates over what was written, typed and reported, and over the end."""
+"""Predicates on output, input, service events and the end."""
 
 from __future__ import annotations
 
@@ -17,19 +17,6 @@ from ptycassette.scenario._predicate import (
     bad_text,
     in_short,
 )
-
-__all__ = [
-    "ExitStatusIs",
-    "FinalMetadata",
-    "InputBytes",
-    "InputText",
-    "PasteBoundary",
-    "RawOutputOrder",
-    "ResizeOrder",
-    "ServiceJson",
-    "TimeoutCancelStatus",
-    "TimingGap",
-]
 
 Kind = str
 MAX_PATH_CHARS = 1000
@@ -101,7 +88,7 @@ class InputText(Base, frozen=True, kw_only=True, tag="input_text"):
 
 
 class ResizeOrder(Base, frozen=True, kw_only=True, tag="resize_order"):
-    """Every resize has an event of one kind before it and of another behind it."""
+    """Every resize has an event of one kind before it and of another after it."""
 
     before_kind: Kind = ""
     after_kind: Kind = ""
@@ -283,7 +270,7 @@ def _bad_bytes(query: InputBytes | PasteBoundary) -> str | None:
 
 
 def _bad_json_path(path: str) -> str | None:
-    """Why a JSONPath is refused: its syntax, or that nobody knows how long it takes."""
+    """Why a JSONPath is refused: its syntax, or unbounded effort."""
     if len(path) > MAX_PATH_CHARS:
         return f"json_path {path[:40]!r}... is longer than {MAX_PATH_CHARS} characters"
     import jsonpath  # noqa: PLC0415 - most scenarios have none

@@ -8,8 +8,6 @@ import yaml
 
 from ptycassette.scenario.evidence import Evidence
 
-__all__ = ["draft_scenario", "repin_scenario"]
-
 _REQUIRED = (
     "manifest.json", "input.jsonl", "output.raw", "output.jsonl", "frames.jsonl",
     "service-events.jsonl", "final.json", "scrub-report.json",
@@ -20,7 +18,7 @@ MAX_LINES = 5
 def draft_scenario(evidence: Evidence, *, name: str, cassette_path: str) -> str:
     """Draft a scenario that the recording passes: its screens, its input, its end.
 
-    It is meant to be read and changed; it says what is there, not what matters.
+    It is meant to be edited: it states what is there, not what matters.
     """
     manifest = evidence.manifest
     terminal = manifest.terminal
@@ -74,10 +72,10 @@ def _by_length(row: str) -> tuple[int, str]:
 
 
 def repin_scenario(text: str, evidence: Evidence) -> str:
-    """The scenario's text with the pins of the recording; everything else stays as written.
+    """The scenario's text with the pins of the recording; everything else is unchanged.
 
     Raises:
-        ValueError: a pin does not stand on a line of its own.
+        ValueError: a pin is not on a line of its own.
     """
     emulator = evidence.manifest.terminal.emulator
     pins = {

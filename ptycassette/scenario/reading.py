@@ -1,4 +1,4 @@
-"""Scenario text to ``Scenario``: strict YAML or JSON, every mistake with its place."""
+"""Parses scenarios from strict YAML or JSON; errors name the place."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ptycassette.scenario._predicate import PredicateContext, bad_pattern
 from ptycassette.scenario.model import EnvironmentPolicy, Normaliser, Scenario
 from ptycassette.scenario.strict_yaml import parse_yaml
 
-__all__ = ["parse_scenario", "scenario_schema"]
-
 _PINS = ("cassette_path", "expected_manifest_id", "expected_content_digest")
 _REPLAY_MODES = {"realtime", "scaled", "collapsed"}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,7 +30,7 @@ def parse_scenario(data: bytes, *, where: str, bound: bool = True) -> Scenario:
             caller that brings the cassette passes False.
 
     Raises:
-        UsageError: it is not a scenario; the message says where and why.
+        UsageError: it is not a scenario; the message names the place and the reason.
     """
     plain = parse_yaml(data, where=where)
     try:

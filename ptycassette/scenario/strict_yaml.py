@@ -1,7 +1,7 @@
-"""YAML by a safe loader that also refuses what makes a file mean more than it shows.
+"""YAML through a safe loader that also refuses what can hide meaning.
 
 Refused are anchors and aliases (small files that grow huge), merge keys, tags,
-repeated keys, keys that are no text, and more than one document.
+repeated keys, keys that are not texts, and more than one document.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import yaml
 
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
-
-__all__ = ["MAX_YAML_BYTES", "parse_yaml"]
 
 MAX_YAML_BYTES = 512 << 10
 """What takes the loader longest, words on a line, takes it 0.7 s at this length."""
@@ -30,7 +28,7 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
         where: its name, for messages.
 
     Raises:
-        UsageError: it is not what is read here; the message says where and why.
+        UsageError: it is not such YAML; the message names the place and the reason.
     """
     if len(data) > MAX_YAML_BYTES:
         raise UsageError(f"longer than {MAX_YAML_BYTES} bytes", where=where)
@@ -41,12 +39,12 @@ def parse_yaml(data: bytes, *, where: str) -> Any:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Safe, and without what hides meaning."""
+    """The safe loader, without constructs that hide meaning."""
 
     _nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases and anchors before anything is expanded, and more than can be meant."""
+        """Refuse aliases and anchors before anything is expanded, and too many nodes."""
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if getattr(event, "tag", None) is not None:
             raise yaml.composer.ComposerError(None, None, "tags are not allowed", event.start_mark)
@@ -65,7 +63,7 @@ class _StrictLoader(yaml.SafeLoader):
         return node
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Let ``12:30`` be text (YAML 1.1 has numbers in base 60), and digits without end too."""
+        """Read ``12:30`` as text (YAML 1.1 has numbers in base 60), and very long digits, too."""
         tag = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         is_number = tag in {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
         if is_number and (":" in value or len(value) > MAX_DIGITS):
@@ -73,7 +71,7 @@ class _StrictLoader(yaml.SafeLoader):
         return tag
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
-        """Refuse merge keys, repeated keys and keys that are no text."""
+        """Refuse merge keys, repeated keys and keys that are not texts."""
         seen: set[str] = set()
         for key, _ in node.value:
             problem = None
@@ -90,7 +88,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _joined(node: yaml.ScalarNode) -> str:
-    """The text, with the pairs of surrogates that JSON escapes are; one alone is no text."""
+    """The text with JSON's surrogate pairs joined; a lone surrogate is refused."""
     text: str = node.value
     if text.isascii():
         return text

@@ -5,26 +5,20 @@ Its one public name loads on first use: who only asks what was declared secret n
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.scrub.rules import secret_name
-    from ptycassette.scrub.session import SessionScrubber, default_scrubber
-    from ptycassette.scrub.tally import Replacement
+    from .rules import secret_name as secret_name
+    from .session import SessionScrubber as SessionScrubber
+    from .session import default_scrubber as default_scrubber
+    from .tally import Replacement as Replacement
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "rules": ("secret_name",),
-            "session": ("SessionScrubber", "default_scrubber"),
-            "tally": ("Replacement",),
+            "rules": "secret_name",
+            "session": "SessionScrubber default_scrubber",
+            "tally": "Replacement",
         },
     )
-
-__all__ = [
-    "Replacement",
-    "SessionScrubber",
-    "default_scrubber",
-    "secret_name",
-]

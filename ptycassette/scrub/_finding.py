@@ -45,8 +45,6 @@ from ptycassette.scrub.views import (
     strings_of,
 )
 
-__all__ = ["SETTLED", "Finder", "Found"]
-
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""
 _OF_TERMINALS = frozenset({"terminal", "null", "device"})

@@ -16,19 +16,6 @@ from functools import cache, lru_cache
 
 from ptycassette.terminal import width_mode
 
-__all__ = [
-    "BASE64",
-    "ESCAPED",
-    "HEX",
-    "NUMBERS",
-    "QUOTED",
-    "SELECTOR",
-    "TEXT",
-    "VOLATILE",
-    "decimal_mask",
-    "mask",
-]
-
 TEXT = "text"
 BASE64 = "base64"
 HEX = "hex"

@@ -11,8 +11,6 @@ from ptycassette.model import EventSource, JournalEvent, Output, Resized, ScrubS
 from ptycassette.scrub._finding import Finder
 from ptycassette.scrub._patches import Patches
 
-__all__ = ["Passes"]
-
 _MOST_TRIES = 6
 """So often is everything read again because the verification found more; then it is refused."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-__all__ = ["Patches"]
-
 _PAGE = 1 << 12
 _CONTROLS = frozenset([*range(0x20), 0x7F])
 

@@ -15,8 +15,6 @@ from ptycassette.scrub.search import Match, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import Line, View, joined_lines, panes, rewrite, view_of
 
-__all__ = ["Placeholders"]
-
 _OF_FINISHED = (
     *("metadata", "usage", "routing_actual", "session_log_path", "final_text", "failure"),
 )

@@ -18,8 +18,6 @@ from ptycassette.scrub.search import Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import Blocks, Messages, View
 
-__all__ = ["scrubbed_traffic", "traffic_views", "whole_json"]
-
 _PROVIDER = "provider"
 _BLOCK = 1 << 20
 _OVERLAP = 1 << 16

@@ -27,14 +27,6 @@ from ptycassette.scrub.rules import (
 )
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-__all__ = [
-    "begun_values",
-    "declared_values",
-    "document_values",
-    "environment_values",
-    "identity_values",
-]
-
 _MODEL_NAME = re.compile(r"(?:^|_)model(?:_?(?:id|name))?$", re.IGNORECASE)
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^\s/:@]*):(?P<password>[^\s/@]+)@")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+\Z")

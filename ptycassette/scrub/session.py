@@ -43,8 +43,6 @@ from ptycassette.scrub.search import KnownValue, KnownValues, Learner, Searcher
 from ptycassette.scrub.tally import Replacement, Tally
 from ptycassette.scrub.views import BLOCK, Seen, strings_of
 
-__all__ = ["SessionScrubber", "default_scrubber"]
-
 _CHANNELS = ("output", "input", "service-events", "final")
 _VERIFIED = BLOCK - (BLOCK >> 2)
 """The second reader cuts output elsewhere than the first one: nothing hides on the cuts of both."""

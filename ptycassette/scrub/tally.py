@@ -9,9 +9,6 @@ import msgspec
 
 from ptycassette.model import ScrubReport
 
-__all__ = ["Replacement", "Tally"]
-
-
 _MOST_EXPLAINED = 5000
 
 

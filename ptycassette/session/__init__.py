@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.session._stream_ends import StreamEnds
-    from ptycassette.session.async_session import AsyncSession
-    from ptycassette.session.base import SessionBase
-    from ptycassette.session.core import SessionView
-    from ptycassette.session.options import (
-        CLEAN_NAMES,
-        DEFAULT_SIZE,
-        StreamChoice,
-        child_environment,
-        kinds_named,
-    )
-    from ptycassette.session.session import Session
-    from ptycassette.session.steps import SessionStep, StepLog, collect_steps
-    from ptycassette.session.waits import matches_in_file
+    from ._stream_ends import StreamEnds as StreamEnds
+    from .async_session import AsyncSession as AsyncSession
+    from .base import SessionBase as SessionBase
+    from .core import SessionView as SessionView
+    from .options import CLEAN_NAMES as CLEAN_NAMES
+    from .options import DEFAULT_SIZE as DEFAULT_SIZE
+    from .options import StreamChoice as StreamChoice
+    from .options import child_environment as child_environment
+    from .options import kinds_named as kinds_named
+    from .session import Session as Session
+    from .steps import SessionStep as SessionStep
+    from .steps import StepLog as StepLog
+    from .steps import collect_steps as collect_steps
+    from .waits import matches_in_file as matches_in_file
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "_stream_ends": ("StreamEnds",),
-            "async_session": ("AsyncSession",),
-            "core": ("SessionView",),
-            "base": ("SessionBase",),
-            "options": (
-                "CLEAN_NAMES",
-                "DEFAULT_SIZE",
-                "StreamChoice",
-                "child_environment",
-                "kinds_named",
-            ),
-            "session": ("Session",),
-            "steps": ("SessionStep", "StepLog", "collect_steps"),
-            "waits": ("matches_in_file",),
+            "_stream_ends": "StreamEnds",
+            "async_session": "AsyncSession",
+            "core": "SessionView",
+            "base": "SessionBase",
+            "options": "CLEAN_NAMES DEFAULT_SIZE StreamChoice child_environment kinds_named",
+            "session": "Session",
+            "steps": "SessionStep StepLog collect_steps",
+            "waits": "matches_in_file",
         },
     )
-
-__all__ = [
-    "CLEAN_NAMES",
-    "DEFAULT_SIZE",
-    "AsyncSession",
-    "Session",
-    "SessionBase",
-    "SessionStep",
-    "SessionView",
-    "StepLog",
-    "StreamChoice",
-    "StreamEnds",
-    "child_environment",
-    "collect_steps",
-    "kinds_named",
-    "matches_in_file",
-]

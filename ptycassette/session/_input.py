@@ -1,6 +1,6 @@
-"""Input on its way into the terminal of a session: in order, as much as it takes, and logged.
+"""The queue of input for the terminal of a session.
 
-The kernel keeps a bounded line in canonical mode and drops the rest without a word; such
+In canonical mode the kernel keeps a bounded line and silently drops the rest; such
 input is refused. Input at a password prompt, or declared secret, is logged as masked.
 """
 
@@ -16,8 +16,6 @@ import msgspec
 from ptycassette.errors import InputRefusedError
 from ptycassette.model import Typed
 from ptycassette.system.pty import LineMode, Pty
-
-__all__ = ["Input", "InputQueue", "Sending", "typed_event"]
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +36,8 @@ class Sending:
 
     Args:
         what: the input.
-        hidden: give the terminal asterisks instead of what is secret: it is a recording,
-            which holds asterisks at that place, and must not repeat the secret in a message.
+        hidden: send asterisks instead of secrets, to a recording that is replayed: it holds
+            asterisks at that place, and must not repeat the secret in a message.
     """
 
     def __init__(self, what: Input, *, hidden: bool = False) -> None:
@@ -52,7 +50,7 @@ class Sending:
 
 
 class InputQueue:
-    """What was handed in and is not in the terminal yet.
+    """Input that the terminal has not taken yet.
 
     Args:
         pty: takes the bytes.
@@ -79,14 +77,14 @@ class InputQueue:
         self._sendings.append(sending)
 
     def fail(self, problem: BaseException) -> None:
-        """Nothing can be sent any more: tell everybody who waits."""
+        """Fail the future of every input: nothing can be sent any more."""
         while self._sendings:
             _settle(self._sendings.popleft().done, problem)
 
     def send_next(self) -> bool:
-        """Write what is first in line, as far as the terminal takes it; whether that is done.
+        """Write the first input, as far as the terminal takes it; returns whether it is done.
 
-        The future of its sender then tells of success or failure.
+        If it is, the sender's future has its result or error.
         """
         if not self._sendings:
             return False
@@ -103,7 +101,7 @@ class InputQueue:
         return True
 
     def _write(self, sending: Sending) -> bool:
-        """Write the rest of an input; whether all of it is in."""
+        """Write the rest of an input; returns whether all of it was taken."""
         what = sending.what
         mode = self._pty.line_mode()
         if sending.sent == 0:
@@ -121,7 +119,7 @@ class InputQueue:
         return True
 
     def _check_lines(self, data: bytes, mode: LineMode) -> None:
-        """Refuse what the kernel would cut: it keeps ``max_line`` bytes of a line, no more."""
+        """Refuse input that the kernel would cut: it keeps ``max_line`` bytes of a line."""
         if not mode.canonical:
             return
         length = self._line_bytes
@@ -158,7 +156,7 @@ def typed_event(t_us: int, data: bytes, what: Input, *, secret: bool) -> Typed:
 
 
 def _lines(data: bytes, ends: bytes) -> list[bytes]:
-    """The data cut at each of the bytes in ``ends``."""
+    """The data, cut after each of the bytes in ``ends``."""
     for end in ends[1:]:
         data = data.replace(bytes([end]), ends[:1])
     return data.split(ends[:1])

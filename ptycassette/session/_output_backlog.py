@@ -1,18 +1,18 @@
 """Output that the emulator has not seen yet, shortened without changing its final screen.
 
 An emulator renders a few MB a second, programs write hundreds. So output waits
-here until somebody wants to see the screen, and what can make no difference to
-the screen any more is dropped (``shorten``). The rule, and why it is sound:
+here until the screen is asked for, and output that can no longer affect the
+screen is dropped (``shorten``). The rule, and why it is sound:
 
 - Only *plain* output is touched: printable bytes, CR, LF, TAB, BEL, SGR and EL,
   beginning outside of any sequence, with no scroll region set. In it the cursor
   goes right, to column 0, or down, and at the bottom everything scrolls.
 - The first lines are kept, as many as the screen has rows: the cursor is at the
   bottom after them. The last lines are kept, as many again: all that was on the
-  screen before them has scrolled out. What lies between is seen in no row.
+  screen before them has scrolled out. The lines between are visible in no row.
 - The last lines begin behind CR LF (the column is 0, no wrap is pending) with a
   visible ASCII character, maybe coloured (it combines with nothing in front of it).
-- What the lines between leave behind is the SGR state: their SGR is kept.
+- The only effect of the lines between is the SGR state: their SGR is kept.
 
 Anything else (cursor addressing, modes, character sets, C1 controls) is kept whole.
 """
@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-
-__all__ = ["LIMIT_BYTES", "OutputBacklog", "shorten"]
 
 LIMIT_BYTES = 1 << 20
 """How much is kept before ``shorten`` is tried: 200 ms of rendering, about."""
@@ -70,7 +68,7 @@ class OutputBacklog:
 
 
 def shorten(data: bytes, rows: int) -> bytes:
-    """Output with the same effect on a screen of ``rows`` rows, shorter where that is certain.
+    """Output with the same effect on a screen of ``rows`` rows, shortened where that is safe.
 
     ``data`` begins outside of escape sequences, and no scroll region is set.
     It may end anywhere: the end is kept.
@@ -93,7 +91,7 @@ def _is_plain(data: bytes) -> bool:
 
 
 def _end_of_line(data: bytes, lines: int) -> int:
-    """The offset behind the first CR LF that has ``lines`` line feeds in front of it; or -1."""
+    """The offset after the first CR LF that follows ``lines`` line feeds; or -1."""
     at = -1
     for _ in range(lines):
         at = data.find(b"\n", at + 1)
@@ -104,7 +102,7 @@ def _end_of_line(data: bytes, lines: int) -> int:
 
 
 def _start_of_last_lines(data: bytes, lines: int) -> int:
-    """The offset of a line start fit for a cut, with ``lines`` line feeds behind it; or -1."""
+    """The offset of a line where a cut is safe, with ``lines`` line feeds after it; or -1."""
     at = len(data)
     for _ in range(lines + 1):
         at = data.rfind(b"\n", 0, at)

@@ -1,4 +1,4 @@
-"""Looks at output in passing: which modes the program set, and whether it may have asked something.
+"""Scans output for the modes that the program set, and for queries to the terminal.
 
 Cheap enough for every byte (one search for ESC in most chunks), and independent
 of the emulator, which is fed later. A sequence split over chunks is found,
@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["OutputScan"]
-
-# A program's questions (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
+# Queries (xterm, "Control Sequences"): DA CSI c, DSR CSI n, DECREQTPARM CSI x,
 # DECRQM CSI $p, window reports CSI t, XTVERSION CSI > q, keyboard CSI ? u, DECID ESC Z, colours
-# OSC 4;1;?, XTGETTCAP DCS + q, DECRQSS DCS $ q, kitty graphics APC G. ENQ is looked for apart.
+# OSC 4;1;?, XTGETTCAP DCS + q, DECRQSS DCS $ q, kitty graphics APC G. ENQ is searched separately.
 _QUERY = re.compile(rb"\x1b(?:\[[0-9;?>=]*(?:[cntxqu]|\$p)|\][0-9;]*\?|P[0-9;]*[+$]q|_G|Z)")
-# The many sequences that are none of our business, SGR and EL, are passed over in one go.
+# SGR and EL, which are frequent and irrelevant here, are skipped in one go.
 _OTHER = re.compile(rb"\x1b(?!\[[0-9;:]*[mK])")
 _MODES = re.compile(rb"\x1b(?:\[\?([0-9;]+)([hl])|(c)|\[(!)p|\[([0-9;]*)[rs])")
-# What may be the beginning of one of them.
+# A possible beginning of one of them.
 _BEGUN = re.compile(rb"\x1b(?:\[[0-9;?>=$!]{0,48}|\][0-9;]{0,48}|P[0-9;+$]{0,48}|_)?\Z")
 _TAIL = 52
 
@@ -36,7 +34,7 @@ class OutputScan:
         self._tail = b""
 
     def feed(self, data: bytes) -> bool:
-        """Take a chunk; whether it may hold a query that a terminal answers."""
+        """Take a chunk; returns whether it may contain a query that a terminal answers."""
         asked = b"\x05" in data
         if not self._tail and b"\x1b" not in data:
             return asked
@@ -51,7 +49,7 @@ class OutputScan:
         return asked or _QUERY.search(text) is not None
 
     def _set(self, match: re.Match[bytes]) -> None:
-        """Note DECSET, DECRST and margins; RIS resets everything, DECSTR all but the paste mode."""
+        """Apply DECSET, DECRST, margins; RIS resets everything, DECSTR all but the paste mode."""
         modes, final, reset, soft, margins = match.groups()
         if margins is not None:
             # CSI r without parameters resets; CSI s without them saves the cursor.

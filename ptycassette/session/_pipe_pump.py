@@ -1,8 +1,8 @@
-"""Drive a ``PipedCore`` over the pipes of a live program: as ``ThreadPump``, but for the end.
+"""Drives a ``PipedCore`` over the pipes of a live program.
 
-It is over when the program has ended and nobody has its stdout or stderr open any more, as for
-any caller that reads up to the end. What it leaves running elsewhere goes on, unless the driver
-asked for the end.
+It differs from ``ThreadPump`` in the end: the session is over when the program has ended and no
+process has its stdout or stderr open any more, as for any caller that reads up to the end. Other
+processes that it left running go on, unless the driver asked for the end.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from ptycassette.model import Sleeper
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.pump import ThreadPump
 from ptycassette.system.pty import PipedChild
-
-__all__ = ["PipePump"]
 
 _SOON_S = 0.001
 _LATER_S = 0.02
@@ -37,7 +35,7 @@ class PipePump(ThreadPump):
         self._quiet_turns = 0
 
     def _wait(self, timeout_s: float | None) -> bool:
-        """Sleep until something happens, or until it is time to look what was read."""
+        """Sleep until something happens, or until it is time to check what the program has read."""
         if self._piped.unsettled:
             look_s = _SOON_S if self._quiet_turns < _SOON_TURNS else _LATER_S
             timeout_s = look_s if timeout_s is None else min(timeout_s, look_s)

@@ -2,11 +2,11 @@
 
 Rules, those of every recording over pipes (docs/decisions/0240):
 
-- Input counts when the program has read it, before output that came later. Of a pipe the kernel
-  tells what is left in it.
-- The end of stdin is passed on when nothing is left: behind it nobody can count any more.
-- The screen shows what a terminal would that all of it goes to. It answers no questions: they
-  would be answered into stdin.
+- Input is recorded when the program has read it, before output that came later. The kernel
+  reports how much of a pipe is unread.
+- The end of stdin is passed on when the pipe is empty, because nothing can be counted after it.
+- The screen shows all output as a terminal would. It answers no queries: the answers would
+  go to stdin.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from ptycassette.system.pty import Pty
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
 
-__all__ = ["PipedCore", "PipedPty", "has_pipes"]
-
 _READ_BYTES = 1 << 16
 _READS_AT_ONCE = 64
 
 
 class PipedPty(Pty, Protocol):
-    """What a session over pipes asks of its program, besides what it asks of a PTY."""
+    """The port of a session over pipes: that of a PTY, and more."""
 
     @property
     def piped(self) -> bool:
@@ -47,7 +45,7 @@ class PipedPty(Pty, Protocol):
 
     @property
     def reader_gone(self) -> bool:
-        """Whether the program has closed a stdin that nobody has ended."""
+        """Whether the program has closed its stdin before it was ended."""
         ...
 
     def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
@@ -55,21 +53,21 @@ class PipedPty(Pty, Protocol):
         ...
 
     def unread(self) -> int:
-        """How many bytes of what was written are not read yet."""
+        """How many written bytes the program has not read yet."""
         ...
 
     def end_input(self) -> None:
-        """Let the program see the end of its stdin."""
+        """Close the program's stdin."""
         ...
 
 
 def has_pipes(pty: Pty) -> TypeGuard[PipedPty]:
-    """Whether the streams of what is behind ``pty`` are not all its terminal."""
+    """Whether the program behind ``pty`` has streams other than its terminal."""
     return bool(getattr(pty, "piped", False))
 
 
 class _Stdin(InputQueue):
-    """Input on its way to the program; an event when the program has read it."""
+    """Input for the program; it becomes an event when the program has read it."""
 
     def __init__(self, pty: PipedPty, **wiring: Any) -> None:
         super().__init__(pty, **wiring)
@@ -100,7 +98,7 @@ class _Stdin(InputQueue):
         return not self._over and (bool(self._unread) or self._ending)
 
     def settle(self) -> None:
-        """Report what the program has read since the last time; end its stdin when it is time."""
+        """Report what the program has read since the last call; end its stdin when that is due."""
         if self._over:
             return
         self._report_read()
@@ -110,7 +108,7 @@ class _Stdin(InputQueue):
             self._pipe.end_input()
 
     def leave(self) -> None:
-        """The program reads no more."""
+        """Drop the queue: the program reads no more."""
         if not self._over:
             self._report_read()
             self._over = True
@@ -155,7 +153,7 @@ class PipedCore(SessionCore):
     def __init__(self, pty: PipedPty, **wiring: Any) -> None:
         super().__init__(pty, **wiring)
         self._pipe = pty
-        self._stdin = _Stdin(pty, now_us=self.now_us, tell=self._tell)
+        self._stdin = _Stdin(pty, now_us=self.now_us, tell=self._tap.event)
         self._input = self._stdin
         self.outputs = {"stdout": bytearray(), "stderr": bytearray()}
         self._ended_streams: set[str] = set()
@@ -165,11 +163,11 @@ class PipedCore(SessionCore):
     # --- for everybody, from any thread -------------------------------------------------
 
     def close_stdin(self) -> Future[None]:
-        """Let the program see the end of its stdin, behind all that was sent."""
+        """Close the program's stdin after all that was sent."""
         return self.request(self._stdin.end)
 
     def has_line(self, stream: str) -> bool:
-        """Whether ``take_line`` has something to take, if only the end of the stream."""
+        """Whether ``take_line`` would return at once, with a line or at the end of the stream."""
         output, at = self.outputs[stream], self._lines_at[stream]
         return output.find(b"\n", at) >= 0 or self.finished or stream in self._ended_streams
 
@@ -189,7 +187,7 @@ class PipedCore(SessionCore):
 
     @property
     def unsettled(self) -> bool:
-        """Whether something is to be done that no descriptor announces."""
+        """Whether there is work that no descriptor announces."""
         return self._stdin.unsettled or len(self._ends) > 0
 
     def settle(self) -> None:
@@ -201,11 +199,11 @@ class PipedCore(SessionCore):
                     self._ends.note(self.now_us(), "stdin")
             self._stdin.settle()
         for end in self._ends.due(self.now_us(), ended=self.exit is not None):
-            self._tell(end)
-        self._raise_if_broken()
+            self._tap.event(end)
+        self._tap.raise_failure()
 
     def pump_output(self) -> bool:
-        """Read what is there; whether there may be more at once."""
+        """Read what is there; returns whether there may be more at once."""
         news = False
         try:
             for _ in range(_READS_AT_ONCE):
@@ -223,7 +221,7 @@ class PipedCore(SessionCore):
                     callback()
 
     def _take(self, stream: OutputStream | None, data: bytes) -> bool:
-        """Take a piece of output; whether the screen wants relief."""
+        """Take a piece of output; returns whether ``relieve`` is due."""
         t_us = self.now_us()
         self._stdin.settle()
         if not data:
@@ -231,8 +229,8 @@ class PipedCore(SessionCore):
                 self._ended_streams.add(stream)
                 self._ends.note(t_us, stream)
             return False
-        self._tell(Output(t_us, data, stream=stream))
-        self._raise_if_broken()
+        self._tap.event(Output(t_us, data, stream=stream))
+        self._tap.raise_failure()
         if stream is None:
             return self._screen.take(t_us, data)
         self.outputs[stream] += data

@@ -1,4 +1,4 @@
-"""What a caller in another thread wants done by the pump, and what became of it."""
+"""Requests of other threads to the pump, with their results."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-__all__ = ["Request"]
-
 T = TypeVar("T")
 
 
 class Request(Generic[T]):
-    """Something that a caller wants done by the pump."""
+    """A request to the pump."""
 
     def __init__(self, action: Callable[[], T]) -> None:
         self.action = action

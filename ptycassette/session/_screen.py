@@ -1,7 +1,7 @@
-"""What is on the screen of a live session, and what the program said besides text.
+"""The screen of a live session, and the program's terminal signals.
 
-Output waits in a backlog until somebody wants to see it, or until a question in it
-wants an answer (``output_backlog`` tells what is done about floods). One thread
+Output waits in a backlog until the screen is asked for, or until a query in it needs an
+answer (see ``_output_backlog`` on floods). One thread
 puts output in; rendering may be asked for from others once the session is over.
 """
 
@@ -18,14 +18,12 @@ from ptycassette.session._output_backlog import LIMIT_BYTES, OutputBacklog
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.terminal import Signal, Turn, turn_after
 
-__all__ = ["SessionScreen", "SessionView"]
-
 _WORTH_SHORTENING = 1 << 15
 
 
 @runtime_checkable
 class Telling(Protocol):
-    """An emulator that tells what programs say besides text; others need not."""
+    """An emulator that also reports terminal signals; this is optional."""
 
     def signals(self) -> tuple[Signal, ...]:
         """The signals since the last call."""
@@ -33,7 +31,7 @@ class Telling(Protocol):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a waiter looks at. Times are microseconds since the start of the session.
+    """What a wait condition is checked against. Times are microseconds since the session's start.
 
     ``turn`` is whose turn it is by the program's last signal, ``turn_us`` its time;
     ``input_us`` is when a driver or user last sent something.
@@ -52,10 +50,10 @@ class SessionScreen:
     """Takes output, renders it when asked to.
 
     Args:
-        emulator: renders, answers questions, and may tell signals.
+        emulator: renders, answers queries, and may report signals.
 
     Attributes:
-        scan: what the output said that drivers must know before it is rendered.
+        scan: modes and queries in the output, known before it is rendered.
         output_bytes: how many bytes there were so far.
         unpublished: whether the last snapshot may be out of date.
     """
@@ -92,7 +90,7 @@ class SessionScreen:
         )
 
     def take(self, t_us: int, data: bytes) -> bool:
-        """Keep output for later; whether it wants ``relieve`` now."""
+        """Add output to the backlog; returns whether ``relieve`` is due."""
         self.unpublished = True
         self._output_us = t_us
         self.output_bytes += len(data)
@@ -102,7 +100,7 @@ class SessionScreen:
         return self._asked or self._backlog.full
 
     def relieve(self) -> bytes:
-        """Answer a question, or make room in the backlog. Returns the answers."""
+        """Answer a query, or make room in the backlog. Returns the answers."""
         if not self._asked:
             self._shorten()
             if len(self._backlog) <= LIMIT_BYTES // 2:
@@ -111,7 +109,7 @@ class SessionScreen:
         return self.catch_up()
 
     def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bytes:
-        """Feed the emulator, slice by slice. Returns its answers to questions of the program.
+        """Feed the emulator, slice by slice. Returns its answers to queries.
 
         ``interrupted`` is asked after each slice, a millisecond of work or so.
         """
@@ -135,7 +133,7 @@ class SessionScreen:
             self._changed_us = self._output_us
 
     def resize(self, size: Size, t_us: int) -> None:
-        """Take another size. Everything written for the old one was caught up with."""
+        """Take another size. Output for the old size must have been rendered before."""
         with self._rendering:
             self._emulator.resize(size)
         self._output_us = t_us
@@ -148,6 +146,6 @@ class SessionScreen:
                 self._turn, self._turn_us = turn, self._output_us
 
     def _shorten(self) -> None:
-        """Drop output that will never be visible, if emulator and margins allow to decide it."""
+        """Drop output that will never be visible, if emulator and margins allow it."""
         if self._emulator.pending == 0 and not self.scan.margins:
             self._backlog.shorten(self._emulator.size.rows)

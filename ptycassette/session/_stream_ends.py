@@ -1,7 +1,7 @@
-"""Ends of streams that are events of their own.
+"""Which ends of streams are recorded as events.
 
-Every stream ends with its program. Only one that the program closed well before its own end was
-closed on purpose, and that is recorded: somebody may wait for it.
+Every stream ends with its program. A stream that ends well before the program was closed on
+purpose; that is recorded, because a caller may wait for it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from ptycassette.model import Output
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
 
-__all__ = ["StreamEnds"]
-
 _ON_PURPOSE_US = 50_000
 """A program that just ends closes its streams some milliseconds before."""
 
 
 class StreamEnds:
-    """The ends that were seen and not decided about yet."""
+    """The ends of streams that are not decided yet."""
 
     def __init__(self) -> None:
         self._seen: list[Output] = []
@@ -33,7 +31,7 @@ class StreamEnds:
         self._seen.append(Output(t_us, b"", stream=stream, eof=True))
 
     def due(self, t_us: int, *, ended: bool) -> list[Output]:
-        """Those that were ends on purpose, to be recorded now.
+        """The ends that were on purpose, to be recorded now.
 
         Args:
             t_us: the time.

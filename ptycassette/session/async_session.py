@@ -1,7 +1,7 @@
 """``AsyncSession``: a program under a PTY, driven from an event loop.
 
-The same core and the same pump as ``Session``; a wait is a future of the loop,
-so that it can be cancelled at any moment and keeps no thread.
+The same core and the same pump as ``Session``; a wait is a future of the loop: it can be
+cancelled at any moment and blocks no thread.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ from ptycassette.session.waits import (
     matches,
     unread,
 )
-
-__all__ = ["AsyncSession"]
 
 
 class AsyncSession(SessionBase):
@@ -123,7 +121,7 @@ class AsyncSession(SessionBase):
 
     @step
     async def note(self, payload: Any) -> None:
-        """Put a service event (any JSON value) on the record, here and now."""
+        """Record a service event (any JSON value) now."""
         await self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
 
     # --- waiting: as in ``Session``, and cancellable ---------------------------------------
@@ -165,7 +163,7 @@ class AsyncSession(SessionBase):
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Screen:
-        """Wait until the cursor is there, counted from 0; None for what does not matter."""
+        """Wait for the cursor's position, counted from 0; None for any row or column."""
         return await self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
 
     @step
@@ -192,7 +190,7 @@ class AsyncSession(SessionBase):
     async def wait_for(
         self, wait: WaitCondition, *, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Screen:
-        """Wait for anything that can be asked about a view of the session."""
+        """Wait for any condition on the session's view."""
         core, changed = self._core, _LoopEvent()
         stop = core.watch(changed.set, screen=not isinstance(wait, Exited | LineRead))
         try:
@@ -220,7 +218,7 @@ class AsyncSession(SessionBase):
 
     @step
     async def close_stdin(self) -> None:
-        """Let the program see the end of its stdin, behind all that was sent. Idempotent.
+        """Close the program's stdin after all that was sent. Idempotent.
 
         Raises:
             ValueError: it is at a terminal.
@@ -283,7 +281,7 @@ class AsyncSession(SessionBase):
 
     @step
     async def close(self) -> None:
-        """End whatever still runs and let everything go. Idempotent; raises as ``Session.close``.
+        """End what still runs and release everything. Idempotent; raises as ``Session.close``.
 
         A cancellation while it waits ends the program at once.
         """
@@ -335,7 +333,7 @@ class AsyncSession(SessionBase):
         await self._await(self._core.send(what), timeout_s)
 
     async def _await(self, done: Future[None], timeout_s: float) -> None:
-        """Wait for the pump to have done something; a cancellation takes it back if it can."""
+        """Wait for a request to the pump; a cancellation withdraws it if possible."""
         settled = _LoopEvent()
         done.add_done_callback(lambda _: settled.set())
         deadline_us = self._core.now_us() + round(timeout_s * 1e6)

@@ -1,6 +1,6 @@
-"""What the sync and the async session have in common: how they are made and what they know.
+"""What the sync and the async session share: everything but the waiting.
 
-The waiting is theirs; everything else is here or in ``session_core``.
+What a session does is in ``core``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ from ptycassette.system.pty import (
 )
 from ptycassette.terminal import default_emulator
 
-__all__ = ["DEFAULT_TIMEOUT_S", "SUBMIT_PAUSE_S", "SessionBase", "Source"]
-
 DEFAULT_TIMEOUT_S = 10.0
 """How long a wait takes at most when the caller does not say."""
 
@@ -56,7 +54,7 @@ Source = Literal["user", "driver"]
 
 
 class Wiring(TypedDict, total=False):
-    """What can be handed in from outside."""
+    """The ports of a session."""
 
     tap: SessionTap | None
     clock: Clock
@@ -74,12 +72,13 @@ class SessionBase:
         size: of the terminal, set before exec.
         cwd: where the program starts; here when None.
         env: what to add to its environment, or to replace there.
+        base_env: the environment to start from; this process's when None.
         clean_env: give the program only ``CLEAN_NAMES``, ``LC_*`` and ``env``.
         term: its TERM.
-        timeout_s: end the program after this long; ``timed_out`` tells.
-        streams: ``terminal``, or ``pipes`` for its stdin, stdout and stderr, each its own, as
-            ``subprocess`` gives them. Or their kinds, each ``pipe`` or ``null``. With pipes,
-            ``size`` is that of the screen on which all that it writes is shown.
+        timeout_s: end the program after this long; ``timed_out`` is then true.
+        streams: ``terminal``, or ``pipes``: three pipes for stdin, stdout and stderr, as
+            ``subprocess`` gives them. Or the kind of each, ``pipe`` or ``null``. With pipes,
+            ``size`` is that of the screen that shows all output.
         tap: listens to everything that happens; called from the pump's thread.
         clock: where times come from.
         sleeper: waits in ``submit``; ``async_sleeper`` does in an event loop.
@@ -89,23 +88,24 @@ class SessionBase:
         SpawnError: the program could not be started.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each thing that a user may say
         self,
         argv: Sequence[str],
         *,
         size: Size = DEFAULT_SIZE,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        base_env: Mapping[str, str] | None = None,
         clean_env: bool = True,
         term: str = "xterm-256color",
         timeout_s: float | None = None,
         streams: StreamChoice = "terminal",
         **wiring: Unpack[Wiring],
     ) -> None:
-        # First, because it takes time, and what the program writes is stamped when it is read.
+        # First, because it takes time, and the program's output gets its time when it is read.
         emulator = wiring.get("emulator", default_emulator)(size)
         kinds = kinds_named(streams)
-        environment = child_environment(clean=clean_env, extra=env, term=term)
+        environment = child_environment(clean=clean_env, extra=env, term=term, base=base_env)
         start = functools.partial(spawn, argv, size=size, cwd=cwd, env=environment)
         child: PtyChild | PipedChild = (
             start()
@@ -123,10 +123,10 @@ class SessionBase:
         timeout_s: float | None = None,
         **wiring: Unpack[Wiring],
     ) -> Self:
-        """A session over a PTY that is there already: a ``PtyChild``, or a ``ScriptedPty``.
+        """A session over an existing PTY: a ``PtyChild``, or a ``ScriptedPty``.
 
         The session owns it from here on. Over a script, the sleeper must move the clock, as
-        ``ManualClock`` does: the session then needs neither thread nor time.
+        ``ManualClock`` does; such a session uses no thread and no real time.
         """
         session = cls.__new__(cls)
         session._take(pty, size, timeout_s, wiring)  # noqa: SLF001 - our own
@@ -139,7 +139,7 @@ class SessionBase:
         timeout_s: float | None,
         wiring: Wiring,
     ) -> None:
-        """Wire everything up, and begin."""
+        """Connect core, pump and ports, and start."""
         clock = wiring.get("clock") or MonotonicClock()
         self._async_sleeper: AsyncSleeper = wiring.get("async_sleeper") or SystemAsyncSleeper()
         sleeper: Sleeper = wiring.get("sleeper") or SystemSleeper()
@@ -203,7 +203,7 @@ class SessionBase:
 
     @property
     def last_screen(self) -> Screen:
-        """The screen as it was rendered last; costs nothing, and may be a moment old."""
+        """The last rendered screen; costs nothing, and may be a moment old."""
         return self._core.view().screen
 
     @property
@@ -213,11 +213,11 @@ class SessionBase:
 
     @property
     def hides_input(self) -> bool:
-        """In replay, whether what is sent next was typed unseen; false elsewhere."""
+        """In replay, whether the next recorded input was typed unseen; false elsewhere."""
         return bool(getattr(self._pty, "hides_input", False))
 
     def _key(self, name: str, source: Source, *, secret: bool = False) -> Input:
-        """A key, in the mode that the program has set; over pipes there is Enter alone."""
+        """A key, in the mode that the program has set; over pipes only Enter exists."""
         if self._pipes is not None:
             if canonical_key(name) != "enter":
                 raise ValueError(
@@ -265,7 +265,7 @@ class SessionBase:
 
     @property
     def stderr(self) -> bytes:
-        """As ``stdout``, of its stderr. Empty where both are one stream."""
+        """All of its stderr so far, as ``stdout``. Empty where both are one stream."""
         return bytes(self._with_pipes().outputs["stderr"])
 
     def _with_pipes(self) -> PipedCore:
@@ -277,7 +277,7 @@ class SessionBase:
         return self._pipes
 
     def _noted(self, payload: Any) -> Any:
-        """Makes a service event."""
+        """A function that makes the service event."""
         return lambda t_us: Noted(t_us, payload)
 
     def _raise_failure(self) -> None:
@@ -286,7 +286,7 @@ class SessionBase:
             raise self._core.over()
 
     def _status(self) -> ExitStatus:
-        """How it ended, when it has."""
+        """How the program ended; raises while it runs."""
         if self._core.exit is None:
             raise self._core.over()
         return self._core.exit

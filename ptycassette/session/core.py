@@ -1,13 +1,12 @@
-"""What a session does, without deciding when: the core under the sync and the async face.
+"""The core of a session: what it does, but not when. ``Session`` and ``AsyncSession`` share it.
 
-One pump (``pump.py``) calls it, from one thread; it never blocks. Others
-hand in requests, which the pump performs in order, so that the tap sees output,
+One pump (``pump.py``) calls it, from one thread; it never blocks. Other threads
+submit requests, which the pump performs in order, so that the tap sees output,
 input, resizes and signals in the order in which they happened.
 
-The order of work on a chunk: read, take the time, tell the tap. Everything
-else comes after that: the emulator is fed when the PTY pauses, when a question
-of the program may wait for an answer, or when too much has gathered. What is on
-screen is ``session_screen``'s business, input ``session_input``'s.
+Each chunk is read, timestamped and passed to the tap. Everything else comes later:
+the emulator is fed when the PTY pauses, when a query may wait for an answer, or when
+too much has gathered. ``_screen`` has the rest about the screen, ``_input`` about input.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ptycassette.errors import CassetteError, DivergenceError, SessionClosedError, SessionError
 from ptycassette.model import (
@@ -28,17 +26,13 @@ from ptycassette.model import (
     SessionTap,
     Signalled,
     Size,
-    Typed,
 )
-from ptycassette.scrub.io import remember
 from ptycassette.session._input import Input, InputQueue, Sending
 from ptycassette.session._output_scan import OutputScan
 from ptycassette.session._request import Request
 from ptycassette.session._screen import SessionScreen, SessionView
+from ptycassette.session._tap_feed import TapFeed
 from ptycassette.system.pty import Pty, signal_name
-
-if TYPE_CHECKING:
-    from ptycassette.typed import TypedSecrets
 
 __all__ = ["Input", "SessionCore", "SessionView", "describe_exit"]
 
@@ -58,7 +52,7 @@ class SessionCore:
             None.
 
     Attributes:
-        wake: called after a request was put in from another thread.
+        wake: called after another thread submitted a request.
     """
 
     def __init__(
@@ -79,16 +73,12 @@ class SessionCore:
         self.ended_us: int | None = None
         self._clock = clock
         self._start_us = clock.now_us() if start_us is None else start_us
-        self._tap = tap
-        self._tells_secrets = bool(getattr(tap, "takes_secrets", False))
-        self._secrets: TypedSecrets | None = None
+        self._tap = TapFeed(tap)
         self._replayed = bool(getattr(pty, "replayed", False))
-        self._broken: BaseException | None = None
         self._screen = SessionScreen(emulator)
-        self._input = InputQueue(pty, now_us=self.now_us, tell=self._tell)
+        self._input = InputQueue(pty, now_us=self.now_us, tell=self._tap.event)
         self._requests: deque[Request[None]] = deque()
         self._hung_up = False
-        self._untold = False
         self._watchers: list[Callable[[], None]] = []
         self._end_watchers: list[Callable[[], None]] = []
 
@@ -100,7 +90,7 @@ class SessionCore:
 
     @property
     def scan(self) -> OutputScan:
-        """What the output said that drivers must know before it is rendered."""
+        """Modes and queries in the output, known before it is rendered."""
         return self._screen.scan
 
     @property
@@ -119,10 +109,10 @@ class SessionCore:
         return bool(self._watchers)
 
     def watch(self, callback: Callable[[], None], *, screen: bool = True) -> Callable[[], None]:
-        """Have ``callback`` called, by the pump, when ``view`` changed; returns how to stop it.
+        """Have the pump call ``callback`` when ``view`` changed; returns a function that ends this.
 
-        Without ``screen`` only when the program has ended: then nothing is rendered for it, and
-        no thread is woken that could keep the pump from stamping output on a busy machine.
+        Without ``screen`` only when the program has ended. Then nothing is rendered for it, and
+        no thread is woken that could delay the pump on a busy machine.
         """
         watchers = self._watchers if screen else self._end_watchers
         watchers.append(callback)
@@ -139,7 +129,7 @@ class SessionCore:
         return stop
 
     def view(self) -> SessionView:
-        """The session as last rendered; as it ended when it is over."""
+        """The session as last rendered; after the end, its final state."""
         if self.finished and (self.unpublished or self.behind):
             self.render()
         return self._screen.view(
@@ -147,7 +137,7 @@ class SessionCore:
         )
 
     def send(self, what: Input) -> Future[None]:
-        """Bytes for the program. The future is done when the terminal took all of them.
+        """Send bytes. The future is done when the terminal took all of them.
 
         It fails with ``InputRefusedError`` when the kernel would cut a line, and with
         ``SessionClosedError`` when the program is gone.
@@ -167,32 +157,32 @@ class SessionCore:
         return sending.done
 
     def resize(self, size: Size) -> Future[None]:
-        """Another size for the terminal, in force when the future is done."""
+        """Resize the terminal; done when the future is."""
         return self.request(lambda: self._resize(size))
 
     def signal(self, which: str | int) -> Future[None]:
-        """A signal for the foreground process group."""
+        """Signal the foreground process group."""
         name = signal_name(which)
         return self.request(lambda: self._signal(name))
 
     def end(self, grace_s: float) -> Future[None]:
-        """The driver ends the program and all it started: SIGTERM, SIGKILL after ``grace_s``.
+        """End the program and all that it started: SIGTERM, SIGKILL after ``grace_s``.
 
-        It is on the record as the signal ``term``, or ``kill`` where there is no grace, unless
-        the program had ended by itself. Fails with what a replay has to say against it.
+        Recorded as the signal ``term``, or ``kill`` without grace, unless the program had ended
+        by itself. In replay the future fails with the divergence, if this is one.
         """
         return self.request(lambda: self._end(grace_s))
 
     def screen(self) -> Future[None]:
-        """Done when everything read so far is rendered."""
+        """Render everything read so far; the future is done when that is."""
         return self.request(self.render)
 
     def note(self, event: Callable[[int], JournalEvent]) -> Future[None]:
         """Report another event to the tap; it is made from the time in microseconds."""
-        return self.request(lambda: self._tell(event(self.now_us())))
+        return self.request(lambda: self._tap.event(event(self.now_us())))
 
     def request(self, action: Callable[[], None]) -> Future[None]:
-        """Have the pump do something; at once, here, when the session is over."""
+        """Submit a request to the pump; after the end it is performed at once, in this thread."""
         request = Request(action)
         self._requests.append(request)
         self.wake()
@@ -204,7 +194,7 @@ class SessionCore:
 
     @property
     def hung_up(self) -> bool:
-        """Whether no process has the other side of the PTY open at the moment."""
+        """Whether no process has the slave side of the PTY open now."""
         return self._hung_up
 
     @property
@@ -218,41 +208,36 @@ class SessionCore:
         return self._screen.behind
 
     def pump_output(self) -> bool:
-        """Read what is there; whether there may be more at once."""
-        tap, read, clock, start_us = self._tap, self.pty.read, self._clock, self._start_us
+        """Read what is there; returns whether there may be more at once."""
+        tap, read, clock, start_us = self._tap.output, self.pty.read, self._clock, self._start_us
         for _ in range(_READS_AT_ONCE):
             data = read(_READ_BYTES)
             if not data:
                 self._hung_up = data is not None
                 return False
             t_us = clock.now_us() - start_us
-            if tap is not None:
-                tap.on_output(t_us, data)
-            self._untold = True
+            tap(t_us, data)
             if self._screen.take(t_us, data):
                 self._answer(self._screen.relieve())
                 return True
         return True
 
     def perform_requests(self) -> None:
-        """Do what others asked for. Raises what the tap raised."""
+        """Perform the requests of other threads. Raises what the tap raised."""
         self._perform()
-        self._raise_if_broken()
+        self._tap.raise_failure()
 
     def pump_input(self) -> None:
         """Write as much as the terminal takes."""
         while self._input.send_next():
-            self._raise_if_broken()
+            self._tap.raise_failure()
 
     def pause(self) -> None:
-        """The PTY has nothing more to say just now: tell the tap."""
-        if self._untold:
-            self._untold = False
-            if self._tap is not None:
-                self._tap.on_idle()
+        """Tell the tap that the PTY has no more output for now."""
+        self._tap.pause()
 
     def catch_up(self, interrupted: Callable[[], bool] = lambda: False) -> bool:
-        """Feed the emulator, slice by slice; whether it has seen everything.
+        """Feed the emulator, slice by slice; returns whether it has seen everything.
 
         ``interrupted`` is asked after each slice, a millisecond of work or so.
         """
@@ -260,12 +245,12 @@ class SessionCore:
         return not self._screen.behind
 
     def publish(self) -> None:
-        """Take a snapshot and tell the waiters."""
+        """Take a snapshot and wake the waiters."""
         self._screen.publish()
         self.announce()
 
     def announce(self) -> None:
-        """Tell the waiters to look again."""
+        """Wake the waiters."""
         for callback in tuple(self._watchers):
             callback()
 
@@ -308,17 +293,12 @@ class SessionCore:
                 self._requests.popleft().run()
 
     def _answer(self, data: bytes) -> None:
-        """Type what the terminal has to say to a question of the program."""
+        """Send the terminal's answer to a query."""
         if data and not self.finished:
             self._input.add(Sending(Input(data=data, source="terminal")))
 
-    def _raise_if_broken(self) -> None:
-        """Raise the tap's error: a session that cannot be recorded must not continue."""
-        if self._broken is not None:
-            raise self._broken
-
     def over(self) -> CassetteError:
-        """Why nothing can be done any more."""
+        """The error for calls after the end."""
         if isinstance(self.failure, DivergenceError):
             return self.failure  # it says what, where and what to do, to whoever asks first
         if self.failure is not None:
@@ -328,53 +308,30 @@ class SessionCore:
         return SessionClosedError(f"the session is over: {describe_exit(self.exit)}")
 
     def _refuse_if_over(self) -> None:
-        """Raise when the program can get nothing any more."""
+        """Raise if the program can get no more input."""
         self.look_for_end()
         if self.finished or self.exit is not None:
             raise self.over()
-
-    def _tell(self, event: JournalEvent) -> None:
-        """Tell the tap."""
-        self._untold = True
-        if isinstance(event, Typed):
-            self._remember(event)
-            event = event if self._tells_secrets else event.hidden()
-        if self._tap is not None:
-            try:
-                self._tap.on_event(event)
-            except BaseException as exc:
-                self._broken = exc
-                raise
-
-    def _remember(self, event: Typed) -> None:
-        """Keep what was typed unseen away from what this process writes about the session."""
-        if event.masked and self._secrets is None:
-            # Here, because it brings the scrubber along, and few sessions need it.
-            from ptycassette.typed import TypedSecrets  # noqa: PLC0415
-
-            self._secrets = TypedSecrets()
-        if self._secrets is not None:
-            remember(self._secrets.feed(event))
 
     def _resize(self, size: Size) -> None:
         self._refuse_if_over()
         self.pump_output()  # what was written for the old size is rendered in it
         self.catch_up()
         self.pty.set_size(size)
-        self._tell(Resized(self.now_us(), size))
+        self._tap.event(Resized(self.now_us(), size))
         self._screen.resize(size, self.now_us())
         self.publish()
 
     def _signal(self, name: str) -> None:
         self._refuse_if_over()
-        self._tell(Signalled(self.now_us(), name))
+        self._tap.event(Signalled(self.now_us(), name))
         self.pty.send_signal(name)
 
     def _end(self, grace_s: float) -> None:
         self.look_for_end()
         if self.exit is None and not self.finished:
             name = "term" if grace_s > 0 else "kill"
-            self._tell(Signalled(self.now_us(), name))
+            self._tap.event(Signalled(self.now_us(), name))
             compare = getattr(self.pty, "ended_by", None)
             if compare is not None:  # a replay: it decides what comes of it
                 compare(name)

@@ -48,7 +48,7 @@ def kinds_named(streams: StreamChoice) -> StreamKinds:
     """The kinds of the program's streams.
 
     Raises:
-        ValueError: it is another word, or they are kinds that only a caller can give.
+        ValueError: it is an unknown word, or a kind that only a caller can give.
     """
     match streams:
         case "terminal":
@@ -76,8 +76,8 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment of a program to record.
 
-    TERM is ``term``. COLUMNS, LINES and TERMCAP are removed: they speak of
-    another terminal than the one that the program gets. ``extra`` has the last word.
+    TERM is ``term``. COLUMNS, LINES and TERMCAP are removed: they describe
+    another terminal than the one that the program gets. ``extra`` overrides everything.
 
     Args:
         clean: keep only ``CLEAN_NAMES`` and ``LC_*``.

@@ -1,8 +1,8 @@
 """Drive a ``SessionCore``: ``ThreadPump`` over descriptors, ``ScriptPump`` over a script.
 
-A pump decides when. The thread reads as soon as there is something to read; what
-is not urgent (rendering) is done when the PTY has been quiet for 2 ms, in slices
-between which it looks for new output, so that the time it records stays true.
+A pump decides when things are done. The thread reads as soon as there is output. It renders,
+which is not urgent, when the PTY has been quiet for 2 ms, in slices between which it checks
+for new output, so that recorded times stay exact.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from ptycassette.model import Clock, Sleeper
 from ptycassette.session.core import SessionCore
 from ptycassette.system import raised_priority
 from ptycassette.system.pty import PipedChild, PtyChild, Scripted
-
-__all__ = ["Pump", "ScriptPump", "ThreadPump"]
 
 _QUIET_S = 0.002
 _UNWATCHED_QUIET_S = 0.25  # nobody waits for the screen: what is read next comes first
@@ -63,12 +61,12 @@ class ScriptPump:
         self._busy = False
 
     def start(self) -> None:
-        """Take in what there is at the start."""
+        """Process what there is at the start."""
         self._core.wake = self._run
         self._run()
 
     def block(self, event: threading.Event, timeout_s: float | None) -> None:
-        """Let time pass until something happens in the script, as far as ``timeout_s``."""
+        """Let time pass until the script's next event, at most ``timeout_s``."""
         self._run()
         if event.is_set():
             return
@@ -93,7 +91,7 @@ class ScriptPump:
             self.block(threading.Event(), left_us / 1e6)
 
     def _run(self) -> None:
-        """Everything that can be done now."""
+        """Do everything that can be done now."""
         if self._busy:
             return
         self._busy = True
@@ -170,7 +168,7 @@ class ThreadPump:
             self._ready.close()
 
     def _run(self) -> None:
-        """The loop, and what must be done whatever ends it."""
+        """The loop, and the cleanup after it."""
         try:
             with raised_priority():
                 self._loop()
@@ -202,7 +200,7 @@ class ThreadPump:
             self._wait(None)
 
     def _render_some(self) -> float:
-        """Show the waiters how far things have come, amid output that does not pause."""
+        """Render in between, for the waiters, when output does not pause."""
         until = time.monotonic() + _RENDER_S
         self._core.catch_up(lambda: time.monotonic() > until)
         self._core.publish()
@@ -212,7 +210,7 @@ class ThreadPump:
         return self._wait(0)
 
     def _wait(self, timeout_s: float | None) -> bool:
-        """Sleep until something happens; whether it did."""
+        """Sleep until something happens; returns whether it did."""
         core = self._core
         limits = [] if timeout_s is None else [timeout_s]
         if core.hung_up:
@@ -222,7 +220,7 @@ class ThreadPump:
         return self._ready.wait(min(limits) if limits else None, self._wishes())
 
     def _wishes(self) -> dict[int, tuple[bool, bool]]:
-        """What the program's descriptors are waited for."""
+        """The descriptors of the program to wait for, and for what."""
         reading, writing = not self._core.hung_up, self._core.wants_to_write
         return {self._fd: (reading, writing)} if reading or writing else {}
 
@@ -240,7 +238,7 @@ class ThreadPump:
         core.look_for_end()
         if self._child.poll() is None:
             return False
-        # Nobody we know of is left. A stranger may hold the other side open, and on macOS
+        # No known process is left. An unknown one may hold the slave side open, and on macOS
         # we do: then the end is where nothing more comes.
         self._ready.ignore_news()
         until, limit = time.monotonic() + _STRANGER_LIMIT_S, core.output_bytes + _PTY_HOLDS_BYTES
@@ -281,16 +279,16 @@ class _Readiness:
                 os.write(self._waker_fd, b"\0")
 
     def take_news(self) -> bool:
-        """Whether the supervisor may have said something since the last call."""
+        """Whether the supervisor may have reported something since the last call."""
         news, self._news = self._news, False
         return news
 
     def ignore_news(self) -> None:
-        """The supervisor is gone: its socket stays readable for ever."""
+        """Stop watching the supervisor's socket: it has closed, and stays readable for ever."""
         self._news_fd = None
 
     def wait(self, timeout_s: float | None, wishes: dict[int, tuple[bool, bool]]) -> bool:
-        """Sleep until something can be done; whether there is. ``wishes`` as for ``_wait_for``."""
+        """Sleep until something can be done; returns whether it can. See ``_wait_for``."""
         found = _wait_for(
             [self._wake_fd, *([] if self._news_fd is None else [self._news_fd])], wishes, timeout_s
         )
@@ -303,7 +301,7 @@ class _Readiness:
         return bool(found)
 
     def close(self) -> None:
-        """Let the descriptors go. Idempotent."""
+        """Close the descriptors. Idempotent."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -316,7 +314,7 @@ def _wait_for(
 ) -> set[int]:
     """Which descriptors are ready: ``others`` for reading, the rest as wished (reading, writing).
 
-    poll(2) on Linux, which knows no limit of descriptors; select(2) elsewhere,
+    poll(2) on Linux, which has no limit of descriptors; select(2) elsewhere,
     as poll and kqueue have had faults with terminals on macOS.
     """
     if sys.platform != "linux":

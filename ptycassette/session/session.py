@@ -33,8 +33,6 @@ from ptycassette.session.waits import (
     unread,
 )
 
-__all__ = ["Session"]
-
 
 class Session(SessionBase):
     """A program driven by calls that block; a context manager that closes it.
@@ -103,8 +101,8 @@ class Session(SessionBase):
     ) -> None:
         """Type text that is secret: a recording shows asterisks, and the scrubber knows it.
 
-        For what is asked for visibly, or in a program that paints its own fields. Prompts that
-        do not echo are known without. A newline in it is the Enter key.
+        Needed where the program echoes it, or paints its own fields. Prompts that do not
+        echo are recognised without it. A newline in it is the Enter key.
         """
         self._deliver(self._text(text, source, secret=True), timeout_s)
 
@@ -130,7 +128,7 @@ class Session(SessionBase):
 
     @step
     def note(self, payload: Any) -> None:
-        """Put a service event (any JSON value) on the record, here and now."""
+        """Record a service event (any JSON value) now."""
         self._await(self._core.note(self._noted(payload)), DEFAULT_TIMEOUT_S)
 
     # --- waiting -----------------------------------------------------------------------
@@ -180,7 +178,7 @@ class Session(SessionBase):
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Screen:
-        """Wait until the cursor is there, counted from 0; None for what does not matter."""
+        """Wait for the cursor's position, counted from 0; None for any row or column."""
         return self.wait_for(CursorAt(row, col), timeout_s=timeout_s)
 
     @step
@@ -190,12 +188,11 @@ class Session(SessionBase):
 
     @step
     def wait_idle(self, quiet_ms: float = 500, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
-        """Wait until it is the driver's turn, as the program tells it, or by its silence.
+        """Wait until it is the driver's turn: the program reports it, or it is idle.
 
-        Codex and others tell their terminal when they work and when they are
-        done (OSC 7501), shells with integration mark their prompts (OSC 133).
-        Of a program that tells nothing, a screen without a change for
-        ``quiet_ms`` after the last input counts.
+        Codex and others report to their terminal when they work and when they are done
+        (OSC 7501); shells with integration mark their prompts (OSC 133). Without such reports,
+        a program is idle when its screen has not changed for ``quiet_ms`` since the last input.
         """
         return self.wait_for(Idle(quiet_ms), timeout_s=timeout_s)
 
@@ -207,7 +204,7 @@ class Session(SessionBase):
 
     @step
     def wait_for(self, wait: WaitCondition, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Screen:
-        """Wait for anything that can be asked about a view of the session."""
+        """Wait for any condition on the session's view."""
         core, changed = self._core, threading.Event()
         stop = core.watch(changed.set, screen=not isinstance(wait, Exited | LineRead))
         try:
@@ -235,7 +232,7 @@ class Session(SessionBase):
 
     @step
     def close_stdin(self) -> None:
-        """Let the program see the end of its stdin, behind all that was sent. Idempotent.
+        """Close the program's stdin after all that was sent. Idempotent.
 
         Raises:
             ValueError: it is at a terminal.
@@ -303,21 +300,21 @@ class Session(SessionBase):
     def kill(self) -> ExitStatus:
         """End the program and all it started with SIGKILL. Idempotent.
 
-        Recorded, compared and raising as ``terminate``, as the signal ``kill``.
+        As ``terminate``, recorded as the signal ``kill``.
         """
         return self.terminate(grace_s=0)
 
     def request_end(self) -> None:
         """Ask the program, and all processes that it started, to end; return at once.
 
-        ``wait_exit`` tells when it has. May be called from a signal handler.
+        ``wait_exit`` waits for that. May be called from a signal handler.
         """
         if not self._core.finished:
             self._pty.request_end(CLOSE_GRACE_S)
 
     @step
     def close(self) -> None:
-        """End whatever still runs and let everything go. Idempotent.
+        """End what still runs and release everything. Idempotent.
 
         Raises:
             CassetteError: the tap failed while the session ran, and this was not raised yet.

@@ -19,8 +19,6 @@ import msgspec
 
 from ptycassette.model import Screen, Size, visible, visible_bytes
 
-__all__ = ["SessionStep", "StepLog", "collect_steps", "step"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -84,7 +82,7 @@ _log: StepLog | None = None
 
 @contextmanager
 def collect_steps(log: StepLog | None) -> Iterator[None]:
-    """Within it, the steps of all sessions of this process go to ``log``; None collects none."""
+    """Collect the steps of all sessions of this process in ``log``; None collects none."""
     global _log  # noqa: PLW0603 - threads of a test do not inherit its context variables
     before, _log = _log, log
     try:
@@ -94,7 +92,7 @@ def collect_steps(log: StepLog | None) -> Iterator[None]:
 
 
 def step(method: Callable[P, R]) -> Callable[P, R]:
-    """A method of a session, its calls being steps; sync or async."""
+    """Decorate a sync or async method of a session, so that its calls are steps."""
     if inspect.iscoroutinefunction(method):
 
         @functools.wraps(method)
@@ -119,7 +117,7 @@ def step(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionStep | None:
-    """The step that begins; None when nobody collects, or when it is part of another one."""
+    """Begin a step; None when nobody collects, or when it is part of another one."""
     log = _log
     caller = sys._getframe(2)  # noqa: SLF001 - the frame of whoever called the session
     if log is None or caller.f_globals.get("__name__", "").startswith(_PACKAGE):
@@ -141,7 +139,7 @@ def _begun(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SessionS
 
 @contextmanager
 def _ended(begun: SessionStep, session: Any) -> Iterator[None]:
-    """Note how a step ends."""
+    """Record the end of a step."""
     try:
         yield
     except BaseException as exc:

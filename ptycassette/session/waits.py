@@ -1,7 +1,7 @@
-"""What a driver waits for, as questions about a ``SessionView``: no waiting in here, and no clock.
+"""Wait conditions, as questions about a ``SessionView``. Pure: no waiting, no clock.
 
-Each wait is asked with every new view and with the moment; it answers whether it
-is satisfied, and when time alone could satisfy it. The faces do the waiting.
+A condition is asked with every new view and the time. It answers whether it is met, and
+when it could be met by time alone. The sessions do the waiting.
 """
 
 from __future__ import annotations
@@ -15,39 +15,23 @@ from ptycassette.model import Cursor, Screen, printable
 from ptycassette.session._piped_core import PipedCore
 from ptycassette.session.core import SessionView, describe_exit
 
-__all__ = [
-    "CursorAt",
-    "Exited",
-    "Idle",
-    "LineRead",
-    "Satisfies",
-    "Stable",
-    "WaitCondition",
-    "broken_off",
-    "contains",
-    "matches",
-    "matches_in_file",
-    "unread",
-]
-
-
 _HINT = "wait for something that appears, or give it more time (timeout_s)"
 
 
 class WaitCondition(Protocol):
-    """A question about views."""
+    """A condition on views."""
 
     @property
     def what(self) -> str:
-        """What is waited for, in words."""
+        """The condition in words."""
         ...
 
     def met(self, view: SessionView, now_us: int) -> bool:
-        """Whether it is so, ``now_us`` after the start of the session."""
+        """Whether it is met, ``now_us`` after the start of the session."""
         ...
 
     def due_us(self, view: SessionView) -> int | None:
-        """When it will be so if nothing happens; None when never."""
+        """When it will be met if nothing happens; None for never."""
         ...
 
 
@@ -70,8 +54,7 @@ class Satisfies:
 def contains(text: str) -> Satisfies:
     """The screen shows ``text``; a newline in it continues in the next row.
 
-    Blanks at the end of a row count as there, as on a screen they are: ``"$ "``
-    finds a prompt that nobody has typed behind.
+    Blanks at the end of a row count, as on a screen: ``"$ "`` finds an empty prompt.
     """
     *inner, last = text.split("\n")
     pattern = re.compile(
@@ -93,12 +76,12 @@ def matches(pattern: str | re.Pattern[str]) -> Satisfies:
 
 
 def matches_in_file(source: str) -> Satisfies:
-    """As ``matches``, of a pattern that a file gives: RE2 looks for it, in linear time.
+    """As ``matches``, for a pattern from a file: RE2 searches in linear time.
 
     Raises:
-        PatternError: it is no regular expression as files may have them.
+        PatternError: it is not a regular expression that files may have.
     """
-    # Who waits for patterns of Python code does not wait for RE2 to load.
+    # Imported here, so that patterns of Python code do not load RE2.
     from ptycassette.model import file_pattern  # noqa: PLC0415
 
     pattern = file_pattern(source, multiline=True)
@@ -107,7 +90,7 @@ def matches_in_file(source: str) -> Satisfies:
 
 
 class CursorAt(Satisfies):
-    """The cursor is at a place; None for a row or a column that does not matter."""
+    """The cursor is at a position; None for any row or column."""
 
     def __init__(self, row: int | None, col: int | None) -> None:
         def there(cursor: Cursor) -> bool:
@@ -135,10 +118,10 @@ class Stable:
 class Idle:
     """It is the driver's turn: the program reports so, or shows nothing more.
 
-    A program that tells its turns (OSC 7501, OSC 133) is believed: while it
-    says that it works, it is not idle, however quiet; once it says otherwise
-    after the last input, it is, at once. One that told nothing since the last
-    input is idle when neither screen nor input changed for ``quiet_ms``.
+    The reports of a program (OSC 7501, OSC 133) decide: it is not idle while it reports
+    that it works, however quiet it is, and idle as soon as it reports the end of its turn
+    after the last input. Without a report since the last input it is idle when neither
+    screen nor input changed for ``quiet_ms``.
     """
 
     def __init__(self, quiet_ms: float) -> None:
@@ -192,7 +175,7 @@ class Exited:
     what = "the end of the program"
 
     def met(self, view: SessionView, now_us: int) -> bool:  # noqa: ARG002 - the protocol's
-        """Whether it is over."""
+        """Whether the session is over."""
         return view.finished
 
     def due_us(self, view: SessionView) -> int | None:  # noqa: ARG002 - the protocol's
@@ -201,8 +184,8 @@ class Exited:
 
 
 def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> CassetteError:
-    """Why a wait came to nothing, with the scrubbed screen: out of time, or out of program."""
-    # Not before: recorders load nothing of the scrubber while a program waits for them.
+    """The error of a wait that failed, with the scrubbed screen: timeout, or the program ended."""
+    # Imported here, so that a recorder does not load the scrubber while a program waits.
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415
 
     what, rows = concealed_screen(wait.what, tuple(view.screen.text.split("\n")))
@@ -220,7 +203,7 @@ def broken_off(wait: WaitCondition, view: SessionView, timeout_s: float) -> Cass
 
 
 def unread(view: SessionView, timeout_s: float) -> WaitTimeoutError:
-    """The program did not read what was sent in time; with the scrubbed screen."""
+    """The error when the program did not read input in time, with the scrubbed screen."""
     from ptycassette.scrub.io import concealed_screen  # noqa: PLC0415 - as above
 
     message, rows = concealed_screen(

@@ -1,40 +1,28 @@
-"""Clocks, programs under a PTY, terminals, files, locks: what a machine has."""
+"""Clocks, programs under a PTY, terminals, files, locks."""
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.system.clock import (
-        MonotonicClock,
-        SystemAsyncSleeper,
-        SystemSleeper,
-        random_id,
-    )
-    from ptycassette.system.closing import Closing
-    from ptycassette.system.priority import raised_priority
-    from ptycassette.system.streams import reopened, same_stream, stream_kind, unread_bytes
+    from .clock import MonotonicClock as MonotonicClock
+    from .clock import SystemAsyncSleeper as SystemAsyncSleeper
+    from .clock import SystemSleeper as SystemSleeper
+    from .clock import random_id as random_id
+    from .closing import Closing as Closing
+    from .priority import raised_priority as raised_priority
+    from .streams import reopened as reopened
+    from .streams import same_stream as same_stream
+    from .streams import stream_kind as stream_kind
+    from .streams import unread_bytes as unread_bytes
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "clock": ("MonotonicClock", "SystemAsyncSleeper", "SystemSleeper", "random_id"),
-            "closing": ("Closing",),
-            "priority": ("raised_priority",),
-            "streams": ("reopened", "same_stream", "stream_kind", "unread_bytes"),
+            "clock": "MonotonicClock SystemAsyncSleeper SystemSleeper random_id",
+            "closing": "Closing",
+            "priority": "raised_priority",
+            "streams": "reopened same_stream stream_kind unread_bytes",
         },
     )
-
-__all__ = [
-    "Closing",
-    "MonotonicClock",
-    "SystemAsyncSleeper",
-    "SystemSleeper",
-    "raised_priority",
-    "random_id",
-    "reopened",
-    "same_stream",
-    "stream_kind",
-    "unread_bytes",
-]

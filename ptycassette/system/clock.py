@@ -6,8 +6,6 @@ import time
 import uuid
 from datetime import UTC, datetime
 
-__all__ = ["MonotonicClock", "SystemAsyncSleeper", "SystemSleeper", "random_id"]
-
 
 class MonotonicClock:
     """Elapsed time from ``CLOCK_MONOTONIC``: a jump of the wall clock changes nothing."""

@@ -1,4 +1,4 @@
-"""What is closed when a ``with`` block ends."""
+"""Context managers that close themselves."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Closing"]
-
 
 class Closing(ABC):
-    """A context manager that gives itself and is closed at the end, whatever happened."""
+    """A context manager that returns itself and is closed at the end of the block."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,11 +1,11 @@
-"""A higher priority for the thread that stamps output, where the system allows it.
+"""A higher priority for the thread that timestamps output, where the system allows it.
 
-On a busy machine a recorder that becomes ready waits for its turn, and stamps what it reads when
-it gets it. With a nice value lower by ten it gets its turn at once. Linux allows that to root and
+On a busy machine a recorder with output to read waits for the processor, and its timestamps are
+late by that. With a nice value lower by ten it runs at once. Linux allows that to root and
 to those who have CAP_SYS_NICE or RLIMIT_NICE (setpriority(2)); for all others nothing happens.
 
-There each thread has a nice value of its own, so nothing but the calling thread is raised. What
-it forks or starts while it is raised would inherit the value: start the program before.
+On Linux each thread has a nice value of its own, so only the calling thread is raised. Processes
+that it starts while it is raised would inherit the value: start the program before.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["raised_priority"]
-
 _STEP = 10
 
 
 @contextmanager
 def raised_priority() -> Iterator[None]:
-    """Raise the calling thread's priority until the block is left, if that is allowed."""
+    """Raise the calling thread's priority for the duration of the block, if that is allowed."""
     if sys.platform != "linux":  # elsewhere it would be that of the whole process
         yield
         return

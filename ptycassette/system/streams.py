@@ -1,4 +1,4 @@
-"""What a descriptor is: a terminal, a pipe, a file, nothing."""
+"""The kind of a descriptor: terminal, pipe, file or null."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import termios
 from pathlib import Path
 
 from ptycassette.model import StreamKind
-
-__all__ = ["reopened", "same_stream", "stream_kind", "unread_bytes"]
 
 
 def stream_kind(fd: int) -> StreamKind:
@@ -47,16 +45,16 @@ def same_stream(one: int, other: int) -> bool:
 
 
 def unread_bytes(fd: int) -> int:
-    """How many bytes are in the pipe that ``fd`` is an end of, unread (pipe(7), FIONREAD)."""
+    """How many unread bytes are in the pipe that ``fd`` is an end of (pipe(7), FIONREAD)."""
     found = array.array("i", [0])
     fcntl.ioctl(fd, termios.FIONREAD, found)
     return found[0]
 
 
 def reopened(fd: int, flags: int) -> int:
-    """Open what ``fd`` is once more, so that flags set there stay there.
+    """Open the same file again, so that flags set on the new descriptor do not affect ``fd``.
 
     Raises:
-        OSError: it cannot be opened by name (a socket, no rights), or not so (macOS).
+        OSError: it cannot be opened again (a socket, no rights, macOS).
     """
     return os.open(f"/proc/self/fd/{fd}", flags | os.O_CLOEXEC | os.O_NOCTTY)

@@ -26,94 +26,68 @@ Start here:
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.terminal.backends import answering, available_backends, backend
-    from ptycassette.terminal.cells import split_cells, split_clusters
-    from ptycassette.terminal.checking import CheckedScreen
-    from ptycassette.terminal.emulator import PyteEmulator, default_emulator
-    from ptycassette.terminal.grid import BLANK, Row
-    from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, typed_keys
-    from ptycassette.terminal.lazy import LazyEmulator
-    from ptycassette.terminal.line_editor import TypedText, edited_text, typed_text
-    from ptycassette.terminal.policies import POLICY_NAMES, FramePolicy, frame_policy
-    from ptycassette.terminal.query_profiles import (
-        DUMB,
-        PROFILES,
-        XTERM,
-        QueryProfile,
-        query_profile_of,
-    )
-    from ptycassette.terminal.render import render_ansi, render_text
-    from ptycassette.terminal.sgr import attribute_parameters, color_parameters
-    from ptycassette.terminal.signal_reader import SignalReader, TurnReader
-    from ptycassette.terminal.signals import Signal
-    from ptycassette.terminal.state import load_emulator, save_emulator
-    from ptycassette.terminal.turns import Turn, turn_after
-    from ptycassette.terminal.widths import width_mode
+    from .backends import answering as answering
+    from .backends import available_backends as available_backends
+    from .backends import backend as backend
+    from .cells import split_cells as split_cells
+    from .cells import split_clusters as split_clusters
+    from .checking import CheckedScreen as CheckedScreen
+    from .emulator import PyteEmulator as PyteEmulator
+    from .emulator import default_emulator as default_emulator
+    from .grid import BLANK as BLANK
+    from .grid import Row as Row
+    from .keys import KILL_LINE as KILL_LINE
+    from .keys import KILL_WORD as KILL_WORD
+    from .keys import RUBOUT as RUBOUT
+    from .keys import typed_keys as typed_keys
+    from .lazy import LazyEmulator as LazyEmulator
+    from .line_editor import TypedText as TypedText
+    from .line_editor import edited_text as edited_text
+    from .line_editor import typed_text as typed_text
+    from .policies import POLICY_NAMES as POLICY_NAMES
+    from .policies import FramePolicy as FramePolicy
+    from .policies import frame_policy as frame_policy
+    from .query_profiles import DUMB as DUMB
+    from .query_profiles import PROFILES as PROFILES
+    from .query_profiles import XTERM as XTERM
+    from .query_profiles import QueryProfile as QueryProfile
+    from .query_profiles import query_profile_of as query_profile_of
+    from .render import render_ansi as render_ansi
+    from .render import render_text as render_text
+    from .sgr import attribute_parameters as attribute_parameters
+    from .sgr import color_parameters as color_parameters
+    from .signal_reader import SignalReader as SignalReader
+    from .signal_reader import TurnReader as TurnReader
+    from .signals import Signal as Signal
+    from .state import load_emulator as load_emulator
+    from .state import save_emulator as save_emulator
+    from .turns import Turn as Turn
+    from .turns import turn_after as turn_after
+    from .widths import width_mode as width_mode
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "backends": ("answering", "available_backends", "backend"),
-            "cells": ("split_cells", "split_clusters"),
-            "checking": ("CheckedScreen",),
-            "emulator": ("PyteEmulator", "default_emulator"),
-            "grid": ("BLANK", "Row"),
-            "keys": ("KILL_LINE", "KILL_WORD", "RUBOUT", "typed_keys"),
-            "lazy": ("LazyEmulator",),
-            "line_editor": ("TypedText", "edited_text", "typed_text"),
-            "policies": ("POLICY_NAMES", "FramePolicy", "frame_policy"),
-            "query_profiles": ("DUMB", "PROFILES", "XTERM", "QueryProfile", "query_profile_of"),
-            "render": ("render_ansi", "render_text"),
-            "sgr": ("attribute_parameters", "color_parameters"),
-            "signal_reader": ("SignalReader", "TurnReader"),
-            "signals": ("Signal",),
-            "state": ("load_emulator", "save_emulator"),
-            "turns": ("Turn", "turn_after"),
-            "widths": ("width_mode",),
+            "backends": "answering available_backends backend",
+            "cells": "split_cells split_clusters",
+            "checking": "CheckedScreen",
+            "emulator": "PyteEmulator default_emulator",
+            "grid": "BLANK Row",
+            "keys": "KILL_LINE KILL_WORD RUBOUT typed_keys",
+            "lazy": "LazyEmulator",
+            "line_editor": "TypedText edited_text typed_text",
+            "policies": "FramePolicy POLICY_NAMES frame_policy",
+            "query_profiles": "DUMB PROFILES QueryProfile XTERM query_profile_of",
+            "render": "render_ansi render_text",
+            "sgr": "attribute_parameters color_parameters",
+            "signal_reader": "SignalReader TurnReader",
+            "signals": "Signal",
+            "state": "load_emulator save_emulator",
+            "turns": "Turn turn_after",
+            "widths": "width_mode",
         },
     )
-
-__all__ = [
-    "BLANK",
-    "DUMB",
-    "KILL_LINE",
-    "KILL_WORD",
-    "POLICY_NAMES",
-    "PROFILES",
-    "RUBOUT",
-    "XTERM",
-    "CheckedScreen",
-    "FramePolicy",
-    "LazyEmulator",
-    "PyteEmulator",
-    "QueryProfile",
-    "Row",
-    "Signal",
-    "SignalReader",
-    "Turn",
-    "TurnReader",
-    "TypedText",
-    "answering",
-    "attribute_parameters",
-    "available_backends",
-    "backend",
-    "color_parameters",
-    "default_emulator",
-    "edited_text",
-    "frame_policy",
-    "load_emulator",
-    "query_profile_of",
-    "render_ansi",
-    "render_text",
-    "save_emulator",
-    "split_cells",
-    "split_clusters",
-    "turn_after",
-    "typed_keys",
-    "typed_text",
-    "width_mode",
-]

@@ -18,8 +18,6 @@ from ptycassette.terminal._pens import Pen
 from ptycassette.terminal._reflow import Lines, narrow, widen
 from ptycassette.terminal.grid import BLANK, Row, Uniform
 
-__all__ = ["Buffer", "Saved"]
-
 _TAB_WIDTH = 8
 
 
@@ -141,7 +139,7 @@ class Buffer:
             for row in (*self.history, *self.rows):
                 row.resize(max(columns, len(row.chars)))
         if not self.reflows:
-            # Its rows stay as long as they are, and show again what a narrower screen hid.
+            # Its rows keep their length: a wider screen shows again what a narrower one hid.
             self._drop_views()
         moved = self._change_height(lines, columns)
         self.x = min(self.x, columns - 1)

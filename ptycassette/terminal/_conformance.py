@@ -1,9 +1,8 @@
 """Conformance cases: where an emulator differs from the default one, and why, if known.
 
-The default emulator is held to xterm.js by tests of its own, so that it is the
-measure here. Each case is one feature in a few bytes, on a screen of 5 rows by 20
-columns; a step may be a size. Whoever offers another backend can call
-``differences(factory)`` in a test and decide what to make of it.
+Tests of its own compare the default emulator with xterm.js, so it is the reference here. Each case
+is one feature in a few bytes, on a screen of 5 rows by 20 columns; a step may be a size. The author
+of another backend can call ``differences(factory)`` in a test.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ import msgspec
 
 from ptycassette.model import Emulator, EmulatorFactory, Screen, Size
 from ptycassette.terminal.emulator import EMULATOR_NAME, default_emulator
-
-__all__ = ["CASES", "KNOWN", "Difference", "differences", "table_lines"]
 
 Step = str | bytes | Size
 
@@ -163,7 +160,7 @@ def table_lines(found: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """A Markdown table of the default emulator and others: the cases in which any differs.
 
     Args:
-        found: for each other emulator, by name, what it does otherwise, by case.
+        found: the differences of each other emulator by case, by its name.
     """
     total = len(CASES)
     yield f"| case | {EMULATOR_NAME} (the default) | " + " | ".join(found) + " |"

@@ -25,8 +25,6 @@ from ptycassette.terminal.widths import NO_JOIN, WidthMode
 if TYPE_CHECKING:
     import pyte
 
-__all__ = ["DEFAULT_SCROLLBACK", "MAX_CLUSTER", "MAX_SIZE", "MIN_COLUMNS", "Core", "bounded"]
-
 MAX_SIZE: Final = 1000
 """No screen has more rows or columns."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from ptycassette.terminal._core import Core
 from ptycassette.terminal.grid import BLANK, Uniform
 
-__all__ = ["Editing"]
-
 
 class Editing(Core):
     """The part of the terminal that edits."""
@@ -63,7 +61,7 @@ class Editing(Core):
         if self.watched:
             self.losing(buf.y, buf.y)
         if how == 0 and not private and not self.origin:
-            # What nearly all of them are. Without DECOM the cursor is never outside.
+            # The usual case. Without DECOM the cursor is never outside.
             x, erase = buf.x, self.pen.erase
             row = buf.rows[buf.y]
             chars = row.chars

@@ -14,8 +14,6 @@ from typing import Any, Final
 from ptycassette.terminal._parameters import MAX_SEQUENCE, values
 from ptycassette.terminal._terminal import Terminal
 
-__all__ = ["C0_FUNCTIONS", "C1_FUNCTIONS", "CSI_FUNCTIONS", "Action", "resolve"]
-
 Action = tuple[Callable[..., Any], tuple[Any, ...]]
 
 ALL: Final = 32

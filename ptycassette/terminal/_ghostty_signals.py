@@ -19,8 +19,6 @@ from ptycassette.terminal.query_profiles import QueryProfile
 from ptycassette.terminal.signal_reader import SignalTerminal
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["HELD_BYTES", "GhosttySignals", "held_back", "without_private_reports"]
-
 HELD_BYTES: Final = 8 << 20
 """Output kept in case signals are asked for. After so much without a call, none is kept."""
 

@@ -12,25 +12,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = [
-    "BOM",
-    "C0",
-    "CONTROL",
-    "CONTROL_SO_FAR",
-    "CSI",
-    "DCS",
-    "ESCAPE",
-    "GROUND",
-    "NOT_ASCII",
-    "OSC",
-    "PRINTABLE",
-    "SPLIT",
-    "STARTERS",
-    "STRING",
-    "STRING_END",
-    "ParserState",
-]
-
 # It begins with a character class, so that the search skips text at full speed; what
 # follows depends on the control character just taken. Nothing in it can backtrack far. (No group is
 # repeated possessively: Python 3.11.2 goes on behind the part of one that fails.)

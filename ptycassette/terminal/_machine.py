@@ -1,4 +1,4 @@
-"""The parser's machine: any input at all, one character at a time.
+"""The parser's state machine, which takes any input, one character at a time.
 
 It is the one of Paul Williams' DEC parser as xterm.js runs it: C0 controls inside a sequence act
 at once, CAN and SUB cancel, ESC starts anew, an OSC ends at BEL too and takes effect at the ESC of
@@ -29,8 +29,6 @@ from ptycassette.terminal._grammar import (
 from ptycassette.terminal._parameters import MAX_SEQUENCE
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import NO_JOIN
-
-__all__ = ["MAX_STRING", "Machine"]
 
 MAX_STRING: Final = 1 << 20
 """Characters kept of an OSC, DCS, APC, PM or SOS; one that is longer has no effect."""
@@ -92,7 +90,7 @@ class Machine:
 
         Returns:
             Where parsing goes on, and where the sequence that is still open
-            began (``None`` when it did so before this text).
+            began (``None`` if before this text).
         """
         while at < stop:
             if self._state in {OSC, STRING} or (self._state == DCS and self._dcs_body):

@@ -19,8 +19,6 @@ from ptycassette.terminal._movement import Movement
 from ptycassette.terminal._reports import Reports
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["Modes", "mode_name"]
-
 _PRIVATE_SHIFT: Final = 5
 _MAX_MODES: Final = 256
 _MAX_KEYBOARD: Final = 16

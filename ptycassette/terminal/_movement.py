@@ -10,8 +10,6 @@ from ptycassette.terminal._core import Core
 from ptycassette.terminal.grid import BLANK
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["Movement"]
-
 _BELL = Signal("bell")
 
 

@@ -12,8 +12,6 @@ from ptycassette.terminal._core import MAX_CLUSTER, Core
 from ptycassette.terminal.grid import BLANK, Row
 from ptycassette.terminal.widths import NO_JOIN, PLAIN
 
-__all__ = ["Painting"]
-
 
 class Painting(Core):
     """The part of the terminal that paints."""
@@ -44,7 +42,7 @@ class Painting(Core):
         if end > self.columns:
             self._paint_narrow(data)
             return
-        # What nearly all text is: ASCII that fits in the row.
+        # The usual case: ASCII that fits in the row.
         row = buf.rows[buf.y]
         if not row.own:
             row.take_over()
@@ -71,7 +69,7 @@ class Painting(Core):
         count = count or 1
         limit = self.columns * self.lines
         if count > limit:
-            # The screen is full of it; what is left to find out is where the cursor stops.
+            # The screen is full of it; only the cursor's final column is still open.
             count = limit + (count - limit) % self.columns
         if self.traced:
             self._repeat_traced(text, count)

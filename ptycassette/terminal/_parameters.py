@@ -8,15 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "MAX_PARAMETERS",
-    "MAX_SEQUENCE",
-    "MAX_VALUE",
-    "Parameter",
-    "parse_parameters",
-    "values",
-]
-
 MAX_SEQUENCE: Final = 1024
 """Characters of a control sequence between its introducer and its final one; longer: ignored."""
 

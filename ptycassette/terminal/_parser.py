@@ -2,13 +2,13 @@
 
 Two ways through the same grammar. The *fast* one splits decoded text with one
 regular expression into runs of text and complete control functions, and looks
-each control function up in a table of what it did the last time. Everything
-that the expression does not take whole, sequences cut by the end of a chunk,
+up each control function in a table of earlier results. Everything that the
+expression does not match whole, sequences cut by the end of a chunk,
 control characters inside sequences, cancelled and malformed ones, goes through
-the *machine* (``machine.py``), one character at a time, until it is back in the ground state.
+the *machine* (``_machine.py``), one character at a time, until it is back in the ground state.
 Malformed UTF-8 is dropped.
 
-Splitting the input at any byte changes nothing, and ``pending`` says exactly how
+Splitting the input at any byte changes nothing, and ``pending`` is exactly how
 many bytes at its end are an incomplete character or sequence.
 """
 
@@ -21,8 +21,6 @@ from ptycassette.terminal._grammar import BOM, GROUND, SPLIT, STARTERS, STRING, 
 from ptycassette.terminal._machine import MAX_STRING, Machine
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import NO_JOIN
-
-__all__ = ["Parser"]
 
 _BLOCK: Final = 1 << 14
 _SLOW_LIMIT: Final = 8
@@ -68,12 +66,12 @@ class Parser(Machine):
             if began is None:
                 self._sequence_bytes += len(decoded)
             else:
-                # The last one of its kind: what starts a sequence ends the one before it.
+                # The last one, because a new sequence ends the one before it.
                 start = decoded.rfind(text[began].encode())
                 self._sequence_bytes = len(decoded) - start
 
     def state(self) -> ParserState:
-        """Where the parser stands, for a checkpoint."""
+        """The parser's state, for a checkpoint."""
         return ParserState(
             self._state,
             self._kept + "".join(self._body),
@@ -84,10 +82,10 @@ class Parser(Machine):
         )
 
     def restore(self, state: ParserState) -> None:
-        """Stand where ``state`` says.
+        """Take the state that ``state`` returned.
 
         Raises:
-            ValueError: no parser stands there.
+            ValueError: it is not a state of a parser.
         """
         if not GROUND <= state.state <= STRING or len(state.kept) > MAX_STRING:
             raise ValueError("not the state of a parser")
@@ -104,7 +102,7 @@ class Parser(Machine):
         self._decoder.setstate((state.held, 0))
 
     def _run(self, text: str) -> int | None:
-        """Parse text; says where the sequence that is open at its end began, if in this text."""
+        """Parse text; returns where a sequence left open at its end began, if in this text."""
         began: int | None = None
         at, length = 0, len(text)
         while at < length:
@@ -125,7 +123,7 @@ class Parser(Machine):
         return SPLIT.split(text[at:stop])
 
     def _fast(self, text: str, at: int, stop: int) -> int:
-        """Perform what can be taken whole of a block; says how many characters that was.
+        """Perform the complete functions of a block; returns how many characters they are.
 
         A block that ends in the middle of a sequence hands the rest to the
         machine, which goes on in the next block.

@@ -1,4 +1,4 @@
-"""Counts the incomplete end of a stream, for emulators that do not count it themselves."""
+"""Counts the incomplete end of a stream, for emulators without such a count."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Final
 from ptycassette.terminal._parser import Parser
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.widths import width_mode
-
-__all__ = ["PendingCounter"]
 
 _LONG: Final = 1 << 16
 _C1_STARTER: Final = re.compile(b"\xc2[\x90\x98\x9b\x9d-\x9f]")

@@ -18,8 +18,6 @@ import msgspec
 from ptycassette.model import DEFAULT_STYLE, Style
 from ptycassette.terminal._parameters import MAX_SEQUENCE, Parameter, parse_parameters
 
-__all__ = ["Pen", "Pens", "is_protected", "public_style"]
-
 _UNDERLINES: Final = ("", "single", "double", "curly", "dotted", "dashed")
 _PEN_LIMIT: Final = 1 << 14
 _NEXT_LIMIT: Final = 1 << 15

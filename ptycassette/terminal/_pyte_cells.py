@@ -9,8 +9,6 @@ import pyte
 from ptycassette.model import Style
 from ptycassette.terminal.grid import BLANK
 
-__all__ = ["pyte_cell"]
-
 _SGR_NAMES: Final = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
 
 

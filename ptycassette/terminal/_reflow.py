@@ -13,8 +13,6 @@ from __future__ import annotations
 from ptycassette.model import DEFAULT_STYLE
 from ptycassette.terminal.grid import BLANK, Row
 
-__all__ = ["Lines", "narrow", "widen"]
-
 
 class Lines:
     """History and screen as one list of rows.

@@ -16,8 +16,6 @@ from ptycassette.terminal._core import Core
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["MAX_REPLIES", "Reports"]
-
 MAX_REPLIES: Final = 4096
 """Answers kept until somebody takes them; further questions go unanswered."""
 

@@ -11,8 +11,6 @@ from typing import Final
 
 from ptycassette.terminal._modes import Modes
 
-__all__ = ["Strings"]
-
 _MAX_LINK: Final = 2083
 _COLOR_QUERIES: Final = frozenset({"4", "5", "10", "11", "12", "17", "19"})
 _COMMANDS: Final = {

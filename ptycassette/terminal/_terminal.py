@@ -8,8 +8,6 @@ from ptycassette.terminal._editing import Editing
 from ptycassette.terminal._painting import Painting
 from ptycassette.terminal._strings import Strings
 
-__all__ = ["Terminal"]
-
 _ESCAPES: Final[dict[str, tuple[str, int | None]]] = {
     # final character of ``ESC final``: the method and its argument
     "7": ("save_cursor", None),

@@ -21,8 +21,6 @@ from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.grid import Row
 from ptycassette.terminal.widths import PLAIN, WidthMode
 
-__all__ = ["TracedParser", "TracedTerminal"]
-
 _NOWHERE: Final[tuple[int, int]] = (0, 0)
 _BEGINS: Final = bytes(code & 0xC0 != 0x80 for code in range(256))
 """Which bytes begin a character of UTF-8 (RFC 3629)."""
@@ -94,7 +92,7 @@ class TracedTerminal(Terminal):
                 row.take_over()
             chars = row.chars
             if chars[x] and (end == len(chars) or chars[end]):
-                # What nearly all text is: it fits in the row and cuts no wide character.
+                # The usual case: it fits in the row and cuts no wide character.
                 chars[x:end] = data
                 row.styles[x:end] = [self.pen.style] * total
                 if row.origins is not None:

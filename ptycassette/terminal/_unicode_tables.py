@@ -21,25 +21,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "CLUSTER_CLASSES",
-    "CODE_POINT_WIDTHS",
-    "EXTEND",
-    "HANGUL_L",
-    "HANGUL_LV",
-    "HANGUL_LVT",
-    "HANGUL_T",
-    "HANGUL_V",
-    "IGNORED",
-    "OTHER",
-    "PICTOGRAPH",
-    "PREPEND",
-    "REGIONAL",
-    "SKIN_TONE",
-    "SPACING_MARK",
-    "ZWJ",
-]
-
 OTHER: Final = 0
 PREPEND: Final = 1
 EXTEND: Final = 2

@@ -17,8 +17,6 @@ from typing import Any
 from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.grid import BLANK, Row
 
-__all__ = ["OnRead", "WatchedTerminal"]
-
 OnRead = Callable[[Sequence[Row], Sequence[int], int], None]
 """Gets the rows of the screen, the numbers of the unread ones (ascending) and the columns."""
 

@@ -20,8 +20,6 @@ from ptycassette.terminal.query_profiles import QueryProfile
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["ENTRY_POINT_GROUP", "answering", "available_backends", "backend"]
-
 ENTRY_POINT_GROUP: Final = "ptycassette.emulators"
 
 

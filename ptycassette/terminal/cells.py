@@ -1,9 +1,9 @@
 """A screen's rows cut into cells again.
 
-``Screen.rows`` are text, and a cluster stands in it once however many cells it
-takes. Cutting follows the width mode that the emulator measured with; a row
-painted in ways that its text does not show (a mark after a cursor movement)
-may come out a cell longer or shorter, and is cut or filled to the screen's width.
+``Screen.rows`` are text, in which a cluster occurs once, however many cells it takes.
+Cutting follows the width mode of the emulator. A row painted in ways that its text does
+not show (a mark after a cursor movement) may come out a cell longer or shorter; it is cut
+or filled to the screen's width.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import msgspec
 
 from ptycassette.model import DEFAULT_STYLE, Screen, Style
 from ptycassette.terminal.widths import NO_JOIN, WidthModeName, width_mode
-
-__all__ = ["ScreenCell", "row_cells", "split_cells", "split_clusters"]
 
 
 class ScreenCell(msgspec.Struct, frozen=True):

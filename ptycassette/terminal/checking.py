@@ -1,6 +1,6 @@
 """An adapter for reference checks: plain rows, cursor and cells.
 
-For ``check_screens.py`` and similar: an object with ``feed``, ``resize(rows, cols)``,
+For scripts that compare emulators: an object with ``feed``, ``resize(rows, cols)``,
 ``rows()``, ``cursor()`` as (x, y) and ``cells()`` as rows of (text, foreground,
 background, attributes). Colours are ``None``, ``pN`` or ``#rrggbb``; attributes the
 letters ``b i u r s``. Links count as underlined, as xterm.js draws them.
@@ -9,8 +9,6 @@ letters ``b i u r s``. Links count as underlined, as xterm.js draws them.
 from __future__ import annotations
 
 from ptycassette.model import DEFAULT_STYLE, Emulator, Screen, Size, Style
-
-__all__ = ["CheckedScreen", "cell_texts"]
 
 CheckedCell = tuple[str, str | None, str | None, str]
 

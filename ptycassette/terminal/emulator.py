@@ -1,7 +1,7 @@
 """The default emulator behind the ``Emulator`` port: pyte's names, xterm.js's behaviour.
 
 It is an emulator of our own: its classes and methods have the names of pyte's, none of its code is
-pyte's. ``stock_pyte`` runs the library itself; a table in docs/screens.md compares them.
+pyte's. ``stock_pyte`` runs the library itself; a table in docs/screens.md compares the two.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from ptycassette.terminal.grid import BLANK
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
 from ptycassette.terminal.widths import WidthModeName, width_mode
-
-__all__ = ["EMULATOR_NAME", "REVISION", "PyteEmulator", "default_emulator"]
 
 EMULATOR_NAME: Final = "pyte"
 

@@ -8,7 +8,7 @@ It parses ten to fifty times faster than the default emulator. Reading a screen 
 slower: cells are copied into Python one by one, but only those of rows that changed.
 
 The conformance test lists how it differs from xterm.js. Signals and
-answers are those of the default emulator (``ghostty_signals``).
+answers are those of the default emulator (``_ghostty_signals``).
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.signals import Signal
-
-__all__ = ["GhosttyEmulator", "create"]
 
 pyghostty: Any = untyped
 ffi: Any = pyghostty.ffi

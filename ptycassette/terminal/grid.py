@@ -34,8 +34,6 @@ from typing import Final
 from ptycassette.model import DEFAULT_STYLE, Style, StyleRun
 from ptycassette.terminal._pens import is_protected, public_style
 
-__all__ = ["BLANK", "Origin", "Row", "Uniform", "collect_runs"]
-
 BLANK: Final = "\0"
 
 Origin = int | tuple[int, int]
@@ -171,7 +169,7 @@ class Row:
         if self.origins is None and length == len(cells.chars):
             self.share(cells)
             return
-        # As long as a wider screen left it, or traced.
+        # It is still as long as on a wider screen, or it is traced.
         self.chars = [cells.chars[0]] * length
         self.styles = [cells.style] * length
         self.own = True

@@ -14,14 +14,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-__all__ = [
-    "KILL_LINE",
-    "KILL_WORD",
-    "RUBOUT",
-    "Place",
-    "typed_keys",
-]
-
 _KEY = re.compile(
     r"\x1b\[(?P<codes>[\d:]{0,32})(?:;(?P<modifiers>[\d:]{0,16})(?:;(?P<text>[\d:]{0,256}))?)?u"
     r"|\x1b\[27;(?P<modifiers2>\d+);(?P<codes2>\d{1,7})~"  # xterm modifyOtherKeys

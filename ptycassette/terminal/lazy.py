@@ -16,8 +16,6 @@ from ptycassette.terminal._watched import OnRead, WatchedTerminal
 from ptycassette.terminal.emulator import PyteEmulator
 from ptycassette.terminal.widths import width_mode
 
-__all__ = ["LazyEmulator"]
-
 # UTF-8 (RFC 3629) without the C1 controls, which are obeyed; at the end it may be cut anywhere.
 _WIDE = (
     rb"\xc2[\xa0-\xbf]|[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"

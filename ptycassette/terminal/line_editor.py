@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from ptycassette.terminal.keys import KILL_LINE, KILL_WORD, RUBOUT, Place, typed_keys
 
-__all__ = ["TypedText", "edited_text", "typed_text"]
-
 _Cell = tuple[str, list[Place]]
 
 _SEQUENCE = re.compile(

@@ -27,16 +27,6 @@ from typing import Final, Protocol
 
 from ptycassette.model import Finished, JournalEvent, Output, Resized, Typed
 
-__all__ = [
-    "POLICY_NAMES",
-    "ChunkPolicy",
-    "FinalPolicy",
-    "FramePolicy",
-    "SettledPolicy",
-    "TickPolicy",
-    "frame_policy",
-]
-
 SETTLE_US: Final = 50_000
 """A pause this long means that the program has finished painting."""
 

@@ -27,8 +27,6 @@ import msgspec
 
 from ptycassette.model import parse_toml
 
-__all__ = ["DUMB", "PROFILES", "XTERM", "QueryProfile", "query_profile_of"]
-
 Color = tuple[int, int, int]
 
 

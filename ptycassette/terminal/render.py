@@ -15,8 +15,6 @@ from ptycassette.terminal.cells import row_cells
 from ptycassette.terminal.sgr import sgr_of
 from ptycassette.terminal.widths import WidthModeName
 
-__all__ = ["render_ansi", "render_text"]
-
 _UNSAFE: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -1,7 +1,7 @@
 """The parameters of SGR that select a style (ECMA-48 8.3.117, and xterm's additions).
 
-A screen may come from a stranger's cassette, whose colours are any text and any number: what is no
-colour has no parameters.
+A screen may come from a stranger's cassette, with anything in place of a colour; what is not a
+colour gives no parameters.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import re
 from typing import Final
 
 from ptycassette.model import Style
-
-__all__ = ["attribute_parameters", "color_parameters", "sgr_of"]
 
 _ATTRIBUTES: Final = {
     "bold": "1",
@@ -49,12 +47,12 @@ def sgr_of(style: Style) -> str:
 
 
 def attribute_parameters(style: Style) -> list[str]:
-    """Those of everything but colours and underlines."""
+    """The parameters of all attributes except colours and underlines."""
     return [code for name, code in _ATTRIBUTES.items() if getattr(style, name)]
 
 
 def color_parameters(color: int | str | None, base: int) -> list[str]:
-    """Those of a colour; ``base`` is 30 for the foreground, 40 for the background."""
+    """The parameters of a colour; ``base`` is 30 for the foreground, 40 for the background."""
     match color:
         case int() if 0 <= color < 8:
             return [str(base + color)]

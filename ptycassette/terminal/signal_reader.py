@@ -14,8 +14,6 @@ from ptycassette.terminal._terminal import Terminal
 from ptycassette.terminal.signals import MAX_SIGNALS, Signal
 from ptycassette.terminal.widths import width_mode
 
-__all__ = ["SignalReader", "SignalTerminal", "TurnReader"]
-
 _SLICE: Final = MAX_SIGNALS // 2
 _STEP: Final = 256
 _MARKS: Final = (b"\x1b]", b"\x1bc", b"\xc2\x9d")

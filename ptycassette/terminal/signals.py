@@ -33,8 +33,6 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["MAX_SIGNALS", "Signal", "SignalLog"]
-
 MAX_SIGNALS: Final = 4096
 """Signals kept until somebody takes them; the oldest are dropped first."""
 

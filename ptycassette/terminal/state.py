@@ -30,8 +30,6 @@ from ptycassette.terminal.grid import Row
 from ptycassette.terminal.query_profiles import XTERM, QueryProfile
 from ptycassette.terminal.widths import WidthModeName
 
-__all__ = ["load_emulator", "save_emulator"]
-
 _MAX_HISTORY: Final = 1 << 20
 
 

@@ -1,11 +1,11 @@
 """Stock pyte behind the port: the library as it is published, for comparison.
 
 The default emulator has pyte's names and none of its code (docs/decisions/0020); this backend is
-pyte's own screen and parser. What it does otherwise is listed in ``conformance.KNOWN``.
+pyte's own screen and parser. Its differences are listed in ``_conformance``.
 
-pyte raises on some sequences that programs send, and what it does then depends on how the output is
-cut into chunks. So it is fed one byte at a time: the sequence that it cannot take is dropped, and
-splitting the input changes nothing. That is slow; whoever wants speed takes another backend.
+pyte raises on some sequences that programs send, and its state then depends on how the output is
+cut into chunks. So it is fed one byte at a time: a sequence on which it raises is dropped, and
+splitting the input changes nothing. That is slow; use another backend for speed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from ptycassette.terminal._modes import mode_name
 from ptycassette.terminal._pending import PendingCounter
 from ptycassette.terminal.grid import collect_runs
 
-__all__ = ["StockPyteEmulator", "create"]
-
 NAME: Final = "stock-pyte"
 REVISION: Final = 1
 """Goes up with every change after which the same bytes may give another screen."""
@@ -37,7 +35,7 @@ _COLORS: Final = {
 
 
 class _Screen(pyte.Screen):
-    """pyte's screen, which hands out what it would send back."""
+    """pyte's screen, which keeps what it would send back."""
 
     def __init__(self, columns: int, lines: int) -> None:
         self.sent: list[str] = []

@@ -13,8 +13,6 @@ from typing import Literal
 
 from ptycassette.terminal.signals import Signal
 
-__all__ = ["Turn", "turn_after"]
-
 Turn = Literal["unknown", "idle", "working"]
 
 _WORKING = frozenset({"working", "busy", "running"})

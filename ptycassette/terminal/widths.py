@@ -8,7 +8,7 @@ Two modes, and the mode is part of the emulator's pinned identity:
     with a skin tone or VS16 is one cell of the width of its widest part.
 ``codepoint``
     widths by code point, as wcwidth does: marks of width 0 join the cell before
-    them, everything else stands alone.
+    them, every other character is alone.
 
 The pattern ``runs`` splits text for painting: group 1 matches runs of narrow
 characters, group 2 runs of wide ones, group 3 a single character that needs
@@ -39,8 +39,6 @@ from ptycassette.terminal._unicode_tables import (
     SPACING_MARK,
     ZWJ,
 )
-
-__all__ = ["NO_JOIN", "PLAIN", "WidthMode", "WidthModeName", "width_mode"]
 
 WidthModeName = Literal["cluster", "codepoint"]
 
@@ -75,7 +73,7 @@ Range = tuple[int, int]
 
 
 def _unpack(packed: str) -> list[Range]:
-    """The ranges of a table entry, ends included. See ``unicode_tables``."""
+    """The ranges of a table entry, ends included. See ``_unicode_tables``."""
     ranges = []
     last = 0
     for item in packed.split():

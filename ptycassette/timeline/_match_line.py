@@ -1,21 +1,19 @@
-"""What is on the input line after the editing keys were applied, as readline would.
+"""The input line after the editing keys were applied, as readline would.
 
-The text that somebody meant is what stands on the line when they press Enter,
-not the keys that led there: ``helo<backspace>lo`` means ``hello``.
+What counts is the line when Enter is pressed, not the keys that led there:
+``helo<backspace>lo`` means ``hello``.
 """
 
 from __future__ import annotations
 
 from ptycassette.timeline.match_keys import Key
 
-__all__ = ["Line"]
-
 
 class Line:
     """One line of text under edit. ``apply`` returns whether a key edited it.
 
-    A key that edits is no edit while the line is empty: there it moves a menu,
-    scrolls a pager or ends a program, and counts as an action.
+    On an empty line an editing key is an action instead: it moves a menu,
+    scrolls a pager or ends a program.
     """
 
     def __init__(self) -> None:
@@ -29,7 +27,7 @@ class Line:
         return "".join(self._text)
 
     def apply(self, key: Key) -> bool:
-        """Apply one key. False when it is an action, not text and no edit."""
+        """Apply one key. False when it is an action, neither text nor an edit."""
         if key.kind in {"text", "paste"}:
             self._text[self._at : self._at] = key.text
             self._at += len(key.text)

@@ -1,21 +1,20 @@
 """Exchanges: one stretch of input up to the next stretch of input, with the output it caused.
 
 Exchange 0 is the output of the program before any input; it has no
-input. Answers of the terminal to queries (``source: "terminal"``) are no
+input. Answers of the terminal to queries (``source: "terminal"``) are not
 input of a user or driver: they stay inside the exchange in which they were
 given. Frames, service events and the final event belong to the exchange
 during which they happened.
 
-Programs that say nothing of turns are cut where input follows output, so that every
-echoed key begins another exchange. Where a program marks its turns (OSC 7501; OSC 133
+If a program does not mark its turns, a cut is made where input follows output, so that
+every echoed key begins another exchange. Where a program marks its turns (OSC 7501; OSC 133
 and 633, the prompt marks of shells), the marks decide, from the first one on:
 
-- while it says that it works on a turn (OSC 7501), what is typed belongs to that turn;
-- typing that was not sent off yet, text without Enter behind it, goes on, whatever was
-  echoed in between;
-- all else is as without marks: the first input after the turn begins the next exchange.
+- while it reports that it works on a turn (OSC 7501), input belongs to that turn;
+- text that was typed but not yet sent with Enter continues, whatever was echoed in between;
+- otherwise the first input after the turn begins the next exchange, as without marks.
 
-A prompt mark says that a command runs, not what it is: input to it is cut as without
+A prompt mark tells that a command runs, not which one: input to it is cut as without
 marks. A reset of the terminal (RIS) clears the turn.
 """
 
@@ -32,8 +31,6 @@ from ptycassette.timeline.terminal_answers import is_terminal_answer
 if TYPE_CHECKING:
     from ptycassette.terminal import Signal, Turn
 
-__all__ = ["Exchange", "ExchangeCutter", "exchanges"]
-
 _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04")
 """Enter, and what ends or abandons a line: ctrl-c, ctrl-d. Escape alone abandons it, too."""
 
@@ -41,8 +38,8 @@ _SENDING: Final = (b"\r", b"\n", b"\x03", b"\x04")
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange. ``inputs`` holds input, resize and signal events; ``answers`` all others.
 
-    ``done_seq`` is the event with which the program said, after the last input, that the
-    turn is over; ``None`` when it said nothing of the kind.
+    ``done_seq`` is the event by which the program reported, after the last input, that the
+    turn is over; ``None`` without such a report.
     """
 
     number: int
@@ -77,7 +74,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExchangeCutter:
-    """Says of each event in turn whether an exchange begins with it. Keeps no event."""
+    """Decides for each event in turn whether it begins an exchange. Keeps no event."""
 
     def __init__(self) -> None:
         # Here, because the stand-in loads this module and starts without the emulator.
@@ -110,7 +107,7 @@ class ExchangeCutter:
         return first
 
     def _goes_on(self) -> bool:
-        """Whether input belongs to the exchange that is open, although it was answered."""
+        """Whether input belongs to the open exchange, although output came in between."""
         if self._turn == "unknown" or not self._spoken:
             return False
         return self._unsent or (self._by_agent and self._turn == "working")
@@ -127,7 +124,7 @@ class ExchangeCutter:
 
 
 def _is_unsent(event: Event, *, before: bool) -> bool:
-    """Whether there is text now that waits for its Enter; ``before`` whether there was."""
+    """Whether there is text on the line that Enter has not sent; ``before`` is the last answer."""
     record, data = event.record, event.data
     if not isinstance(record, InputRecord) or record.kind != "input":
         return before
@@ -144,8 +141,8 @@ def exchanges(events: Iterable[Event]) -> Iterator[Exchange]:
     """Cut ``events`` into exchanges; each event is in exactly one of them.
 
     A stretch of input ends with the first output or the final event behind
-    it; frames and service events in the middle of typing do not end it. What
-    programs tell of their turns makes longer stretches of it (see the module).
+    it; frames and service events in the middle of typing do not end it. Marks
+    of turns make stretches longer (see the module).
     Holds one exchange in memory at a time.
     """
     number = 0

@@ -12,8 +12,6 @@ from collections.abc import Iterable
 
 from ptycassette.model import Event, EventKind
 
-__all__ = ["TimeIndex"]
-
 
 class TimeIndex:
     """The times of events that are in order of ``seq``.
@@ -89,7 +87,7 @@ class TimeIndex:
         return seqs[position] if position < len(seqs) else None
 
     def before(self, seq: int, kind: EventKind) -> int | None:
-        """The last event of ``kind`` in front of ``seq``, or None."""
+        """The last event of ``kind`` before ``seq``, or None."""
         seqs = self._of_kind.get(kind)
         if seqs is None:
             return None

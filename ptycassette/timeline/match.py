@@ -9,15 +9,14 @@
 - ``custom``: as ``prompt``, but a function of the caller says whether two texts match.
 
 A matcher takes keys one by one and reports how far the recording may continue:
-``satisfied`` steps of the entry were sent, or sent in effect. So echo that was
+``satisfied`` is how many steps of the entry were sent, or had the same effect. So echo that was
 recorded between keys plays as the keys come, also when the typing differs
 (``hel``, typed for ``hex<backspace>l``, satisfies all five steps at once).
 
-A recording has masks in place of typed secrets. If a recorded text has any, the driver's input
-is scrubbed by ``conceal`` before it is compared. Before the line is complete it is not known
-which part of it is secret; until then a mask matches any character.
-``exact`` and ``prompt`` then also ask whether it is the secret that was recorded, where the
-recording tells (``match_secrets``).
+A recording has masks in place of typed secrets. If a recorded text has any, the driver's input is
+scrubbed by ``conceal`` before it is compared. Until the line is complete it is not known which part
+of it is secret, and a mask matches any character. ``exact`` and ``prompt`` also check whether it is
+the recorded secret, if the recording holds its digest (``match_secrets``).
 """
 
 from __future__ import annotations
@@ -37,19 +36,6 @@ from ptycassette.timeline.match_text import (
     lexical_score,
     semantic_match,
 )
-
-__all__ = [
-    "EntryMatcher",
-    "Matching",
-    "Order",
-    "SecretsPolicy",
-    "State",
-    "Strategy",
-    "nearest_entry",
-    "order_named",
-    "secrets_named",
-    "strategy_named",
-]
 
 Strategy = Literal["exact", "normalised", "prompt", "semantic", "any", "custom"]
 Order = Literal["strict", "loose"]
@@ -97,7 +83,7 @@ def order_named(name: str) -> Order:
 
 
 def secrets_named(name: str) -> SecretsPolicy:
-    """How secrets are compared, by that name.
+    """The way of comparing secrets of that name.
 
     Raises:
         ValueError: there is no such way; the message lists them.
@@ -121,11 +107,11 @@ class Matching:
             come before others that were recorded earlier; each comes once.
         normalise: for ``normalised``; white space is folded when None.
         scorer, threshold: for ``semantic``.
-        same: says whether the text that was sent matches the recorded one; the strategy is
-            ``custom`` then, but for entries that ``per_entry`` names.
+        same: whether the text that was sent matches the recorded one; makes the strategy
+            ``custom``, except for entries that ``per_entry`` names.
         conceal: scrubs a text as a recording would.
-        secrets: ``same``: under ``exact`` and ``prompt``, a secret is the one that was recorded,
-            where the recording tells. ``any``: another one of the same form will do. When None,
+        secrets: ``same``: under ``exact`` and ``prompt``, a secret must be the recorded one, if
+            the recording holds its digest. ``any``: one of the same form will do. When None,
             ``$PTYCASSETTE_SECRETS`` sets it for runs that a host starts, else ``same``.
 
     Attributes:
@@ -184,7 +170,7 @@ class Matching:
 
     @property
     def sameness(self) -> Callable[[str, str], bool]:
-        """Whether two whole texts are the same for the strategy of all entries."""
+        """The comparison of two whole texts under the strategy for all entries."""
         return self._sameness(self.strategy)
 
     def _sameness(self, strategy: Strategy) -> Callable[[str, str], bool]:
@@ -206,7 +192,7 @@ class Matching:
 class EntryMatcher:
     """Compares the driver's keys with one entry. ``state`` is ``open`` until it is decided.
 
-    ``only_secret``: what was sent differs from what was recorded in its secret alone.
+    ``only_secret``: the input differs from the recorded one only in its secret.
     """
 
     def __init__(
@@ -242,18 +228,18 @@ class EntryMatcher:
 
     @property
     def shown(self) -> str:
-        """What the driver has sent, for people."""
+        """What the driver has sent, as messages show it."""
         return shown_keys(self.text, self.action)
 
     @property
     def waiting(self) -> KeyStep | None:
-        """The first step that was not sent, nor sent in effect; None when all were."""
+        """The first step that is not satisfied; None when all are."""
         steps = self.entry.steps
         return steps[self.satisfied] if self.satisfied < len(steps) else None
 
     @property
     def patience_us(self) -> int | None:
-        """Call ``quiet`` when nothing came for so long; None while only a key can decide."""
+        """Call ``quiet`` when no key came for so long; None while only a key can decide."""
         if self.state != "open" or not self.raw or self.strategy == "exact":
             return None
         if self.strategy == "any" and self.entry.action:
@@ -266,7 +252,7 @@ class EntryMatcher:
         return None if on_the_way else STALL_US
 
     def _same(self, got: str, want: str) -> bool:
-        """Whether a whole text is the recorded one, as it is or as it would be recorded."""
+        """Whether a whole text is the recorded one, unchanged or once scrubbed."""
         self.only_secret = False
         if self._plainly(got, want):
             return True
@@ -276,7 +262,7 @@ class EntryMatcher:
         return not self.only_secret
 
     def _may_be(self, want: str, got: str) -> bool:
-        """Whether the beginning of a text may be that of the recorded one."""
+        """Whether ``text`` may be the beginning of the recorded one."""
         if want == got or self._conceal is None or len(want) != len(got):
             return want == got
         return all(a in {b, "x"} or min(a, b) > "~" for a, b in zip(want, got, strict=True))
@@ -292,7 +278,7 @@ class EntryMatcher:
             self.satisfied = len(self.entry.steps)
 
     def quiet(self) -> None:
-        """Nothing came for ``patience_us``: decide by what there is."""
+        """No key came for ``patience_us``: decide by what there is."""
         if self.strategy == "prompt":
             self.state = "mismatch"
         else:
@@ -361,7 +347,7 @@ def nearest_entry(
 
     Args:
         entries: in their order.
-        text: what came.
+        text: what was sent.
         number: of the entry around which to look.
     """
     best: tuple[Entry, float] | None = None

@@ -1,7 +1,7 @@
-"""What a terminal sends by itself: answers to queries, recognised by their shape.
+"""Answers of a terminal to queries, recognised by their shape.
 
-Another terminal than the recorded one answers differently, later, or not at all.
-None of that is an act of the driver, so a comparison leaves these bytes out.
+Another terminal than the recorded one answers differently, later, or not at all. As the driver
+does not send these bytes, a comparison leaves them out.
 
 Sources: xterm's ctlseqs (DA1-DA3, DSR, CPR, DECRPM, DECRQSS, XTVERSION, XTGETTCAP,
 window reports, OSC colour reports), the kitty keyboard protocol (``CSI ? flags u``),
@@ -12,8 +12,6 @@ and its like: xterm sends it for the key, and for a cursor in the first row.
 from __future__ import annotations
 
 import re
-
-__all__ = ["AnswerExpectation", "is_answer"]
 
 _ANSWER = re.compile(
     rb"\x1b\[(?:"
@@ -36,7 +34,7 @@ _QUERY = re.compile(
 
 
 def is_answer(raw: bytes) -> bool:
-    """Whether one complete sequence is what only a terminal sends by itself."""
+    """Whether one complete sequence is an answer that only a terminal sends."""
     return _ANSWER.fullmatch(raw) is not None and _AMBIGUOUS.fullmatch(raw) is None
 
 
@@ -56,7 +54,7 @@ class AnswerExpectation:
         window = self._tail + data
         self.asked = self.asked or _QUERY.search(window) is not None
         self._open += len(_CPR_QUERY.findall(window))
-        # Keep what could be the head of a query that the next chunk ends.
+        # Keep what could be the beginning of a query that the next chunk completes.
         cut = window.rfind(b"\x1b", max(0, len(window) - 16))
         self._tail = window[cut:] if cut >= 0 and not _CPR_QUERY.match(window, cut) else b""
 
@@ -68,6 +66,6 @@ class AnswerExpectation:
         return False
 
     def answered(self, raw: bytes) -> None:
-        """Note an answer that could not be a key."""
+        """Count an answer that cannot be a key."""
         if self._open > 0 and raw.endswith(b"R"):
             self._open -= 1

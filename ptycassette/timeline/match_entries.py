@@ -18,16 +18,6 @@ from ptycassette.model import InputRecord, moment_us
 from ptycassette.timeline._match_line import Line
 from ptycassette.timeline.match_keys import Key, KeyReader
 
-__all__ = [
-    "MOST_KEYS",
-    "MOST_STEPS",
-    "Entry",
-    "KeyStep",
-    "iter_entries",
-    "read_entries",
-    "shown_keys",
-]
-
 
 class KeyStep(msgspec.Struct, frozen=True):
     """One recorded key, the record that completes it, and the line after it."""
@@ -125,7 +115,7 @@ class _Cutter:
             and self._reader.waits
             and moment_us(record) - moment_us(self._last) > 50_000
         ):
-            # A human's Escape, then the next key: no sequence takes that long.
+            # After this long, an Escape is a key of its own: no sequence takes that long.
             self._add(self._reader.flush(), self._last)
         data = record.bytes or b""
         if record.paste and not data.startswith(b"\x1b[200~"):

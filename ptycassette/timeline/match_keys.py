@@ -20,8 +20,6 @@ import msgspec
 
 from ptycassette.timeline.match_answers import is_answer
 
-__all__ = ["Key", "KeyKind", "KeyReader", "read_keys"]
-
 KeyKind = Literal["text", "paste", "key", "answer", "focus"]
 
 ESC = 0x1B
@@ -88,8 +86,8 @@ class Key(msgspec.Struct, frozen=True):
     """One key, pasted text, or answer of the terminal.
 
     ``raw`` are its bytes. ``text`` is what a ``text`` or ``paste`` inserts.
-    ``name`` names a ``key`` (``enter``, ``ctrl-c``, ``shift-up``). ``cooked``
-    tells that the bytes passed a line discipline that turns CR into LF.
+    ``name`` names a ``key`` (``enter``, ``ctrl-c``, ``shift-up``). ``cooked``:
+    the bytes passed a line discipline that turns CR into LF.
     """
 
     kind: KeyKind
@@ -102,8 +100,8 @@ class Key(msgspec.Struct, frozen=True):
 class KeyReader:
     """Reads keys from a byte stream, however it is split.
 
-    ``feed`` returns the keys that are complete; ``pending`` is what is not;
-    ``flush`` decides that no more is coming soon, and turns the bytes into keys.
+    ``feed`` returns complete keys; ``pending`` are the bytes left over; ``flush`` turns
+    these into keys, when no more bytes are expected soon.
     """
 
     def __init__(self) -> None:
@@ -145,7 +143,7 @@ class KeyReader:
         return keys
 
     def _find(self, mark: bytes, at: int) -> int:
-        """As ``bytes.find`` in the buffer, for places that never go back: reads each byte once."""
+        """As ``bytes.find`` in the buffer, for starts that never go back: reads each byte once."""
         search = self._searches.get(mark) or _Search(-1, 0)
         if search.found < at:
             found = self._buffer.find(mark, max(at, search.reached))
@@ -155,13 +153,13 @@ class KeyReader:
 
 
 class _Search(NamedTuple):
-    """What is known of a mark: where it is (-1: not found), and up to where it is nowhere else."""
+    """A remembered search: where the mark is (-1: not found), and how far was searched."""
 
     found: int
     reached: int
 
     def moved(self, by: int) -> _Search:
-        """The same, once so many bytes before it are gone."""
+        """The same after so many bytes were removed from the front."""
         return _Search(self.found - by if self.found >= by else -1, max(0, self.reached - by))
 
 
@@ -223,7 +221,7 @@ def _csi_length(data: bytearray, at: int, find: _Find, *, final: bool) -> int:
     parameters = _PARAMETERS.match(data, at + 2, at + _MAX_CSI_BYTES)
     end = parameters.end() if parameters else at + 2
     if end < len(data):
-        # No control sequence after all: Escape, then the rest.
+        # Not a control sequence after all: Escape, then the rest.
         return end + 1 - at if 0x40 <= data[end] <= 0x7E else 1
     return 1 if final else 0
 
@@ -292,7 +290,7 @@ def _modified(name: str, modifiers: int) -> str:
 
 
 def _unicode_key(raw: bytes, code: int, modifiers: int) -> Key:
-    """A key given by its code point: what the plain bytes would have been, if there are any."""
+    """A key given by its code point, as its plain bytes where it has any."""
     if code in _CONTROLS:
         name = _CONTROLS[code]
         return Key("key", raw, name=_modified(name, modifiers))

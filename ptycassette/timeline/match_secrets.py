@@ -1,4 +1,4 @@
-"""Recorded secrets, as digests: does a driver send the secret that was recorded, or another one?
+"""Digests of recorded secrets: whether a driver sends the recorded secret or another one.
 
 A cassette holds masks where a secret was typed. Beside them its manifest may hold digests
 (``optional.secret_digests``, see ``FORMAT.md``), so that two inputs that differ only in their
@@ -7,8 +7,8 @@ secret can be told apart. A cassette is public, so whoever reads it may try valu
 - **A digest is cut to 32 bits.** Of a secret of 48 bits or more, tens of thousands of values
   fit it, however fast somebody computes. Two different secrets have the same digest once in
   four thousand million times.
-- **Only what no dictionary holds has one.** ``guessing_bits`` counts what looks drawn at random
-  and nothing else. A PIN, a password of words, a mail address, a name and a path have no digest,
+- **Only what is in no dictionary has one.** ``guessing_bits`` counts only what looks random. A PIN,
+  a password of words, a mail address, a name and a path have no digest,
   and neither has anything that was typed where the program shows no input.
 - **One try costs 16 MiB and some 50 ms** (scrypt), and the salt is the cassette's id.
 """
@@ -26,20 +26,6 @@ import msgspec
 from ptycassette.errors import ManifestError
 from ptycassette.model import Manifest, visible
 from ptycassette.timeline.match_entries import Entry
-
-__all__ = [
-    "LEAST_BITS",
-    "MOST_SECRETS",
-    "SECRET_DIGESTS_KEY",
-    "RecordedSecrets",
-    "digest_of",
-    "guessing_bits",
-    "input_digests",
-    "read_secrets",
-    "secret_spans",
-    "stored_secrets",
-    "word_digests",
-]
 
 SECRET_DIGESTS_KEY: Final = "secret_digests"  # noqa: S105 - a name in the manifest
 SCHEME = "scrypt-1"
@@ -61,7 +47,7 @@ _GAP = 3  # characters of a secret that equal its mask by accident
 
 
 def guessing_bits(text: str) -> int:
-    """How much of ``text`` looks drawn at random, in bits: far less than it may have.
+    """A low estimate of the randomness of ``text``, in bits.
 
     Looks at runs of equal kind (letters, capitals, digits) in each part of letters and digits. A
     run of four letters or more may be a word and counts as one letter; many digits may be a date
@@ -134,8 +120,8 @@ class _Stored(msgspec.Struct, frozen=True):
 class RecordedSecrets:
     """The digests of secrets in a cassette; checks whether other texts have the same secrets.
 
-    Computes at most ``2 * MOST_SECRETS`` digests. After that every secret passes for the same:
-    no cassette makes its reader compute for ever.
+    Computes at most ``2 * MOST_SECRETS`` digests. After that every secret counts as the same,
+    so that no cassette makes its reader compute for ever.
     """
 
     def __init__(self, cassette_id: str, stored: _Stored) -> None:
@@ -144,7 +130,7 @@ class RecordedSecrets:
         self._computed: dict[str, str] = {}
 
     def of_entry(self, entry: Entry) -> Callable[[str], bool] | None:
-        """A check whether a line has the secrets of ``entry``; None without digests."""
+        """A function that checks a line for the secrets of ``entry``; None without digests."""
         found = [
             d for d in self._stored.inputs if (d.entry, d.seq) == (entry.number, entry.last_seq)
         ]
@@ -167,7 +153,7 @@ class RecordedSecrets:
 
 
 def read_secrets(manifest: Manifest, *, where: str) -> RecordedSecrets | None:
-    """What a manifest tells of the secrets of its recording; None for nothing this version knows.
+    """The digests in a manifest; None where it has none that this version knows.
 
     Args:
         manifest: of the cassette.
@@ -192,7 +178,7 @@ def read_secrets(manifest: Manifest, *, where: str) -> RecordedSecrets | None:
 
 
 def secret_spans(raw: str, masked: str) -> list[tuple[int, int]]:
-    """Where a line was masked: starts and ends. None where the two cannot be laid side by side."""
+    """Where a line was masked: starts and ends. None where the two texts cannot be aligned."""
     spans: list[tuple[int, int]] = []
     if len(raw) != len(masked):
         return spans
@@ -218,7 +204,7 @@ def input_digests(
     Args:
         cassette_id: of the recording.
         pairs: each entry as it was typed, and as it is recorded.
-        apart_from: what was typed where a secret was asked for: it gets no digest anywhere.
+        apart_from: texts that were typed at prompts for secrets: they get no digest anywhere.
     """
     found: list[InputDigest] = []
     secrets: set[str] = set()
@@ -250,12 +236,12 @@ def word_digests(cassette_id: str, argv: Sequence[str], shown: Sequence[str]) ->
 
 
 def _removed(word: str, public: set[str]) -> str:
-    """What of a word is not in the form of it that is recorded."""
+    """The part of a word that is missing in its recorded form."""
     return _PART.sub(lambda part: "" if part[0] in public else part[0], word)
 
 
 def stored_secrets(inputs: Sequence[InputDigest], argv: Sequence[WordDigest]) -> dict[str, Any]:
-    """What goes into ``optional``; empty for nothing."""
+    """The entry for ``optional``; empty if there are no digests."""
     if not inputs and not argv:
         return {}
     stored = _Stored(SCHEME, tuple(inputs), tuple(argv))

@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-__all__ = ["Scorer", "SemanticMatch", "embedding_scorer", "lexical_score", "semantic_match"]
-
 Scorer = Callable[[str, str], float]
 """``scorer(actual, expected)`` is between 0 (nothing in common) and 1 (the same)."""
 
@@ -49,7 +47,7 @@ def lexical_score(actual: str, expected: str) -> float:
 
 
 def embedding_scorer(embed: Callable[[str], Sequence[float]]) -> Scorer:
-    """A scorer from an embedding model: the cosine of two vectors, 0 where one has no length.
+    """A scorer from an embedding model: the cosine of two vectors, 0 where one is zero.
 
     Args:
         embed: text to vector, by whatever model is installed; called twice per score.

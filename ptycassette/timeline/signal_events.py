@@ -1,8 +1,7 @@
-"""The signals of a program as events: derived from the output, not stored.
+"""Terminal signals as events: derived from the output, not stored.
 
-The evidence is ``output.raw``. A title, a notification or a turn mark is bytes in it,
-so that a recording needs no record of them: they are found when somebody asks, in
-recordings of any age and writer, and the same bytes always tell the same.
+A title, a notification or a turn mark is bytes in ``output.raw``, so a recording needs no
+record of it: it is found on demand, in recordings of any age and writer.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ptycassette.model import Event
-
-__all__ = ["SignalFinder", "TerminalSignal", "terminal_signals"]
 
 
 class TerminalSignal(msgspec.Struct, frozen=True):
@@ -40,7 +37,7 @@ class SignalFinder:
         self._reader = SignalReader()
 
     def feed(self, event: Event) -> tuple[TerminalSignal, ...]:
-        """What the next event tells; nothing unless it is output."""
+        """The signals that the next event completes; none unless it is output."""
         if event.kind != "output":
             return ()
         return tuple(

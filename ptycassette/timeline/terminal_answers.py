@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ptycassette.model import Event, InputRecord
 
-__all__ = ["is_terminal_answer"]
-
 
 def is_terminal_answer(event: Event) -> bool:
     """Whether ``event`` is an answer of the terminal to a query, not typed input."""

@@ -15,8 +15,6 @@ from fractions import Fraction
 
 from ptycassette.model import Event
 
-__all__ = ["Transform", "between", "chain", "limit_idle", "speed"]
-
 Transform = Callable[[Iterable[Event]], Iterator[Event]]
 """What every transform is once its numbers are given: events in, events out."""
 
@@ -53,10 +51,10 @@ def speed(factor: float) -> Transform:
 
 
 def limit_idle(limit_us: int, *, start_us: int = 0) -> Transform:
-    """Let nothing happen for at most ``limit_us``; what follows moves up.
+    """Shorten pauses to ``limit_us``; what follows moves up.
 
-    Frames do not count as something happening: they are derived, and stand
-    inside a pause. One that lies deep in a pause moves to its shortened end.
+    Frames do not end a pause, because they are derived. One deep inside a pause moves to its
+    shortened end.
     ``start_us`` is the moment from which on pauses count; events before it stay.
 
     Raises:

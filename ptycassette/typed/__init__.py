@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.typed._fields import AtCursor
-    from ptycassette.typed._prompts import asks_for_secret
-    from ptycassette.typed._readings import SHORTEST_TYPED, readings, text_of_line
-    from ptycassette.typed._secrets import LookAtScreen, TypedSecret, TypedSecrets
-    from ptycassette.typed._watch import TypedWatch, at_cursor
+    from ._fields import AtCursor as AtCursor
+    from ._prompts import asks_for_secret as asks_for_secret
+    from ._readings import SHORTEST_TYPED as SHORTEST_TYPED
+    from ._readings import readings as readings
+    from ._readings import text_of_line as text_of_line
+    from ._secrets import LookAtScreen as LookAtScreen
+    from ._secrets import TypedSecret as TypedSecret
+    from ._secrets import TypedSecrets as TypedSecrets
+    from ._watch import TypedWatch as TypedWatch
+    from ._watch import at_cursor as at_cursor
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "_fields": ("AtCursor",),
-            "_prompts": ("asks_for_secret",),
-            "_readings": ("SHORTEST_TYPED", "readings", "text_of_line"),
-            "_secrets": ("LookAtScreen", "TypedSecret", "TypedSecrets"),
-            "_watch": ("TypedWatch", "at_cursor"),
+            "_fields": "AtCursor",
+            "_prompts": "asks_for_secret",
+            "_readings": "SHORTEST_TYPED readings text_of_line",
+            "_secrets": "LookAtScreen TypedSecret TypedSecrets",
+            "_watch": "TypedWatch at_cursor",
         },
     )
-
-__all__ = [
-    "SHORTEST_TYPED",
-    "AtCursor",
-    "LookAtScreen",
-    "TypedSecret",
-    "TypedSecrets",
-    "TypedWatch",
-    "asks_for_secret",
-    "at_cursor",
-    "readings",
-    "text_of_line",
-]

@@ -12,8 +12,6 @@ from collections import Counter
 
 from ptycassette.typed._fields import AtCursor, row_asks
 
-__all__ = ["TypedAhead"]
-
 _MOST_LINES = 64
 _OUTPUTS_LOOKED_AT = 64  # behind the last line
 _PROMPT_ENDS = tuple(":?>=]›❯»$#%")  # noqa: RUF001

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from ptycassette.terminal import KILL_LINE, KILL_WORD, RUBOUT, edited_text, typed_keys
 from ptycassette.terminal import typed_text as typed_in_line
 
-__all__ = ["SHORTEST_TYPED", "readings", "text_of_line"]
-
 SHORTEST_TYPED = 3
 """Characters; fewer cannot be distinguished from ordinary text at all."""
 

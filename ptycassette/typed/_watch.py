@@ -8,8 +8,6 @@ from ptycassette.model import Emulator, JournalEvent, Screen
 from ptycassette.terminal import split_cells
 from ptycassette.typed._secrets import AtCursor, TypedSecret, TypedSecrets
 
-__all__ = ["TypedWatch", "at_cursor"]
-
 
 class TypedWatch:
     """A ``model.Watch``."""

@@ -55,14 +55,14 @@ def _is_bounded(reader: str, attack: str) -> None:
     assert cost.mb < MAX_MB, cost
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("reader", "attack"), WORST)
 def test_what_once_cost_much_is_bounded(reader: str, attack: str) -> None:
     """It ends, or is refused by an error of ours, within processor time and memory."""
     _is_bounded(reader, attack)
 
 
-@pytest.mark.sampled(80)
+@pytest.mark.sampled(150)
 @pytest.mark.parametrize(("reader", "attack"), ALL)
 def test_a_strangers_file_is_bounded(reader: str, attack: str) -> None:
     """Whatever it says, in five megabytes or as much as its reader accepts."""

@@ -14,8 +14,6 @@ import msgspec
 
 from ptycassette import Cassette, CassetteError, printable
 
-__all__ = ["Annotations", "LiveNotes", "Note", "sidecar"]
-
 _MAX_BYTES = 16 << 20
 
 

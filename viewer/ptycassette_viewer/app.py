@@ -27,8 +27,6 @@ from ptycassette_viewer.traces.list_screen import TraceListScreen
 from ptycassette_viewer.traces.trace_file import read_trace
 from ptycassette_viewer.traces.trace_screen import TraceScreen
 
-__all__ = ["ViewerApp"]
-
 _NOT_OURS = ("app.", "screen.copy_text")
 """Actions that every Textual app has."""
 

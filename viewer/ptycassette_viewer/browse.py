@@ -19,8 +19,6 @@ from ptycassette import CassetteError, open_cassette, printable, visible
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.playback import clock_text
 
-__all__ = ["BrowseScreen", "Entry", "entries", "is_library"]
-
 _MAX_ENTRIES = 10_000
 _MAX_DEPTH = 3
 _KEYS = (

@@ -15,8 +15,6 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["Cache", "user_cache"]
-
 _MAGIC = b"ptycassette viewer 1\n"
 _SUM_BYTES = 32
 _MAX_PLAIN_BYTES = 256 << 20

@@ -10,8 +10,6 @@ from ptycassette_viewer.comparison.differing import Differing
 from ptycassette_viewer.dialogs import HelpScreen
 from ptycassette_viewer.keys import COMPARING_HELP, COMPARING_KEYS, COMPARING_LEGEND
 
-__all__ = ["CompareScreen"]
-
 
 class CompareScreen(Differing):
     """Two recordings. What it is made with, ``PairScreen`` says."""

@@ -13,8 +13,6 @@ from textual.widgets import Button, Input, Label, Static
 
 from ptycassette import CassetteError, printable
 
-__all__ = ["AskDialog", "ErrorDialog", "HelpScreen", "LeaveDialog", "error_text"]
-
 _CSS = """
     {name} {{ align: center middle; }}
     {name} > Vertical {{

@@ -9,8 +9,6 @@ import msgspec
 
 from ptycassette import CassetteError, printable, read_reports, visible
 
-__all__ = ["ReportedDivergence", "divergences_of"]
-
 _MAX_DIVERGENCES = 10_000
 
 

@@ -14,8 +14,6 @@ import msgspec
 
 from ptycassette import visible_bytes
 
-__all__ = ["Piece", "explain", "hex_lines"]
-
 _TOKEN = re.compile(
     rb"\x1b\[(?P<csi>[\x30-\x3f]*)(?P<between>[\x20-\x2f]*)(?P<final>[\x40-\x7e])"
     rb"|\x1b\](?P<osc>[^\x07\x1b]{0,4096})(?:\x07|\x1b\\)"

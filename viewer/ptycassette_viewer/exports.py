@@ -6,8 +6,6 @@ from pathlib import Path
 
 from ptycassette import CassetteError, Screen, export_of_file, exports_of
 
-__all__ = ["SCREEN_ENDINGS", "write_export"]
-
 SCREEN_ENDINGS = tuple(ending for one in exports_of("screen") for ending in one.endings)
 
 

@@ -9,16 +9,6 @@ from textual.binding import Binding, BindingType
 
 from ptycassette_viewer.widgets.timeline import EXTRA_MARKS, MARKS
 
-__all__ = [
-    "COMPARING_HELP",
-    "COMPARING_KEYS",
-    "COMPARING_LEGEND",
-    "HELP",
-    "KEYS",
-    "LEGEND",
-    "moment",
-]
-
 
 def _key(key: str, action: str, description: str) -> Binding:
     """A key that the footer does not show."""

@@ -6,8 +6,6 @@ from typing import Literal
 
 from ptycassette_viewer.session import Kind
 
-__all__ = ["KIND_STYLES", "MarkKind"]
-
 MarkKind = Kind | Literal["terminal-signal"]
 
 KIND_STYLES: dict[MarkKind, str] = {

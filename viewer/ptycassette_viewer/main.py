@@ -16,8 +16,6 @@ from ptycassette_viewer.browse import is_library
 from ptycassette_viewer.cache import user_cache
 from ptycassette_viewer.traces.trace_file import read_trace
 
-__all__ = ["main", "serve", "view", "watch"]
-
 
 def view(
     path: str,

@@ -12,8 +12,6 @@ from typing import Any
 import msgspec
 import regex
 
-__all__ = ["MAX_QUERY", "Pattern", "Query", "TooSlowError", "compiled", "parsed"]
-
 MAX_QUERY = 1_000
 """More characters than this are no query."""
 _TIMEOUT_S = 0.05

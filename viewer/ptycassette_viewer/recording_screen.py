@@ -13,8 +13,6 @@ from ptycassette_viewer.recording.moving import Moving
 from ptycassette_viewer.recording.noting import Noting
 from ptycassette_viewer.recording.paneling import Paneling
 
-__all__ = ["RecordingScreen"]
-
 
 class RecordingScreen(Moving, Finding, Paneling, Noting):
     """One recording. What it is made with, ``PlayheadScreen`` says."""

@@ -27,8 +27,6 @@ from ptycassette import (
 from ptycassette_viewer.patterns import Pattern, TooSlowError
 from ptycassette_viewer.session import ROUTINE, signal_text
 
-__all__ = ["MAX_HITS", "Hit", "Search"]
-
 MAX_HITS = 10_000
 _CARRY = 400
 _FEED_BYTES = 16_384

@@ -14,8 +14,6 @@ import msgspec
 from ptycassette import CassetteError, Screen, screen_of
 from ptycassette_viewer.session import ViewerSession
 
-__all__ = ["Seeker", "Shown"]
-
 FAR_BYTES = 200_000
 """Where more must be fed than this, a stored frame is shown meanwhile."""
 _WAIT_S = 0.02

@@ -26,8 +26,6 @@ import jinja2
 from aiohttp import web
 from textual_serve.server import Server
 
-__all__ = ["MAX_SESSIONS", "ViewerServer", "app_command"]
-
 MAX_SESSIONS = 8
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self';"

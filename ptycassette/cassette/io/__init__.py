@@ -2,67 +2,45 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.cassette.io.listing import ListedCassette, listed_in
-    from ptycassette.cassette.io.pending import (
-        PendingRecordings,
-        published_path,
-        refuse_unwanted,
-        remove_abandoned_recordings,
-    )
-    from ptycassette.cassette.io.published import published_manifest
-    from ptycassette.cassette.io.raw_output import write_all, write_raw
-    from ptycassette.cassette.io.reader import Cassette, open_cassette
-    from ptycassette.cassette.io.replacing import reason_to_keep
-    from ptycassette.cassette.io.staging import disk_errors, fsync_directory
-    from ptycassette.cassette.io.target import check_target
-    from ptycassette.cassette.io.verdict import Verdict, verify_cassette
-    from ptycassette.cassette.io.verify import Verified
-    from ptycassette.cassette.io.writer import CassetteWriter
+    from .listing import ListedCassette as ListedCassette
+    from .listing import listed_in as listed_in
+    from .pending import PendingRecordings as PendingRecordings
+    from .pending import published_path as published_path
+    from .pending import refuse_unwanted as refuse_unwanted
+    from .pending import remove_abandoned_recordings as remove_abandoned_recordings
+    from .published import published_manifest as published_manifest
+    from .raw_output import write_all as write_all
+    from .raw_output import write_raw as write_raw
+    from .reader import Cassette as Cassette
+    from .reader import open_cassette as open_cassette
+    from .replacing import reason_to_keep as reason_to_keep
+    from .staging import disk_errors as disk_errors
+    from .staging import fsync_directory as fsync_directory
+    from .target import check_target as check_target
+    from .verdict import Verdict as Verdict
+    from .verdict import verify_cassette as verify_cassette
+    from .verify import Verified as Verified
+    from .writer import CassetteWriter as CassetteWriter
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "listing": ("ListedCassette", "listed_in"),
+            "listing": "ListedCassette listed_in",
             "pending": (
-                "PendingRecordings",
-                "refuse_unwanted",
-                "remove_abandoned_recordings",
-                "published_path",
+                "PendingRecordings published_path refuse_unwanted remove_abandoned_recordings"
             ),
-            "published": ("published_manifest",),
-            "raw_output": ("write_all", "write_raw"),
-            "reader": ("Cassette", "open_cassette"),
-            "replacing": ("reason_to_keep",),
-            "staging": ("disk_errors", "fsync_directory"),
-            "target": ("check_target",),
-            "verdict": ("Verdict", "verify_cassette"),
-            "verify": ("Verified",),
-            "writer": ("CassetteWriter",),
+            "published": "published_manifest",
+            "raw_output": "write_all write_raw",
+            "reader": "Cassette open_cassette",
+            "replacing": "reason_to_keep",
+            "staging": "disk_errors fsync_directory",
+            "target": "check_target",
+            "verdict": "Verdict verify_cassette",
+            "verify": "Verified",
+            "writer": "CassetteWriter",
         },
     )
-
-__all__ = [
-    "Cassette",
-    "CassetteWriter",
-    "ListedCassette",
-    "PendingRecordings",
-    "Verdict",
-    "Verified",
-    "check_target",
-    "disk_errors",
-    "fsync_directory",
-    "listed_in",
-    "open_cassette",
-    "published_manifest",
-    "published_path",
-    "reason_to_keep",
-    "refuse_unwanted",
-    "remove_abandoned_recordings",
-    "verify_cassette",
-    "write_all",
-    "write_raw",
-]

@@ -13,8 +13,6 @@ from queue import SimpleQueue
 
 from ptycassette.system import Closing
 
-__all__ = ["WholeDigest"]
-
 _WORTH_A_THREAD_BYTES = 8 << 20
 _BLOCKS_AHEAD = 4
 

@@ -13,8 +13,6 @@ from ptycassette.cassette.layout import FINAL, OUTPUT, OUTPUT_RAW, STREAMS
 from ptycassette.model import Event, EventKind, FinalRecord, Limits, OutputRecord, moment_us
 from ptycassette.system.files import BLOCK_BYTES, FileHandle
 
-__all__ = ["final_source", "merged_events", "record_batches"]
-
 _INPUT_SOURCE = 0
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _KINDS: tuple[EventKind, ...] = (*(codec.kind for codec in STREAM_CODECS), "final")

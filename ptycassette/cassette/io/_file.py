@@ -10,8 +10,6 @@ from ptycassette.cassette._artifacts import Artifact
 from ptycassette.cassette.io.staging import Staging, disk_errors
 from ptycassette.errors import LimitError
 
-__all__ = ["StagedFile"]
-
 _BUFFER_BYTES = 1 << 20
 
 

@@ -13,8 +13,6 @@ from ptycassette.errors import LimitError
 from ptycassette.model import FrameRecord, Limits, moment_us
 from ptycassette.system.files import FileHandle
 
-__all__ = ["frame_at"]
-
 _NEAR_BYTES = 1 << 16
 """So much is read line by line; more is halved."""
 

@@ -37,8 +37,6 @@ from ptycassette.model import (
 )
 from ptycassette.system.files import DirectoryHandle, FileHandle
 
-__all__ = ["OpenedFiles", "open_checked"]
-
 
 class OpenedFiles(NamedTuple):
     """The files of a cassette, open; ``documents`` holds the small ones by name, decoded."""

@@ -18,8 +18,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["exchange"]
-
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # macOS sys/stdio.h
@@ -27,7 +25,7 @@ _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNO
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two existing paths of one file system swap their names, atomically.
+    """Swap the names of two existing paths of one file system, atomically.
 
     Returns:
         True when they were swapped, False when this system cannot do it.

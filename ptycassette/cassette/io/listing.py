@@ -1,7 +1,7 @@
-"""The cassettes in a directory, described by their manifests and small documents alone.
+"""The cassettes in a directory, described by their manifests and small documents only.
 
-The streams are not read, so that a library of hundreds is listed at once: that a cassette is listed
-as ``ok`` does not say that its digests are right. ``verify`` does.
+The streams are not read, so that a library of hundreds is listed at once. ``ok`` in a list does
+not mean that the digests are right; ``verify`` checks that.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from ptycassette.errors import (
     UnreadableError,
 )
 
-__all__ = ["STATES", "ListedCassette", "ListedState", "listed_in"]
-
 ListedState = Literal["ok", "stale", "unscrubbed", "failed", "invalid"]
 STATES: dict[ListedState, str] = {
     "ok": "can be opened",
@@ -42,7 +40,7 @@ MAX_DEPTH = 16
 
 
 class ListedCassette(msgspec.Struct, frozen=True, kw_only=True):
-    """A cassette in a list. What is not known of it is null.
+    """A cassette in a list. Fields that are not known are null.
 
     ``bytes`` is the size of its files, ``problem`` why its state is not ``ok``.
     """

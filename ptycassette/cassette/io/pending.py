@@ -1,12 +1,12 @@
-"""Recordings that are not yet wanted for certain: kept beside the library until that is known.
+"""Recordings of a test that has not passed yet: kept in the library's directory until it has.
 
 A test may fail after the program in it was recorded. Until it passed, its recordings
 lie in a directory of their own on the library's file system; then they are moved into
 the library, one rename each, or dropped. Git is kept away from what a crash leaves.
 
 The directory is locked (flock) as long as its maker lives. One that nobody holds was left by
-a crash: what made it was to decide what becomes of the recordings, and cannot any more. Whoever
-makes the next one in the library, or recovers a recording into it, removes it.
+a crash, and nobody can decide any more what becomes of its recordings. Whoever makes the next one
+in the library, or recovers a recording into it, removes it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,6 @@ from ptycassette.cassette.io.target import check_target
 from ptycassette.errors import RefusedError
 from ptycassette.system.files import remove_unheld
 
-__all__ = [
-    "PREFIX",
-    "PendingRecordings",
-    "published_path",
-    "refuse_unwanted",
-    "remove_abandoned_recordings",
-]
-
 PREFIX = ".ptycassette-pending-"
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,7 +44,7 @@ class PendingRecordings:
 
     @classmethod
     def new(cls, library: Path) -> PendingRecordings:
-        """An empty one; what a crash left of others is removed.
+        """Make an empty one; remove what crashes left of others.
 
         Raises:
             StorageError: the disk refuses.
@@ -96,7 +88,7 @@ class PendingRecordings:
         return published
 
     def drop(self) -> None:
-        """Keep nothing of what is still pending."""
+        """Remove all that is still pending."""
         shutil.rmtree(self.place, ignore_errors=True)
         if self._lock >= 0:
             os.close(self._lock)
@@ -114,7 +106,7 @@ class PendingRecordings:
 
 
 def published_path(path: Path) -> Path:
-    """``path`` by the name that it has once it is in its library; any other path as it is."""
+    """The path that a pending recording will have in its library; any other path unchanged."""
     for number, part in enumerate(path.parts):
         if part.startswith(PREFIX):
             return Path(*path.parts[:number], *path.parts[number + 1 :])
@@ -122,7 +114,7 @@ def published_path(path: Path) -> Path:
 
 
 def remove_abandoned_recordings(library: Path) -> None:
-    """Remove the directories of pending recordings whose maker is gone, as far as possible."""
+    """Remove, as far as possible, the directories of pending recordings whose makers are gone."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
         found += library.glob(f"{PREFIX}*")
@@ -132,15 +124,15 @@ def remove_abandoned_recordings(library: Path) -> None:
 def refuse_unwanted(made: Path, target: Path) -> None:
     """Refuse a recording that must not become the cassette at ``target``.
 
-    It is empty and did not end by itself, so that it would replay as one. Or it failed without
-    output where there is a cassette that has some.
+    Refused are an empty recording of a program that did not end by itself, and a failed run
+    without output where the existing cassette has some.
 
     Raises:
         RefusedError: it is such a recording.
     """
     with open_cassette(made, check="manifest", allow_unscrubbed=True) as cassette:
         status = cassette.final.exit
-        silent = next(iter(cassette.outputs()), None) is None
+        silent = cassette.output_size == 0  # the ends of its streams are no output
     kept = reason_to_keep(target, status, showed_output=lambda: not silent)
     if kept is not None:
         raise RefusedError(

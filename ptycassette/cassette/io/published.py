@@ -10,11 +10,9 @@ from ptycassette.errors import CassetteError
 from ptycassette.model import Manifest
 from ptycassette.system.files import DirectoryHandle
 
-__all__ = ["published_manifest"]
-
 
 def published_manifest(target: Path, cassette_id: str) -> Manifest | None:
-    """The manifest of the cassette of that id at ``target``; None when no such thing is there."""
+    """The manifest of the cassette at ``target`` if it has that id; None otherwise."""
     try:
         with DirectoryHandle(target) as directory, directory.open(MANIFEST) as file:
             page = decode_manifest(file.read_document())

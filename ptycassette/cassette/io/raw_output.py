@@ -1,4 +1,4 @@
-"""Copy the recorded output to a file descriptor, as fast as the system copies."""
+"""Copy the recorded output to a file descriptor, with the system's own copying."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import select
 from collections.abc import Iterator
 from typing import Protocol
 
-__all__ = ["RawSource", "write_all", "write_raw"]
-
 
 class RawSource(Protocol):
-    """What has raw output: an open ``Cassette``."""
+    """An open ``Cassette``, or anything else with raw output."""
 
     def raw(self) -> Iterator[bytes]:
         """All of it, in blocks."""
@@ -29,7 +27,7 @@ def write_raw(source: RawSource, fd: int) -> int:
 
 
 def write_all(fd: int, data: bytes) -> int:
-    """Write all of ``data``, however little is taken at once; returns its length."""
+    """Write all of ``data``, also when each write takes only a part; returns its length."""
     rest = memoryview(data)
     while rest:
         try:

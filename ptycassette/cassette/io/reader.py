@@ -64,8 +64,6 @@ from ptycassette.model import (
 )
 from ptycassette.system import Closing
 
-__all__ = ["Cassette", "open_cassette"]
-
 
 def open_cassette(
     path: str | os.PathLike[str],
@@ -97,7 +95,7 @@ def open_cassette(
 
     Raises:
         NotFoundError: nothing is there.
-        UnreadableError: the system refuses to hand it over.
+        UnreadableError: the system refuses to open or read it.
         InvalidCassetteError: it is not valid; the subclass is the rule.
         PinError: it is valid, and not what the caller pins.
     """
@@ -156,7 +154,7 @@ class Cassette(Closing):
 
     @property
     def pinned(self) -> bool:
-        """Whether the manifest pins every file, and not ``output.raw`` alone."""
+        """Whether the manifest pins every file, not only ``output.raw``."""
         return self._page.artifacts is not None
 
     def inputs(self) -> Iterator[InputRecord]:
@@ -249,7 +247,7 @@ class Cassette(Closing):
         return file.blocks()
 
     def verify(self, progress: Progress | None = None) -> Verified:
-        """Go over every byte.
+        """Check every byte.
 
         Args:
             progress: called now and then with the bytes of output done and their total.

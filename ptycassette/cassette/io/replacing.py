@@ -9,8 +9,6 @@ from ptycassette.cassette.io.reader import open_cassette
 from ptycassette.errors import CassetteError
 from ptycassette.model import ExitStatus
 
-__all__ = ["reason_to_keep"]
-
 
 def reason_to_keep(
     target: Path, status: ExitStatus | None, *, showed_output: Callable[[], bool]

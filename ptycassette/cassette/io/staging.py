@@ -5,8 +5,8 @@ owner holds an advisory lock on it, which the kernel drops when the owner dies.
 Whoever next writes to the same target removes the staging directories that
 nobody holds, so a crash leaves no litter for long.
 
-What is staged has been scrubbed. What it replaces may not have been: it comes to
-lie in the hidden directory, too, and is removed with it.
+What is staged has been scrubbed. What it replaces may not have been; it is moved
+into the hidden directory, too, and removed with it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from pathlib import Path
 from ptycassette.cassette.io._swap import exchange
 from ptycassette.errors import CassetteError, ExistsError, StorageError
 from ptycassette.system.files import remove_unheld
-
-__all__ = ["Staging", "disk_errors", "fsync_directory", "lost_race", "remove_abandoned_staging"]
 
 _SUFFIX = ".staging"
 _NAME_CHARS = 50  # of the target's name; with them any name stays below 255 bytes
@@ -116,7 +114,7 @@ class Staging:
             path = self._target.parent / name
             path.mkdir(mode=0o700)
             fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            # Somebody who cleans up may have seen it before it was locked: then take another.
+            # Another writer may have removed it before it was locked: then make a new one.
             if _lock(fd) and _is_same(path, fd):
                 return path, fd
             os.close(fd)
@@ -150,7 +148,7 @@ class Staging:
             return os.open(name, _NEW_FILE, 0o600, dir_fd=self._content_fd)
 
     def publish(self, replaces: os.stat_result | None) -> None:
-        """Make everything durable and give it the target's name.
+        """Make everything durable and rename it to the target.
 
         Args:
             replaces: the directory that stands there now and is to be
@@ -200,7 +198,7 @@ class Staging:
             raise lost_race(self._target)
 
     def _rename_aside(self, replaces: os.stat_result) -> None:
-        # Not into the hidden directory: after a crash it is all that there is.
+        # Not into the hidden directory: after a crash this would be the only copy.
         aside = self.path.with_name(f"{self.path.name}.old")
         self._target.rename(aside)
         if not os.path.samestat(aside.stat(follow_symlinks=False), replaces):
@@ -226,7 +224,7 @@ class Staging:
 
 
 def _lock(fd: int) -> bool:
-    """Take the lock; True when it is ours, or when the file system knows no locks."""
+    """Take the lock; True when it is ours, or when the file system has no locks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -244,7 +242,7 @@ def _is_same(path: Path, fd: int) -> bool:
 
 
 def remove_abandoned_staging(target: Path) -> None:
-    """Remove the staging directories of writers that died, as far as one can tell."""
+    """Remove the staging directories of writers that have died, as far as that can be seen."""
     start = _glob_safe(target.name[:_NAME_CHARS])
     remove_unheld(target.parent.glob(f".{start}.{'[0-9a-f]' * 12}{_SUFFIX}"))
 

@@ -34,8 +34,6 @@ from ptycassette.errors import CassetteError, ExistsError, NewerCassetteError, V
 from ptycassette.model import visible
 from ptycassette.system.files import DirectoryHandle
 
-__all__ = ["check_target"]
-
 _LOOKS = 20  # each further look means that somebody has published in between
 _OWN = frozenset({MANIFEST, *REQUIRED_FILES, *OPTIONAL_FILES})
 
@@ -46,7 +44,7 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
     Raises:
         ExistsError: something is there, and it may not be replaced.
         NewerCassetteError: a cassette of a newer version is there.
-        StorageError: the disk refuses the question.
+        StorageError: the disk refuses to tell.
     """
     for _ in range(_LOOKS):
         found = _status(target)
@@ -56,7 +54,7 @@ def check_target(target: Path, *, overwrite: bool) -> os.stat_result | None:
             replaces = _look_at(target, found, overwrite=overwrite)
         except CassetteError as exc:
             refused = exc
-        # What another writer has replaced loses its files while it is looked at.
+        # A directory that another writer replaces loses its files while we look at it.
         if not _same(found, _status(target)):
             continue
         if refused is not None:

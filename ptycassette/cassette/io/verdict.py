@@ -14,8 +14,6 @@ from ptycassette.errors import CassetteError, EmulatorPinError
 from ptycassette.model import EmulatorFactory, Size
 from ptycassette.terminal import available_backends, backend
 
-__all__ = ["Verdict", "verify_cassette"]
-
 KEEP_MISMATCHES = 20
 """So many differences are kept; the others are counted."""
 
@@ -25,8 +23,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     ``error`` is the first rule that is broken, None when it is valid.
     ``mismatches`` are the first differences between stored frames and frames
-    made again, ``mismatch_count`` is how many there are, ``rederived`` how many
-    frames were made again (None when nobody asked).
+    rendered again, ``mismatch_count`` is how many there are, ``rederived`` how many
+    frames were rendered again (None when that was not asked for).
     """
 
     path: str
@@ -84,11 +82,11 @@ def verify_cassette(
 def _rederived(cassette: Cassette, verdict: Verdict, emulator: EmulatorFactory) -> Verdict:
     """``verdict`` with the frames made again and compared.
 
-    By the emulator that made them, when that is another one and installed here.
+    Uses the emulator that made them, if it is another one and installed here.
 
     Raises:
         EmulatorPinError: another emulator made the frames; differences would mean nothing.
-        UsageError: the emulator that made them is announced here, but cannot be loaded.
+        UsageError: the emulator that made them is installed, but cannot be loaded.
     """
     terminal = cassette.manifest.terminal
     size = Size(rows=terminal.initial_rows, cols=terminal.initial_cols)

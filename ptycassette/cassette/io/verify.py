@@ -1,11 +1,11 @@
 """The full check of a cassette, in one pass over each file and in bounded memory.
 
-Order of the rules, after those of the manifest (``format.manifest``), of the
+Order of the rules, after those of the manifest (``_manifest``), of the
 entries of the directory and of the documents: over all streams merged, each
 line, ``seq`` and time, chunks and frames in range; bytes without a chunk; the
 digest of ``output.raw``; the digests of the chunks; and last the digests of
 all other files and of the manifest, which only a pinned cassette has. So what
-the reference format forbids is called by its name, whether or not a pin is broken as well.
+the reference format forbids is reported as such, even if a pin is broken as well.
 
 ``output.raw`` is read once, for its own digest and for those of the chunks.
 """
@@ -29,8 +29,6 @@ from ptycassette.errors import ChunkError, DigestError
 from ptycassette.model import FinalRecord, Limits, OutputRecord
 from ptycassette.system.files import BLOCK_BYTES, FileHandle
 
-__all__ = ["Progress", "Verified", "verify_artifacts", "verify_digests", "verify_streams"]
-
 _OUTPUT_SOURCE = STREAMS.index(OUTPUT)
 _FRAME_SOURCE = STREAMS.index(FRAMES)
 
@@ -39,7 +37,7 @@ Progress = Callable[[int, int], None]
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What a full check went over. ``pinned``: every file is pinned, not ``output.raw`` alone."""
+    """What a full check covered. ``pinned``: every file is pinned, not only ``output.raw``."""
 
     inputs: int
     outputs: int
@@ -66,7 +64,7 @@ class _RawPass:
         self.fault: ChunkError | None = None
 
     def take(self, records: list[OutputRecord]) -> None:
-        """Go on to the end of these records, which come in order and within the file."""
+        """Hash up to the end of these records, which are in order and within the file."""
         window, start, known = self._window, self._start, self._end
         for record in records:
             begin = record.offset - start

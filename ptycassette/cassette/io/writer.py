@@ -59,8 +59,6 @@ from ptycassette.model import (
     TimedRecord,
 )
 
-__all__ = ["CassetteWriter"]
-
 _CODECS: dict[type, RecordCodec[Any]] = {
     InputRecord: INPUT_CODEC,
     OutputRecord: OUTPUT_CODEC,
@@ -155,9 +153,9 @@ class CassetteWriter:
         self._seq, self._t_ms = record.seq, record.t_ms
 
     def reserve(self, seq: int, t_ms: int) -> None:
-        """Keep a number and its time for input or a service event that is added later.
+        """Reserve a ``seq`` and its time for input or a service event that is added later.
 
-        Such records are added in the order in which their numbers were kept.
+        Such records are added in the order in which they were reserved.
 
         Raises:
             ValueError: as for ``add``.
@@ -250,7 +248,7 @@ class CassetteWriter:
         return whole
 
     def _still_replaces(self) -> os.stat_result | None:
-        """What publishing will replace; refuse when it is not what was there at the start."""
+        """What publishing will replace; raise if it is not what was there at the start."""
         now = check_target(self._target, overwrite=self._overwrite)
         then = self._replaces
         if now is not None and (then is None or not os.path.samestat(now, then)):

@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.harness.io.doctor import doctor_findings
-    from ptycassette.harness.io.environment_of_scenario import scenario_environment
-    from ptycassette.harness.io.fake_provider import FakeProviderServer, read_script
-    from ptycassette.harness.io.files import known_probes, known_profiles, load_probe, load_profile
-    from ptycassette.harness.io.foreground import run_in_foreground
-    from ptycassette.harness.io.offline import OfflineRun, offline_run
-    from ptycassette.harness.io.probe import (
-        ProbeFailedError,
-        probe_cassette,
-        probe_live,
-        with_freshness,
-    )
-    from ptycassette.harness.io.probe_watch import call_every, refresh_snapshot
-    from ptycassette.harness.io.record import log_reader, plain_environment, reader_for
+    from .doctor import doctor_findings as doctor_findings
+    from .environment_of_scenario import scenario_environment as scenario_environment
+    from .fake_provider import FakeProviderServer as FakeProviderServer
+    from .fake_provider import read_script as read_script
+    from .files import known_probes as known_probes
+    from .files import known_profiles as known_profiles
+    from .files import load_probe as load_probe
+    from .files import load_profile as load_profile
+    from .files import similar_profiles as similar_profiles
+    from .foreground import run_in_foreground as run_in_foreground
+    from .offline import OfflineRun as OfflineRun
+    from .offline import offline_run as offline_run
+    from .probe import ProbeFailedError as ProbeFailedError
+    from .probe import probe_cassette as probe_cassette
+    from .probe import probe_live as probe_live
+    from .probe import with_freshness as with_freshness
+    from .probe_watch import call_every as call_every
+    from .probe_watch import refresh_snapshot as refresh_snapshot
+    from .record import log_reader as log_reader
+    from .record import plain_environment as plain_environment
+    from .record import reader_for as reader_for
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "foreground": ("run_in_foreground",),
-            "doctor": ("doctor_findings",),
-            "environment_of_scenario": ("scenario_environment",),
-            "fake_provider": ("FakeProviderServer", "read_script"),
-            "files": ("known_probes", "known_profiles", "load_probe", "load_profile"),
-            "offline": ("OfflineRun", "offline_run"),
-            "probe": ("ProbeFailedError", "with_freshness", "probe_cassette", "probe_live"),
-            "probe_watch": ("refresh_snapshot", "call_every"),
-            "record": ("log_reader", "plain_environment", "reader_for"),
+            "foreground": "run_in_foreground",
+            "doctor": "doctor_findings",
+            "environment_of_scenario": "scenario_environment",
+            "fake_provider": "FakeProviderServer read_script",
+            "files": "known_probes known_profiles load_probe load_profile similar_profiles",
+            "offline": "OfflineRun offline_run",
+            "probe": "ProbeFailedError probe_cassette probe_live with_freshness",
+            "probe_watch": "call_every refresh_snapshot",
+            "record": "log_reader plain_environment reader_for",
         },
     )
-
-__all__ = [
-    "FakeProviderServer",
-    "OfflineRun",
-    "ProbeFailedError",
-    "call_every",
-    "doctor_findings",
-    "known_probes",
-    "known_profiles",
-    "load_probe",
-    "load_profile",
-    "log_reader",
-    "offline_run",
-    "plain_environment",
-    "probe_cassette",
-    "probe_live",
-    "read_script",
-    "reader_for",
-    "refresh_snapshot",
-    "run_in_foreground",
-    "scenario_environment",
-    "with_freshness",
-]

@@ -1,4 +1,4 @@
-"""TLS for the fake provider: an authority and a certificate that live as long as the server."""
+"""TLS for the fake provider: an authority and a certificate for the lifetime of the server."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 import trustme
 
 from ptycassette.errors import StorageError
-
-__all__ = ["server_context"]
 
 
 def server_context(host: str, ca_file: Path) -> ssl.SSLContext:

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.pytest_plugin.traces.directories import (
-        PLACE,
-        find_traces,
-        prune_runs,
-        run_name,
-        traces_at,
-    )
-    from ptycassette.pytest_plugin.traces.files import write_trace
-    from ptycassette.pytest_plugin.traces.trace import drift_object, steps_object, trace_object
+    from .directories import PLACE as PLACE
+    from .directories import find_traces as find_traces
+    from .directories import prune_runs as prune_runs
+    from .directories import run_name as run_name
+    from .directories import traces_at as traces_at
+    from .files import write_trace as write_trace
+    from .trace import drift_object as drift_object
+    from .trace import steps_object as steps_object
+    from .trace import trace_object as trace_object
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "directories": ("PLACE", "find_traces", "prune_runs", "run_name", "traces_at"),
-            "files": ("write_trace",),
-            "trace": ("drift_object", "steps_object", "trace_object"),
+            "directories": "PLACE find_traces prune_runs run_name traces_at",
+            "files": "write_trace",
+            "trace": "drift_object steps_object trace_object",
         },
     )
-
-__all__ = [
-    "PLACE",
-    "drift_object",
-    "find_traces",
-    "prune_runs",
-    "run_name",
-    "steps_object",
-    "trace_object",
-    "traces_at",
-    "write_trace",
-]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SCRIPT", "STYLE"]
-
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--page:#f6f8fa;--card:#fff;--line:#d0d7de;
 --dull:#59636e;

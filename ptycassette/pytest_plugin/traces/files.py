@@ -1,8 +1,8 @@
 """Writes a trace as three files: HTML, JSON, Markdown.
 
-The page is one file without any reference to another: it can be sent as it is. The JSON has what
-a recording says as it is (escaped as JSON is); the page and the Markdown show it, so that nothing
-of it hides, acts, or is read as markup.
+The page is one file without references, so that it can be sent alone. The JSON has the texts of a
+recording unchanged; in the page and the Markdown, characters that hide, act, or would be markup
+are escaped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from ptycassette.pytest_plugin.traces._markdown import trace_markdown
 from ptycassette.pytest_plugin.traces._page import trace_page
 from ptycassette.pytest_plugin.traces.directories import MARK
 from ptycassette.system.files import write_whole
-
-__all__ = ["write_trace"]
 
 _IGNORED = b"# What failed tests leave here is not for the repository.\n*\n"
 _MARKED = b"ptycassette deletes the traces in here when newer runs have left theirs.\n"

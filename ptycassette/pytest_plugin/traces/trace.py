@@ -1,6 +1,7 @@
 """A trace as one JSON object, the source of the page and of the Markdown.
 
-It is scrubbed, because traces are shared: recordings are already, all else is of this run.
+It is scrubbed, because traces are shared. Recordings are scrubbed already; the rest is scrubbed
+here.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from ptycassette.pytest_plugin.traces._recorded import recording_object
 from ptycassette.replaying import Drift, Side, drift_pictures, picture_object, screen_object
 from ptycassette.scrub.io import concealed_screen, process_scrubber
 from ptycassette.session import SessionStep
-
-__all__ = ["TRACE_VERSION", "drift_object", "steps_object", "trace_object"]
 
 TRACE_VERSION = 1
 MAX_SCREENS = 200
@@ -92,7 +91,7 @@ def steps_object(
 
     Args:
         steps: of one run, in their order.
-        clean: the screens show nothing but a recording, which is scrubbed.
+        clean: the screens show only a recording, which is scrubbed.
     """
     screens: list[dict[str, Any]] = []
     last: Screen | None = None
@@ -119,7 +118,7 @@ def steps_object(
 
 
 def drift_object(found: Drift | None, sides: tuple[Side, Side] | None) -> list[dict[str, Any]]:
-    """What changed from a cassette to the recording made anew, with the screens before and now."""
+    """The drift from a cassette to a new recording, with the screens before and now."""
     if found is None or sides is None:
         return []
     pictures = drift_pictures(found, *sides)

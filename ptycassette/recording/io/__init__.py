@@ -2,103 +2,71 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.recording.io.async_record import AsyncRecording, arecord
-    from ptycassette.recording.io.binary_probe import ask_version, timestamp
-    from ptycassette.recording.io.compiled_relay import CompiledRelay
-    from ptycassette.recording.io.diagnostic_writer import diagnostic_path
-    from ptycassette.recording.io.finalising import Finaliser
-    from ptycassette.recording.io.given_streams import given_kinds, release_streams
-    from ptycassette.recording.io.hooks_file import load_hooks
-    from ptycassette.recording.io.journal_file import JournalFile
-    from ptycassette.recording.io.journal_follower import JournalFollower, live_journals
-    from ptycassette.recording.io.journal_name import JOURNAL_SUFFIX, delete_journal
-    from ptycassette.recording.io.lifeline import LIFELINE_END, Lifeline
-    from ptycassette.recording.io.options import RecordPlan
-    from ptycassette.recording.io.rec_session import (
-        RecordingEnded,
-        record_headless,
-        record_interactive,
-        shell_status,
-    )
-    from ptycassette.recording.io.recorder import Recorder
-    from ptycassette.recording.io.recording import Recording, record
-    from ptycassette.recording.io.recovery import LeftJournal, Recovered, left_journals, recover
-    from ptycassette.recording.io.rescrub import find_secrets_left, scrub_cassette
-    from ptycassette.recording.io.saver import ForkedSaver, Saver, StartedSaver, savers_wanted
-    from ptycassette.recording.io.saver_process import serve_saver
-    from ptycassette.recording.io.stream_session import record_streams
+    from .async_record import AsyncRecording as AsyncRecording
+    from .async_record import arecord as arecord
+    from .binary_probe import ask_version as ask_version
+    from .binary_probe import timestamp as timestamp
+    from .compiled_relay import CompiledRelay as CompiledRelay
+    from .diagnostic_writer import diagnostic_path as diagnostic_path
+    from .finalising import Finaliser as Finaliser
+    from .given_streams import given_kinds as given_kinds
+    from .given_streams import release_streams as release_streams
+    from .hooks_file import load_hooks as load_hooks
+    from .journal_file import JournalFile as JournalFile
+    from .journal_follower import JournalFollower as JournalFollower
+    from .journal_follower import live_journals as live_journals
+    from .journal_name import JOURNAL_SUFFIX as JOURNAL_SUFFIX
+    from .journal_name import delete_journal as delete_journal
+    from .lifeline import LIFELINE_END as LIFELINE_END
+    from .lifeline import Lifeline as Lifeline
+    from .options import RecordOptions as RecordOptions
+    from .options import RecordPlan as RecordPlan
+    from .rec_session import RecordingEnded as RecordingEnded
+    from .rec_session import record_headless as record_headless
+    from .rec_session import record_interactive as record_interactive
+    from .rec_session import shell_status as shell_status
+    from .recorder import Recorder as Recorder
+    from .recording import Recording as Recording
+    from .recording import record as record
+    from .recovery import LeftJournal as LeftJournal
+    from .recovery import Recovered as Recovered
+    from .recovery import left_journals as left_journals
+    from .recovery import recover as recover
+    from .rescrub import find_secrets_left as find_secrets_left
+    from .rescrub import scrub_cassette as scrub_cassette
+    from .saver import ForkedSaver as ForkedSaver
+    from .saver import Saver as Saver
+    from .saver import StartedSaver as StartedSaver
+    from .saver import savers_wanted as savers_wanted
+    from .saver_process import serve_saver as serve_saver
+    from .stream_session import record_streams as record_streams
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "async_record": ("AsyncRecording", "arecord"),
-            "binary_probe": ("ask_version", "timestamp"),
-            "compiled_relay": ("CompiledRelay",),
-            "diagnostic_writer": ("diagnostic_path",),
-            "finalising": ("Finaliser",),
-            "given_streams": ("given_kinds", "release_streams"),
-            "hooks_file": ("load_hooks",),
-            "journal_file": ("JournalFile",),
-            "journal_follower": ("JournalFollower", "live_journals"),
-            "journal_name": ("JOURNAL_SUFFIX", "delete_journal"),
-            "lifeline": ("LIFELINE_END", "Lifeline"),
-            "options": ("RecordPlan",),
-            "rec_session": (
-                "RecordingEnded",
-                "record_headless",
-                "record_interactive",
-                "shell_status",
-            ),
-            "recorder": ("Recorder",),
-            "recording": ("Recording", "record"),
-            "recovery": ("LeftJournal", "Recovered", "left_journals", "recover"),
-            "rescrub": ("find_secrets_left", "scrub_cassette"),
-            "saver": ("ForkedSaver", "Saver", "StartedSaver", "savers_wanted"),
-            "saver_process": ("serve_saver",),
-            "stream_session": ("record_streams",),
+            "async_record": "AsyncRecording arecord",
+            "binary_probe": "ask_version timestamp",
+            "compiled_relay": "CompiledRelay",
+            "diagnostic_writer": "diagnostic_path",
+            "finalising": "Finaliser",
+            "given_streams": "given_kinds release_streams",
+            "hooks_file": "load_hooks",
+            "journal_file": "JournalFile",
+            "journal_follower": "JournalFollower live_journals",
+            "journal_name": "JOURNAL_SUFFIX delete_journal",
+            "lifeline": "LIFELINE_END Lifeline",
+            "options": "RecordOptions RecordPlan",
+            "rec_session": "RecordingEnded record_headless record_interactive shell_status",
+            "recorder": "Recorder",
+            "recording": "Recording record",
+            "recovery": "LeftJournal Recovered left_journals recover",
+            "rescrub": "find_secrets_left scrub_cassette",
+            "saver": "ForkedSaver Saver StartedSaver savers_wanted",
+            "saver_process": "serve_saver",
+            "stream_session": "record_streams",
         },
     )
-
-__all__ = [
-    "JOURNAL_SUFFIX",
-    "LIFELINE_END",
-    "AsyncRecording",
-    "CompiledRelay",
-    "Finaliser",
-    "ForkedSaver",
-    "JournalFile",
-    "JournalFollower",
-    "LeftJournal",
-    "Lifeline",
-    "RecordPlan",
-    "Recorder",
-    "Recording",
-    "RecordingEnded",
-    "Recovered",
-    "Saver",
-    "StartedSaver",
-    "arecord",
-    "ask_version",
-    "delete_journal",
-    "diagnostic_path",
-    "find_secrets_left",
-    "given_kinds",
-    "left_journals",
-    "live_journals",
-    "load_hooks",
-    "record",
-    "record_headless",
-    "record_interactive",
-    "record_streams",
-    "recover",
-    "release_streams",
-    "savers_wanted",
-    "scrub_cassette",
-    "serve_saver",
-    "shell_status",
-    "timestamp",
-]

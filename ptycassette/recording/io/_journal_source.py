@@ -18,8 +18,6 @@ from ptycassette.model import JournalEvent, SessionMeta
 from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.system.files import open_plain
 
-__all__ = ["JournalSource", "lock_left_behind"]
-
 _BLOCK = 1 << 20
 _PATIENCE_S = 0.2
 

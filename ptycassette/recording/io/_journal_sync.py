@@ -14,8 +14,6 @@ from collections.abc import Callable
 
 from ptycassette.errors import StorageError
 
-__all__ = ["JournalSyncer", "fdatasync"]
-
 _SYNC_BYTES = 64 << 10
 _SYNC_SECONDS = 0.1
 

@@ -22,8 +22,6 @@ from ptycassette.recording._journal_codec import JournalDecoder
 from ptycassette.recording.io._flood import Flood
 from ptycassette.system.files import open_plain
 
-__all__ = ["Following", "Pace"]
-
 _BLOCK_BYTES = 64 << 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.002, 0.05
 

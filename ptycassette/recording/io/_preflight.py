@@ -13,8 +13,6 @@ from ptycassette.cassette.io import check_target
 from ptycassette.errors import PreflightError, SpawnError
 from ptycassette.model import visible, visible_bytes
 
-__all__ = ["check_place", "check_requirements", "find_program"]
-
 REQUIREMENT_TIMEOUT_S = 60.0
 
 _SHOWN_BYTES = 600

@@ -12,8 +12,6 @@ import msgspec
 
 from ptycassette.model import Manifest
 
-__all__ = ["Begin", "Failed", "Finish", "Inbox", "Message", "Progress", "Published", "send"]
-
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):
     """Recorder to saver: the journal exists.

@@ -16,8 +16,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Priority"]
-
 _FAR, _NEAR = 19, 5
 _CAP_SYS_NICE = 1 << 23  # linux/capability.h
 _SAMPLE_S = 0.008  # of processor time; the clock of a thread is finer than that everywhere

@@ -9,8 +9,6 @@ from contextlib import suppress
 
 from ptycassette.system.pty import NoCoreDumps
 
-__all__ = ["seclude"]
-
 _PR_SET_DUMPABLE = 4  # linux/prctl.h
 _MOST_FDS = 1 << 20
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1)
@@ -33,5 +31,5 @@ def seclude(kept_fd: int) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        # A limit does not keep a core from a program that takes cores (core(5)), this does.
+        # Unlike a limit, this also stops a program that collects cores (core(5)).
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

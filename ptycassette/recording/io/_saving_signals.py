@@ -7,8 +7,6 @@ from typing import Any, Self
 
 from ptycassette.recording.io.recorder import Recorder
 
-__all__ = ["SavingSignals"]
-
 
 class SavingSignals:
     """How ``rec`` handles signals after the program has ended, until its recording is saved.

@@ -1,4 +1,4 @@
-"""The user's screen, which may be slower than the program: output that it does not take waits."""
+"""The user's screen, which may be slower than the program: output waits for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from ptycassette.recording.io._relay_limits import UNSHOWN_BYTES
 from ptycassette.system.pty import Poll
-
-__all__ = ["SECRET_OFF", "SECRET_ON", "UserScreen"]
 
 SECRET_ON = b"\x1b[22;2t\x1b]2;typing a secret, up to Enter (ptycassette)\x07\x1b]12;red\x07\x07"
 """Keep the title, put another one in its place; a red cursor; the bell (xterm ctlseqs)."""
@@ -39,7 +37,7 @@ class UserScreen:
 
     @property
     def full(self) -> bool:
-        """Whether so much waits that no more should be made."""
+        """Whether so much output waits that no more should be read."""
         return len(self.waiting) > UNSHOWN_BYTES
 
     def show(self, data: bytes | memoryview) -> None:
@@ -60,7 +58,7 @@ class UserScreen:
             self.show(SECRET_ON if on else SECRET_OFF)
 
     def keep(self, data: bytes | memoryview) -> None:
-        """Show ``data`` as soon as there is room."""
+        """Queue ``data`` until there is room."""
         if not self.waiting:
             self._poll.register(self.fd, select.POLLOUT)
         self.waiting += data

@@ -21,8 +21,6 @@ from ptycassette.recording.io._relay_limits import (
     UNSHOWN_BYTES,
 )
 
-__all__ = ["PURE_PYTHON", "CompiledRelay", "RelayRun", "UnfinishedInput"]
-
 PURE_PYTHON = "PTYCASSETTE_PURE_PYTHON"
 """Environment variable: anything but nothing, and the loop in Python is used."""
 

@@ -8,8 +8,6 @@ from ptycassette.cassette import DIAGNOSTIC, encode_document
 from ptycassette.cassette.io import CassetteWriter
 from ptycassette.recording._diagnostic import Diagnostic
 
-__all__ = ["DiagnosticWriter", "diagnostic_path"]
-
 
 def diagnostic_path(target: Path) -> Path:
     """The path of the diagnostic of a failed run whose cassette would have been ``target``."""

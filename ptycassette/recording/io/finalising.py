@@ -27,8 +27,6 @@ from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.terminal import default_emulator
 from ptycassette.typed import TypedWatch
 
-__all__ = ["Finaliser"]
-
 
 class Finaliser(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for making cassettes, and the functions that publish them.

@@ -18,8 +18,6 @@ from ptycassette.recording.journal_events import event_of
 from ptycassette.system import Closing
 from ptycassette.system.files import journal_dir
 
-__all__ = ["JournalFollower", "live_journals"]
-
 _BLOCK = 1 << 20
 
 

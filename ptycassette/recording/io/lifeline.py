@@ -20,8 +20,6 @@ from collections.abc import Callable
 
 from ptycassette.system.pty import new_poll
 
-__all__ = ["LIFELINE_END", "Lifeline"]
-
 LIFELINE_END = b"E"
 """What the owner writes to have the program ended."""
 
@@ -51,7 +49,7 @@ class Lifeline:
         ).start()
 
     def _watch(self, end_program: Callable[[], None]) -> None:
-        # Signals are for the main thread, which they are to wake.
+        # Signals are for the main thread, which they must wake.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         poll = new_poll()
         poll.register(self._fd, select.POLLIN)

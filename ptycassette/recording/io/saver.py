@@ -36,8 +36,6 @@ from ptycassette.recording.io._saver_messages import (
 )
 from ptycassette.system.pty import new_poll
 
-__all__ = ["NO_SAVER", "ForkedSaver", "Saver", "StartedSaver", "Tell", "savers_wanted"]
-
 NO_SAVER = "PTYCASSETTE_NO_SAVER"
 """Environment variable: anything but nothing, and recordings are saved at their end."""
 
@@ -46,7 +44,7 @@ Tell = Callable[[int], None]
 
 _PROGRESS_EACH_MS = 100
 _GRACE_S = 5.0
-# An interpreter and what it loads take as long as saving this much in place.
+# Starting an interpreter takes as long as saving this much without one.
 _STARTED_FROM_BYTES = 512 << 10
 
 

@@ -43,8 +43,6 @@ from ptycassette.system.pty import new_poll
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
 
-__all__ = ["MakeFinaliser", "main", "serve_saver"]
-
 MakeFinaliser = Callable[[tuple[str, ...]], "Finaliser"]
 """Makes a finaliser that knows these secrets."""
 

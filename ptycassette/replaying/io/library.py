@@ -45,8 +45,6 @@ from ptycassette.scrub.io import concealed_words
 from ptycassette.system.files import read_plain
 from ptycassette.timeline import SecretsPolicy, order_named, read_secrets, strategy_named
 
-__all__ = ["ChosenCassette", "Library", "ProgramStart", "forget_starts"]
-
 RULES_FILE = "library.yaml"
 STARTS_FILE = "starts.json"
 MAX_CANDIDATES = 20
@@ -175,7 +173,7 @@ class Library:
         return ChosenCassette(path=path, match=rule.match, order=rule.order, exists=path.exists())
 
     def _refused(self, rule: LibraryRule, start: ProgramStart) -> str | None:
-        """Why the rule's predicate file says no; None when it says yes, or there is none."""
+        """Why the rule's predicate file refuses; None if it accepts, or there is none."""
         if rule.predicate is None:
             return None
         path = self.place / self._inside(rule.predicate)
@@ -197,7 +195,7 @@ class Library:
         return None if said else f"predicate {rule.predicate} says no"
 
     def _current(self, path: Path) -> Path:
-        """The current path of a cassette, or the path where it is to be recorded."""
+        """The current path of a cassette, or the path for its recording."""
         if self.pending is None:
             return path
         pending = self.pending / path.relative_to(self.place)

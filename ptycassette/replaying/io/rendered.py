@@ -1,12 +1,10 @@
-"""Screens of a recording at any event, rendered from its output and not from stored frames."""
+"""Screens of a recording at any event, rendered from its output instead of stored frames."""
 
 from __future__ import annotations
 
 from ptycassette.cassette.io import Cassette
 from ptycassette.model import Screen, Size, painted_bytes
 from ptycassette.terminal import default_emulator
-
-__all__ = ["screen_after", "screen_at"]
 
 
 def screen_after(cassette: Cassette, seq: int) -> tuple[str, ...]:

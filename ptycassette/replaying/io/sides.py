@@ -1,4 +1,4 @@
-"""Drift between two recordings, however one has them: a path, an open cassette, a use of one."""
+"""Drift between two recordings, each a path, an open cassette or a use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from ptycassette.cassette.io import Cassette, open_cassette
 from ptycassette.replaying.drifts import Drift, Side, drift_of_sides, semantic_drift_of_sides
 from ptycassette.timeline import DEFAULT_THRESHOLD, Scorer
 
-__all__ = ["Comparable", "Used", "drift", "semantic_drift", "side_of"]
-
 
 @runtime_checkable
 class Used(Protocol):
-    """What ``use`` gives, and its ``result``."""
+    """The value of ``use``, or its ``result``."""
 
     def side(self) -> Side:
         """The recording that was used, or made."""
@@ -29,7 +27,7 @@ def side_of(source: Comparable, *, allow_unscrubbed: bool = False) -> Side:
 
     Raises:
         CassetteError: it cannot be opened.
-        TypeError: it is none of the four.
+        TypeError: it is something else.
     """
     if isinstance(source, Side):
         return source

@@ -5,32 +5,21 @@ Nothing is imported here: the start-up of the stand-in counts in milliseconds.
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.replaying.standin.decisions import (
-        Listen,
-        Play,
-        RunEnded,
-        StandinOptions,
-        Unplayed,
-    )
-    from ptycassette.replaying.standin.engine import StandinEngine
+    from .decisions import Listen as Listen
+    from .decisions import Play as Play
+    from .decisions import RunEnded as RunEnded
+    from .decisions import StandinOptions as StandinOptions
+    from .decisions import Unplayed as Unplayed
+    from .engine import StandinEngine as StandinEngine
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "decisions": ("RunEnded", "Listen", "Play", "StandinOptions", "Unplayed"),
-            "engine": ("StandinEngine",),
+            "decisions": "Listen Play RunEnded StandinOptions Unplayed",
+            "engine": "StandinEngine",
         },
     )
-
-__all__ = [
-    "Listen",
-    "Play",
-    "RunEnded",
-    "StandinEngine",
-    "StandinOptions",
-    "Unplayed",
-]

@@ -1,7 +1,7 @@
 """The signals that the driver sends, compared with the recorded ones.
 
-A signal and the key that a line discipline makes it from (Ctrl-C, SIGINT) are the
-same, except under ``exact``: which of the two a program sees is up to its terminal.
+A signal and the key that produces it (SIGINT, Ctrl-C) are the same, except under ``exact``:
+which of the two a program gets depends on the mode of its terminal.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from ptycassette.model import InputRecord
 from ptycassette.replaying.standin._input import SIGNAL_KEYS
 from ptycassette.replaying.standin._state import RunState
 from ptycassette.timeline import Entry, Key
-
-__all__ = ["SignalComparison"]
 
 
 class SignalComparison:

@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from ptycassette.model import InputRecord, Size
 from ptycassette.replaying.standin._state import RunState
 
-__all__ = ["SIZE_GRACE_US", "SizeComparison"]
-
 SIZE_GRACE_US = 500_000
 """Drivers that set the size only after the start get so long to do it."""
 
 
 class SizeComparison:
-    """Compares sizes. Over pipes the driver has none, and every recorded resize is passed by."""
+    """Compares sizes. Over pipes the driver has none, and recorded resizes are skipped."""
 
     def __init__(self, state: RunState, inputs: Iterable[InputRecord]) -> None:
         self._state = state

@@ -7,8 +7,6 @@ from ptycassette.replaying.standin._input import DriverInput
 from ptycassette.replaying.standin.decisions import RunEnded, StandinOptions
 from ptycassette.timeline import Entry, EntryMatcher, Matching, RecordedSecrets
 
-__all__ = ["RunState"]
-
 
 class RunState:
     """One run.

@@ -15,8 +15,6 @@ from itertools import accumulate
 from ptycassette.scrub._mask import BASE64
 from ptycassette.scrub.decode._decoded import Decoded, Spans, is_readable
 
-__all__ = ["READABLE_BASE64", "base64_runs", "runs_from"]
-
 _STANDARD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALPHABET = f"{_STANDARD}-_"
 _DIGIT = "[A-Za-z0-9+/_-]"

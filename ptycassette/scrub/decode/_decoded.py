@@ -12,18 +12,6 @@ from itertools import pairwise
 
 from ptycassette.scrub._mask import BASE64
 
-__all__ = [
-    "AROUND",
-    "READABLE",
-    "Decoded",
-    "Edit",
-    "Spans",
-    "is_readable",
-    "neighbours",
-    "of_digits",
-    "rewritten",
-]
-
 READABLE = 10
 """The shortest text in which a rule finds something: ``pwd=`` and a value of six characters."""
 

@@ -18,8 +18,6 @@ from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans
 from ptycassette.scrub.decode._escapes import escapes, quoted_printable
 from ptycassette.scrub.match import Pattern
 
-__all__ = ["DECODERS", "DecoderRow", "decoded_views"]
-
 
 class DecoderRow(NamedTuple):
     """A row of the table of decoders.

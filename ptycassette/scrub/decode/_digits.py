@@ -13,18 +13,6 @@ from itertools import pairwise
 from ptycassette.scrub._mask import ESCAPED, HEX, NUMBERS, TEXT
 from ptycassette.scrub.decode._decoded import READABLE, Decoded, Spans, is_readable, of_digits
 
-__all__ = [
-    "CELLS",
-    "CHARACTERS",
-    "NUMBERS_LIST",
-    "READABLE_HEX",
-    "cells",
-    "characters",
-    "hex_runs",
-    "numbers",
-    "pairs_of",
-]
-
 _DIGIT = "[0-9A-Fa-f]"
 _OFFSET = rf"[ \t]*{_DIGIT}{{4,16}}:?[ \t]{{1,3}}"
 _LINE_END = rf"(?: {{2}}[^\n]{{1,20}}|[ \t\r]*)\n(?:{_OFFSET}|[ \t]*)"

@@ -22,8 +22,6 @@ from ptycassette.scrub._mask import ESCAPED, QUOTED
 from ptycassette.scrub.decode._decoded import AROUND, Decoded, Spans, neighbours, rewritten
 from ptycassette.scrub.match import canonical
 
-__all__ = ["escapes", "quoted_printable"]
-
 _HEX = "[0-9A-Fa-f]"
 _ESCAPES = (
     re.compile(rf"%(?P<percent>{_HEX}{{2}})"),

@@ -15,8 +15,6 @@ from ptycassette.scrub.decode._decoded import READABLE, Decoded
 from ptycassette.scrub.decode._digits import pairs_of
 from ptycassette.scrub.match import Literals, Pattern
 
-__all__ = ["Sought"]
-
 _SHORTEST = 6
 _PIECE = 7  # bytes of a value whose digits are looked for: eight of base64 at any alignment
 _MOST_DIGITS = 8

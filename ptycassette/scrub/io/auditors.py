@@ -21,8 +21,6 @@ from typing import Any
 from ptycassette.errors import NotFoundError, SessionError
 from ptycassette.model import visible
 
-__all__ = ["AUDITORS", "audit"]
-
 TIMEOUT_S = 300
 _RULES = ("RuleID", "rule_id", "id", "type")
 _FILES = ("File", "path", "filename")

@@ -19,14 +19,6 @@ from ptycassette.scrub.io.process_secrets import remembered
 if TYPE_CHECKING:
     from ptycassette.scrub.session import SessionScrubber
 
-__all__ = [
-    "concealed",
-    "concealed_head",
-    "concealed_screen",
-    "concealed_words",
-    "process_scrubber",
-]
-
 
 def process_scrubber(*, known: Iterable[str] = (), argv: tuple[str, ...] = ()) -> SessionScrubber:
     """A scrubber that knows this machine, this user, this process's environment and input.

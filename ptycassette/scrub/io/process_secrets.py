@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ptycassette.typed import TypedSecret
 
-__all__ = ["remember", "remembered"]
-
 _MOST = 1000
 _LOCK = threading.Lock()
 _SECRETS: dict[str, TypedSecret] = {}

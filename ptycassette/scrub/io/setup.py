@@ -15,8 +15,6 @@ from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 from ptycassette.scrub.session import SessionScrubber
 from ptycassette.system.files import announced, find_project, read_plain
 
-__all__ = ["PLUGIN_GROUP", "known_lines", "load_config", "plugin_rules", "session_scrubber"]
-
 CONFIG_VARIABLE = "PTYCASSETTE_SCRUB_CONFIG"
 PLUGIN_GROUP = "ptycassette.scrub_rules"
 """Entry points that name a ``Rule``, several, or a function that returns several."""

@@ -28,8 +28,6 @@ from ptycassette.scrub.rules import (
 )
 from ptycassette.scrub.search import SHORTEST_KNOWN, KnownValue
 
-__all__ = ["MAX_FILE_BYTES", "credential_values", "file_lines"]
-
 MAX_FILE_BYTES = 1 << 20
 
 _PAIR = re.compile(

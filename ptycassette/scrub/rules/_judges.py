@@ -20,8 +20,6 @@ from ptycassette.scrub.rules._values import (
     of_letters,
 )
 
-__all__ = ["EXAMPLE_DOMAINS", "JUDGES"]
-
 Judge = Callable[[str], bool]
 
 EXAMPLE_DOMAINS = re.compile(

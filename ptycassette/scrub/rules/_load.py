@@ -37,17 +37,6 @@ from ptycassette.scrub.rules._judges import JUDGES
 from ptycassette.scrub.rules._names import SECRET_NAMES, data_text
 from ptycassette.scrub.rules._rule_set import Kind, Rule, RuleFields
 
-__all__ = [
-    "Entry",
-    "RuleFile",
-    "credential_files",
-    "default_rules",
-    "provider_rules",
-    "read_file",
-    "read_rules",
-    "secret_rules",
-]
-
 _COUNT = re.compile(r"(?P<least>\d+)(?:(?P<more>\+)|-(?P<most>\d+))?\Z")
 _WHOLE = re.compile(r"\d\+ +\d+ *\Z")
 _AT_LEAST = re.compile(r"(?P<class>\[[^]]+\])\{(?P<least>\d+),\d*\}\Z")

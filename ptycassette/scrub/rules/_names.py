@@ -11,18 +11,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "SECRET_NAMES",
-    "WORDS",
-    "data_text",
-    "declares_a_digest",
-    "declares_a_secret",
-    "declares_an_id",
-    "is_ordinary",
-    "is_public_name",
-    "secret_name",
-]
-
 
 def data_text(name: str) -> str:
     """The text of a data file beside this module."""

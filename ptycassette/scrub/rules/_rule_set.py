@@ -16,10 +16,9 @@ from typing import Literal
 
 import msgspec
 
-from ptycassette.scrub.match import Literals, Pattern, PatternError
+from ptycassette.model import PatternError
+from ptycassette.scrub.match import Literals, Pattern
 from ptycassette.scrub.rules._values import is_random
-
-__all__ = ["Found", "Kind", "Rule", "RuleFields", "RuleSet"]
 
 Kind = Literal["secret", "identity", "volatile"]
 

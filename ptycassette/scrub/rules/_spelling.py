@@ -22,8 +22,6 @@ import msgspec
 
 from ptycassette.scrub.rules._names import data_text
 
-__all__ = ["LETTERS", "NAMES", "Spelling", "place", "places", "seems_by_chance", "spelt_by_chance"]
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _EDGE = "^"  # before a text, behind what is no letter, and before the T of accessToken
 _BEGINS = _EDGE * 2

@@ -31,16 +31,6 @@ from ptycassette.scrub.rules._names import (
 )
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 
-__all__ = [
-    "generated_or_signed",
-    "is_plain_data",
-    "is_random",
-    "looks_generated",
-    "looks_like_a_value",
-    "looks_torn_off",
-    "of_letters",
-]
-
 _SOMEBODYS = re.compile("(?i:your|my)[-_ ]")
 _SHORTEST_RANDOM = 8
 _FEWEST_CHARACTERS = 6

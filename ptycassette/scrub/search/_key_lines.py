@@ -15,8 +15,6 @@ import msgspec
 
 from ptycassette.scrub.rules import Found, Rule, is_random
 
-__all__ = ["KeyLines"]
-
 _NAME = "private-key"
 _KEY = "PRIVATE KEY"
 _LINE = 64

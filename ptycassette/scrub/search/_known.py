@@ -21,8 +21,6 @@ from ptycassette.scrub.decode import Sought
 from ptycassette.scrub.match import Literals, canonical, squeeze
 from ptycassette.scrub.rules import is_random
 
-__all__ = ["SHORTEST_KNOWN", "Hit", "KnownValue", "KnownValues", "Lesson"]
-
 WINDOW = 8
 """Characters by which a long value is found, wherever it was cut."""
 _LONG = 16

@@ -15,8 +15,6 @@ from ptycassette.scrub.match import Literals, canonical, plain, squeeze
 from ptycassette.scrub.rules import Rule, is_random, spelt_by_chance
 from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 
-__all__ = ["Learner", "Past"]
-
 _MOST_LEARNT = 20_000
 _MOST_JUDGED = 8192
 _MOST_KEPT = 8 << 20

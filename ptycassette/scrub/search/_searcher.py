@@ -19,8 +19,6 @@ from ptycassette.scrub.search._known import KnownValue, KnownValues, Lesson
 from ptycassette.scrub.search._learning import Learner, Past
 from ptycassette.scrub.views import JoinedLines
 
-__all__ = ["Match", "Searcher"]
-
 _DEPTH = 2
 _PREFIX = 3
 """A token that begins with so many fixed characters is told from words by them."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ptycassette.scrub.views._view import View
 
-__all__ = ["BLOCK", "Blocks"]
-
 BLOCK = 65536
 _BREAKS = "\n\x1b\r "
 

@@ -18,8 +18,6 @@ from ptycassette.scrub.rules import looks_torn_off, seems_by_chance
 from ptycassette.scrub.views._lines import EDGE
 from ptycassette.scrub.views._view import RunsView, View
 
-__all__ = ["JoinedLines", "joined_lines"]
-
 _EDGES = EDGE.encode().decode("latin-1")
 _AROUND = 6
 """Lines above and below that say where the margin is."""

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from ptycassette.scrub.match import canonical
 from ptycassette.terminal import BLANK, Row, width_mode
 
-__all__ = ["EDGE", "Line", "Piece", "line_of", "panes"]
-
 _BARS = frozenset("\u2502\u2503\u2551|\u254e\u2506\u258f\u2595\u258c\u2590")
 EDGE = " \t\xa0|>" + "".join(map(chr, range(0x2500, 0x2600))) + "\u23bf\u23fa\u276f\u2022\xb7"
 """Borders, bullets and what pads them: U+2500 to U+25FF, the signs before items of agents."""

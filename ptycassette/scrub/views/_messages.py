@@ -18,8 +18,6 @@ from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.scrub.views._structured import Joined, strings_of
 from ptycassette.scrub.views._view import View
 
-__all__ = ["Messages"]
-
 _KEY = re.compile(r'"(?:[ \t]|\x1b\[[0-9;]*m)*:')
 # Up to the last line that neither goes on nor ends what the one before began.
 _WHOLE = re.compile(r".*\n(?=(?:\x1b\[[0-9;]*m)*[^\s}\],\x1b])", re.DOTALL)

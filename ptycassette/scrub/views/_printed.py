@@ -15,8 +15,6 @@ from collections.abc import Iterator, Sequence
 
 from ptycassette.scrub.views._view import RunsView, View
 
-__all__ = ["PrintedView", "printed_views"]
-
 # ECMA-48 5.4: parameter bytes 30-3F, intermediate bytes 20-2F, a final byte 40-7E. Controls inside
 # of a sequence act at once (what moves counts as its end); U+009B (C2 9B) begins one too.
 # What moves the cursor or paints, but for SGR, erasing, modes and reports, which leave it there.

@@ -15,8 +15,6 @@ from ptycassette.scrub.views._lines import EDGE, Piece, line_of, panes
 from ptycassette.scrub.views._view import View
 from ptycassette.terminal import LazyEmulator, Row
 
-__all__ = ["ScreenReader", "ScreenView", "Seen", "view_of"]
-
 _BESIDE = 3
 """Rows above and below an unread one that are read with it."""
 _OF_ONE = 24

@@ -17,8 +17,6 @@ from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
-__all__ = ["StreamText", "StreamView"]
-
 
 class StreamView(View):
     """A view of a stream, whose places are those of the channel."""

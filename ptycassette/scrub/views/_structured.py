@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from ptycassette.scrub.match import canonical
 from ptycassette.scrub.views._view import RunsView
 
-__all__ = ["Joined", "rewrite", "strings_of"]
-
 _KEPT = 4096
 _FLUSH = 32768
 _MOST_PLACES = 4096

@@ -10,8 +10,6 @@ from ptycassette.scrub._mask import decimal_mask, mask
 from ptycassette.scrub.views._view import Patch, View
 from ptycassette.terminal import TypedText, edited_text, typed_text
 
-__all__ = ["TypedView", "input_views"]
-
 _CURSOR_KEY = re.compile(r"\x1b(?:\[M[\s\S]{3}|\[[\x20-\x3f]{0,60}[\x40-\x7e]|O.)")
 _LONGEST_KEY = 64
 

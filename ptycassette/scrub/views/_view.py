@@ -17,8 +17,6 @@ from itertools import accumulate
 
 from ptycassette.scrub._mask import SELECTOR, TEXT, mask
 
-__all__ = ["Patch", "RunsView", "View"]
-
 Patch = tuple[int, bytes]
 """Offset in the channel, and the bytes to put there."""
 

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.system.files.abandoned import remove_unheld
-    from ptycassette.system.files.directory_handle import BLOCK_BYTES, DirectoryHandle, FileHandle
-    from ptycassette.system.files.locks import LockHolder, account_lock, target_lock
-    from ptycassette.system.files.plain_file import open_plain, read_plain
-    from ptycassette.system.files.plugins import announced
-    from ptycassette.system.files.project_file import Project, find_project
-    from ptycassette.system.files.state_dirs import journal_dir, lock_dir, private_dir, state_dir
-    from ptycassette.system.files.whole_file import check_replaceable, write_whole
+    from .abandoned import remove_unheld as remove_unheld
+    from .directory_handle import BLOCK_BYTES as BLOCK_BYTES
+    from .directory_handle import DirectoryHandle as DirectoryHandle
+    from .directory_handle import FileHandle as FileHandle
+    from .locks import LockHolder as LockHolder
+    from .locks import account_lock as account_lock
+    from .locks import target_lock as target_lock
+    from .plain_file import open_plain as open_plain
+    from .plain_file import read_plain as read_plain
+    from .plugins import announced as announced
+    from .project_file import PROJECT_VARIABLE as PROJECT_VARIABLE
+    from .project_file import Project as Project
+    from .project_file import find_project as find_project
+    from .state_dirs import journal_dir as journal_dir
+    from .state_dirs import lock_dir as lock_dir
+    from .state_dirs import private_dir as private_dir
+    from .state_dirs import state_dir as state_dir
+    from .whole_file import check_replaceable as check_replaceable
+    from .whole_file import write_whole as write_whole
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "abandoned": ("remove_unheld",),
-            "directory_handle": ("BLOCK_BYTES", "DirectoryHandle", "FileHandle"),
-            "locks": ("LockHolder", "account_lock", "target_lock"),
-            "plain_file": ("open_plain", "read_plain"),
-            "plugins": ("announced",),
-            "project_file": ("Project", "find_project"),
-            "state_dirs": ("journal_dir", "lock_dir", "private_dir", "state_dir"),
-            "whole_file": ("check_replaceable", "write_whole"),
+            "abandoned": "remove_unheld",
+            "directory_handle": "BLOCK_BYTES DirectoryHandle FileHandle",
+            "locks": "LockHolder account_lock target_lock",
+            "plain_file": "open_plain read_plain",
+            "plugins": "announced",
+            "project_file": "PROJECT_VARIABLE Project find_project",
+            "state_dirs": "journal_dir lock_dir private_dir state_dir",
+            "whole_file": "check_replaceable write_whole",
         },
     )
-
-__all__ = [
-    "BLOCK_BYTES",
-    "DirectoryHandle",
-    "FileHandle",
-    "LockHolder",
-    "Project",
-    "account_lock",
-    "announced",
-    "check_replaceable",
-    "find_project",
-    "journal_dir",
-    "lock_dir",
-    "open_plain",
-    "private_dir",
-    "read_plain",
-    "remove_unheld",
-    "state_dir",
-    "target_lock",
-    "write_whole",
-]

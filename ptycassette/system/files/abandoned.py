@@ -1,4 +1,4 @@
-"""Directories that their makers hold by a lock (flock), which the kernel drops when one dies."""
+"""Directories that their makers hold by a lock (flock), which the kernel drops when they die."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["remove_unheld"]
-
 
 def remove_unheld(places: Iterable[Path]) -> None:
-    """Remove those directories that nobody holds, as far as one can. No link is followed."""
+    """Remove, as far as possible, the directories that nobody holds. Follows no link."""
     for place in places:
         with contextlib.suppress(OSError):
             if not stat.S_ISDIR(place.stat(follow_symlinks=False).st_mode):

@@ -25,8 +25,6 @@ from ptycassette.errors import (
 from ptycassette.model import DEFAULT_LIMITS, Limits, visible
 from ptycassette.system.closing import Closing
 
-__all__ = ["BLOCK_BYTES", "DirectoryHandle", "FileHandle"]
-
 BLOCK_BYTES = 1 << 20
 """The most that is read at once."""
 
@@ -36,7 +34,8 @@ _SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 class FileHandle(Closing):
     """A regular file, open for reading by position. ``size`` is what it was when opened.
 
-    Closed by ``close``, or when nobody refers to it any more: an iterator over its blocks does.
+    Closed by ``close``, or when the last reference to it is gone; an iterator over its blocks is
+    one.
     """
 
     __slots__ = ("_fd", "place", "size")
@@ -193,7 +192,7 @@ class DirectoryHandle(Closing):
         return FileHandle(fd, size=status.st_size, place=place)
 
     def _unsafe(self, name: str, place: str) -> UnsafeFileError | None:
-        """Why opening failed, if it did so because it is no regular file."""
+        """The error for a name that is not a regular file; None for any other failure."""
         with suppress(OSError):
             mode = os.stat(name, dir_fd=self._fd, follow_symlinks=False).st_mode
             if stat.S_ISLNK(mode):

@@ -1,7 +1,7 @@
-"""One recorder per account and per target, held by the kernel: a holder that dies lets go.
+"""One recorder per account and per target. The kernel releases the lock of a holder that dies.
 
-A lock is a file in the state directory under flock(2); what it holds says who
-has it, for the message of whoever comes second.
+A lock is a file in the state directory under flock(2). Its content says who has it, for
+the message to whoever comes second.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import msgspec
 
 from ptycassette.errors import LockedError, StorageError
 
-__all__ = ["Lock", "LockHolder", "account_lock", "target_lock"]
-
 
 class LockHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Who holds a lock: process id, what it records, since when (RFC 3339)."""
@@ -32,7 +30,7 @@ class Lock:
     """An exclusive lock, taken on entering. Never waits.
 
     Args:
-        directory: where lock files lie (``staging.lock_dir``).
+        directory: where lock files lie (``lock_dir``).
         name: what is locked, for the message.
         key: tells locks apart; any text.
         holder: who takes it.
@@ -51,7 +49,7 @@ class Lock:
     def __enter__(self) -> Self:
         while not self._take():
             pass
-        # Who holds it is told to others; a disk that does not take it does not matter to the lock.
+        # The content is only for messages; the lock holds also when it cannot be written.
         with suppress(OSError):
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, msgspec.json.encode(self._holder), 0)
@@ -59,7 +57,7 @@ class Lock:
 
     def __exit__(self, *_: object) -> None:
         if self._fd >= 0:
-            # Deleted while held, so that nobody can be waiting on a name that is gone: who
+            # Deleted while held, so that nobody can be waiting on a name that is gone: whoever
             # opened it before finds another file, or none, under the name and starts again.
             with suppress(OSError):
                 self.path.unlink()
@@ -102,13 +100,13 @@ def account_lock(directory: Path, *, harness: str, account: str, holder: LockHol
 
 
 def target_lock(directory: Path, *, target: Path, holder: LockHolder) -> Lock:
-    """The lock of one target: the second recording would find it taken at its end."""
+    """The lock of one target: a second recording could not be published there."""
     real = Path(os.path.realpath(target))
     return Lock(directory, name=str(target), key=f"target\0{real}", holder=holder)
 
 
 def _same_file(fd: int, path: Path) -> bool:
-    """Whether ``fd`` still is what the name leads to; its holder may have deleted it."""
+    """Whether the name still leads to ``fd``; its holder may have deleted it."""
     try:
         named, opened = path.lstat(), os.fstat(fd)
     except FileNotFoundError:

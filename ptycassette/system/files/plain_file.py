@@ -1,7 +1,7 @@
 """Read a small file that a user named: a regular one, of bounded size, without waiting.
 
 A name may lead to a pipe (opening it would wait for ever), a device without an
-end, or a file far too large for what it is said to be. Links are followed unless the
+end, or a file that is far too large. Links are followed unless the
 caller says otherwise: the user, not a cassette, named the path.
 """
 
@@ -11,8 +11,6 @@ import os
 import stat
 
 from ptycassette.errors import LimitError, NotFoundError, UnreadableError, UnsafeFileError
-
-__all__ = ["open_plain", "read_plain"]
 
 
 def open_plain(path: str | os.PathLike[str], *, follow_links: bool = True) -> int:
@@ -48,7 +46,7 @@ def read_plain(path: str | os.PathLike[str], *, max_bytes: int, follow_links: bo
     """
     with os.fdopen(open_plain(path, follow_links=follow_links), "rb") as file:
         try:
-            # What says that it is too large is not read; what grows meanwhile, or lies, is cut.
+            # A file whose size is too large is not read; one that grows meanwhile is cut.
             large = os.fstat(file.fileno()).st_size > max_bytes
             data = b"" if large else file.read(max_bytes + 1)
         except OSError as exc:

@@ -13,7 +13,9 @@
 
 The file of the current directory counts, else that of the nearest directory above it, up to the
 repository (a directory with ``.git``) or the home directory. A file above that belongs to another
-user (root excepted) is passed over: it could switch rules of the scrubber off.
+user (root excepted) is passed over: it could switch rules of the scrubber off. PTYCASSETTE_PROJECT
+names a file that counts in every directory; shims set it for what they start, so that a program
+that is started elsewhere is recorded and scrubbed as the project says.
 Options and variables of the environment are stronger.
 """
 
@@ -31,8 +33,7 @@ from ptycassette.errors import NotFoundError, UsageError
 from ptycassette.model import MAX_TOML_BYTES, Size, parse_toml, visible
 from ptycassette.system.files.plain_file import read_plain
 
-__all__ = ["KEYS", "OWN_NAME", "SHARED_NAME", "Project", "find_project"]
-
+PROJECT_VARIABLE = "PTYCASSETTE_PROJECT"
 OWN_NAME, SHARED_NAME = "ptycassette.toml", "pyproject.toml"
 _MARK = re.compile(rb"tool\s*\.\s*[\"']?ptycassette|ptycassette\s*=|\[\s*tool\s*\]")
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
@@ -104,12 +105,16 @@ def find_project(start: Path | None = None) -> Project:
     """The project file that counts in a directory; an empty ``Project`` where there is none.
 
     Args:
-        start: the directory; the current one when None.
+        start: the directory; the current one when None. What PTYCASSETTE_PROJECT names counts
+            in its place.
 
     Raises:
         UsageError: it is not TOML, has an unknown key or a value that is not allowed.
         UnreadableError, UnsafeFileError, LimitError: it cannot be read.
+        NotFoundError: PTYCASSETTE_PROJECT names a file that is not there, or says nothing of us.
     """
+    if named := os.environ.get(PROJECT_VARIABLE):
+        return _named(Path(named).absolute())
     here = Path(start or Path.cwd()).absolute()
     for place in _places(here):
         for path in (place / OWN_NAME, place / SHARED_NAME):
@@ -119,6 +124,14 @@ def find_project(start: Path | None = None) -> Project:
             if table is not None:
                 return _project(table, path)
     return Project()
+
+
+def _named(path: Path) -> Project:
+    table = _table_of(path)
+    if table is None:
+        why = "has no table tool.ptycassette" if path.exists() else "is not there"
+        raise NotFoundError(f"the project file {why}", where=f"{PROJECT_VARIABLE}={path}")
+    return _project(table, path)
 
 
 def _places(start: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Where unscrubbed things may lie: the user's private state directory (decision 0002)."""
+"""The user's private state directory, where unscrubbed data may lie (decision 0002)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ptycassette.errors import RefusedError, StorageError
-
-__all__ = ["journal_dir", "lock_dir", "private_dir", "state_dir"]
 
 
 def state_dir(env: Mapping[str, str] | None = None) -> Path:
@@ -40,7 +38,7 @@ def private_dir(path: Path, *, top: Path) -> Path:
     """Make ``path`` and ``top`` (it or a parent of it) with mode 0700, and a ``.gitignore``.
 
     Raises:
-        RefusedError: one of them belongs to somebody else, or is no directory.
+        RefusedError: one of them belongs to somebody else, or is not a directory.
         StorageError: the disk refused.
     """
     try:

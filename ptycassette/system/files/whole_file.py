@@ -11,8 +11,6 @@ from pathlib import Path
 
 from ptycassette.errors import ExistsError, StorageError
 
-__all__ = ["check_replaceable", "write_whole"]
-
 
 def write_whole(
     path: str | os.PathLike[str],
@@ -24,8 +22,8 @@ def write_whole(
 ) -> None:
     """Write ``parts`` to ``path``: a temporary file beside it, fsync if ``durable``, one rename.
 
-    Nobody ever sees half of it; what was there stays until the new file is whole. What is no
-    regular file (a device, a pipe, a link) is never replaced.
+    Nobody ever sees half of it; the old file stays until the new one is whole. A device, a pipe
+    or a link is never replaced.
 
     Raises:
         ExistsError: something is there that may not be replaced; nothing was changed.
@@ -56,10 +54,10 @@ def write_whole(
 
 
 def check_replaceable(target: Path, *, overwrite: bool = True) -> None:
-    """Look whether a file may be written there.
+    """Check whether a file may be written there.
 
     Raises:
-        ExistsError: something that is no regular file stands there; or anything, unless
+        ExistsError: something other than a regular file is there; or anything, unless
             ``overwrite``.
     """
     try:

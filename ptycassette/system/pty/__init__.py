@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.system.pty.core_dumps import NoCoreDumps
-    from ptycassette.system.pty.modes import modes_of_line, new_terminal_modes
-    from ptycassette.system.pty.piped import PipedChild, spawn_piped
-    from ptycassette.system.pty.polling import Poll, new_poll
-    from ptycassette.system.pty.port import LineMode, Pty, Scripted
-    from ptycassette.system.pty.process import DEFAULT_GRACE_S, PtyChild, signal_name, spawn
-    from ptycassette.system.pty.scripted import ScriptedPty
-    from ptycassette.system.pty.signals import exit_status, signal_number
-    from ptycassette.system.pty.terminal import (
-        DEFAULT_SIZE,
-        SignalPipe,
-        UserTerminal,
-        local_modes,
-        suspend,
-    )
+    from .core_dumps import NoCoreDumps as NoCoreDumps
+    from .modes import modes_of_line as modes_of_line
+    from .modes import new_terminal_modes as new_terminal_modes
+    from .piped import PipedChild as PipedChild
+    from .piped import spawn_piped as spawn_piped
+    from .polling import Poll as Poll
+    from .polling import new_poll as new_poll
+    from .port import LineMode as LineMode
+    from .port import Pty as Pty
+    from .port import Scripted as Scripted
+    from .process import DEFAULT_GRACE_S as DEFAULT_GRACE_S
+    from .process import PtyChild as PtyChild
+    from .process import signal_name as signal_name
+    from .process import spawn as spawn
+    from .scripted import ScriptedPty as ScriptedPty
+    from .signals import exit_status as exit_status
+    from .signals import signal_number as signal_number
+    from .terminal import DEFAULT_SIZE as DEFAULT_SIZE
+    from .terminal import SignalPipe as SignalPipe
+    from .terminal import UserTerminal as UserTerminal
+    from .terminal import local_modes as local_modes
+    from .terminal import suspend as suspend
+    from .terminal import window_size as window_size
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "core_dumps": ("NoCoreDumps",),
-            "modes": ("modes_of_line", "new_terminal_modes"),
-            "piped": ("PipedChild", "spawn_piped"),
-            "polling": ("Poll", "new_poll"),
-            "port": ("LineMode", "Pty", "Scripted"),
-            "process": ("DEFAULT_GRACE_S", "PtyChild", "signal_name", "spawn"),
-            "scripted": ("ScriptedPty",),
-            "signals": ("exit_status", "signal_number"),
-            "terminal": ("DEFAULT_SIZE", "SignalPipe", "UserTerminal", "local_modes", "suspend"),
+            "core_dumps": "NoCoreDumps",
+            "modes": "modes_of_line new_terminal_modes",
+            "piped": "PipedChild spawn_piped",
+            "polling": "Poll new_poll",
+            "port": "LineMode Pty Scripted",
+            "process": "DEFAULT_GRACE_S PtyChild signal_name spawn",
+            "scripted": "ScriptedPty",
+            "signals": "exit_status signal_number",
+            "terminal": "DEFAULT_SIZE SignalPipe UserTerminal local_modes suspend window_size",
         },
     )
-
-__all__ = [
-    "DEFAULT_GRACE_S",
-    "DEFAULT_SIZE",
-    "LineMode",
-    "NoCoreDumps",
-    "PipedChild",
-    "Poll",
-    "Pty",
-    "PtyChild",
-    "Scripted",
-    "ScriptedPty",
-    "SignalPipe",
-    "UserTerminal",
-    "exit_status",
-    "local_modes",
-    "modes_of_line",
-    "new_poll",
-    "new_terminal_modes",
-    "signal_name",
-    "signal_number",
-    "spawn",
-    "spawn_piped",
-    "suspend",
-]

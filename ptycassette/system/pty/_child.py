@@ -22,8 +22,6 @@ from ptycassette.system.pty.core_dumps import NoCoreDumps
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.signals import exit_status, signal_number
 
-__all__ = ["DEFAULT_GRACE_S", "PtyChild", "winsize"]
-
 DEFAULT_GRACE_S = 1.0
 """How long who is left may take to end after SIGTERM before SIGKILL."""
 
@@ -41,9 +39,9 @@ class PtyChild(Closing):
         pid: process id of the program itself, leader of its session and process group.
         tty: path of the slave side.
 
-    Thread-safe except for ``close``. The program's end is known at once as
-    ``ended``; ``poll`` and ``wait`` report it when nobody of its tree is left.
-    Read ``fd`` meanwhile: a program that cannot write does not end.
+    Thread-safe except for ``close``. ``ended`` reports the program's end at once;
+    ``poll`` and ``wait`` when no process of its tree is left. Keep reading ``fd``
+    meanwhile: a program that cannot write does not end.
     """
 
     def __init__(
@@ -76,12 +74,12 @@ class PtyChild(Closing):
 
     @property
     def ended(self) -> ExitStatus | None:
-        """How the program ended, as soon as it did; others of its tree may still be there."""
+        """How the program ended, as soon as it did; other processes of its tree may still run."""
         self._listen()
         return self._ended
 
     def poll(self) -> ExitStatus | None:
-        """How the program ended, when nobody of its tree is left; None before."""
+        """How the program ended, once no process of its tree is left; None before."""
         self._listen()
         return self._ended if self._gone else None
 
@@ -100,7 +98,7 @@ class PtyChild(Closing):
     def read(self, max_bytes: int) -> bytes | None:
         """What the program wrote, at most ``max_bytes``; None when there is nothing now.
 
-        Empty when nobody has the other side open (EIO on Linux). While the
+        Empty when no process has the slave side open (EIO on Linux). While the
         program runs it may open it again.
         """
         try:
@@ -124,7 +122,7 @@ class PtyChild(Closing):
             raise
 
     def line_mode(self) -> LineMode:
-        """How the line discipline takes input just now (termios(3))."""
+        """The current mode of the line discipline (termios(3))."""
         try:
             iflag, _, _, lflag, _, _, cc = termios.tcgetattr(self.fd)
         except (OSError, termios.error):  # the other side is gone
@@ -153,7 +151,7 @@ class PtyChild(Closing):
         """Signal the foreground process group, as the terminal does for ctrl-c.
 
         Falls back to the program's own group and then to the program. Does
-        nothing when it is over.
+        nothing once the program has ended.
 
         Args:
             which: ``int``, ``INT``, ``SIGINT`` or a number.
@@ -183,19 +181,19 @@ class PtyChild(Closing):
             self._control.send(b"T %d\n" % grace_ms)
 
     def leave(self) -> None:
-        """Leave alone what the program left running, where it ``lingers``; returns at once."""
+        """Let processes that the program left running live, if it ``lingers``; returns at once."""
         with suppress(OSError):
             self._control.send(b"L\n")
 
     def terminate(self, grace_s: float = DEFAULT_GRACE_S) -> ExitStatus:
-        """End everybody of the tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
+        """End the whole process tree: SIGTERM, SIGHUP at half of ``grace_s``, SIGKILL after it.
 
-        With a grace of 0, SIGKILL and nothing before it. Returns when nobody is left. Idempotent.
+        With a grace of 0, SIGKILL at once. Returns when no process is left. Idempotent.
         """
         self.request_end(grace_s)
         status = self.wait(grace_s + _STUCK_AFTER_S)
         if status is None:
-            # Somebody stopped or starves the supervisor; its end is the end of the socket.
+            # The supervisor is stopped or gets no processor time; closing the socket ends it.
             with suppress(ProcessLookupError):
                 os.kill(self._supervisor, signal.SIGKILL)
             self._end_alone()
@@ -203,11 +201,11 @@ class PtyChild(Closing):
         return status or _LOST
 
     def kill(self) -> ExitStatus:
-        """End everybody of the tree with SIGKILL."""
+        """End the whole process tree with SIGKILL."""
         return self.terminate(0)
 
     def close(self) -> None:
-        """End what still runs and let go of the PTY. Unread output is lost. Idempotent."""
+        """End what still runs and close the PTY. Unread output is lost. Idempotent."""
         if self.fd < 0:
             return
         if self.poll() is None:
@@ -225,13 +223,13 @@ class PtyChild(Closing):
             self._slave = os.open(self.tty, os.O_RDWR | os.O_NOCTTY)
 
     def release_slave(self) -> None:
-        """Let the slave side go: everything has been read."""
+        """Close the slave side, after everything has been read."""
         if self._slave >= 0:
             os.close(self._slave)
             self._slave = -1
 
     def _listen(self) -> None:
-        """Take in what the supervisor said."""
+        """Read what the supervisor reported."""
         with self._lock:
             if self._gone:
                 return
@@ -252,7 +250,7 @@ class PtyChild(Closing):
                     self._ended = exit_status(int(line[2:]))
 
     def _farewell(self) -> None:
-        """The supervisor is gone: collect it; if it was killed, what it left is ours to end."""
+        """The supervisor is gone: reap it; if it was killed, end what it left running."""
         for line in self._heard.split(b"\n"):
             if line.startswith(b"X "):
                 self._ended = exit_status(int(line[2:]))

@@ -10,19 +10,19 @@ Rules of this file:
   forks twice, calls ``setsid`` and ignores SIGHUP still is a descendant of it,
   so a walk down the children finds everybody.
 - It holds one end of a socket whose other end only the recorder holds. It
-  writes ``X <wait status>`` when the program ended; it is told ``T <grace in
-  ms>`` to end everybody. The end of the socket is the end of the recorder,
-  whatever ended it, kill -9 included.
-- When the program ends, when the recorder ends, or when it is told, everybody
-  left gets SIGTERM (and SIGCONT, as a stopped process cannot end); SIGHUP, as
-  from a terminal that is closed, at half of the grace, or at once who ignores
-  SIGTERM (interactive shells do); and at its end SIGKILL, until nobody is left.
-  A grace of 0 is SIGKILL and nothing before it.
-- Of a program that was given pipes, what it leaves running may be meant to stay. Where it
-  *lingers*, the end of the program ends nobody; ``L`` says to leave everybody alone and go.
+  writes ``X <wait status>`` when the program ended; it reads ``T <grace in
+  ms>`` as the order to end everybody. The end of the socket is the end of the
+  recorder, whatever ended it, kill -9 included.
+- When the program ends, when the recorder ends, or when it is ordered to, it sends
+  SIGTERM to everybody left (and SIGCONT, as a stopped process cannot end). At half
+  of the grace follows SIGHUP, as from a terminal that is closed; processes that
+  ignore SIGTERM (interactive shells do) get it at once. At the end of the grace
+  follows SIGKILL, until nobody is left. A grace of 0 is SIGKILL at once.
+- A program that was given pipes may leave processes running on purpose. Where it *lingers*,
+  its end ends nobody; ``L`` tells the supervisor to exit and to leave everybody running.
 
-Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: who is an orphan
-already when the walk starts is found only as long as it is in the program's process group.
+Without ``/proc`` (macOS) the walk asks ``ps``, and there is no subreaper: a process that is an
+orphan already when the walk starts is found only if it is in the program's process group.
 """
 
 # ruff: noqa: PTH110,PTH123,PTH208
@@ -40,10 +40,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # without loading typing
     from collections.abc import Callable
 
-__all__ = ["Watch", "descendants", "main"]
-
 _TICK_MS = 10
-# A fault of our own must show as one, and two cannot be changed.
+# Faults of our own must stay visible; SIGKILL and SIGSTOP cannot be changed.
 _UNTOUCHED = frozenset(
     {
         signal.SIGKILL,
@@ -58,7 +56,7 @@ _UNTOUCHED = frozenset(
 
 
 def descendants(root: int) -> list[int]:
-    """The process ids of everybody below ``root``, parents before children."""
+    """The process ids of all descendants of ``root``, parents before children."""
     listing: Callable[[int], list[int]]
     if os.path.exists("/proc/thread-self/children"):
         listing = _children_from_task
@@ -88,7 +86,7 @@ def _children_from_task(pid: int) -> list[int]:
 
 
 class _by_parent(dict[int, list[int]]):  # noqa: N801 - reads as the function that it is
-    """Children by parent, from pairs of (pid, parent); empty for everybody else."""
+    """Children by parent, from pairs of (pid, parent); empty for other processes."""
 
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
         super().__init__()
@@ -108,7 +106,7 @@ def _parents_from_stat() -> list[tuple[int, int]]:
                 suppress(FileNotFoundError, ProcessLookupError),
                 open(f"/proc/{name}/stat", "rb") as file,
             ):
-                # The name of the program stands in parentheses and may hold anything.
+                # The program's name is in parentheses and may contain anything.
                 fields = file.read().rpartition(b")")[2].split()
                 pairs.append((int(name), int(fields[1])))
     return pairs
@@ -139,7 +137,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         control_fd: our end of the socket.
         program: process id of the recorded program, a child of this process.
         recorder: process id of the recorder, our parent.
-        grace_ms: how long who is left may take after SIGTERM when nobody said otherwise.
+        grace_ms: how long processes may take after SIGTERM if the order does not say.
         lingers: whether the end of the program ends nobody else.
     """
 
@@ -161,7 +159,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         self._pidfd = self._watch_recorder()
 
     def run(self) -> None:
-        """Return when the program ended and nobody below us is left."""
+        """Return when the program has ended and no descendant is left."""
         while True:
             self._reap()
             if self._left and self._deadline is None:
@@ -176,10 +174,10 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
             self._wait(None if self._deadline is None else _TICK_MS)
 
     def _watch_signals(self) -> int:
-        """Ignore what would end us; SIGCHLD and SIGTERM wake the loop.
+        """Ignore signals that would end us; SIGCHLD and SIGTERM wake the loop.
 
-        SIGCHLD is ignored at no moment: the system forgets a child that ends just then, and
-        how it ended (wait(2)).
+        SIGCHLD is never ignored, not even for a moment: the system would discard the status of
+        a child that ends just then (wait(2)).
         """
         for number in signal.valid_signals() - _UNTOUCHED - {signal.SIGCHLD}:
             with suppress(OSError, ValueError):  # libc keeps some for its threads
@@ -195,7 +193,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         return reading
 
     def _watch_recorder(self) -> int | None:
-        """See the recorder end even if a fork of it keeps the socket open (pidfd_open(2))."""
+        """Notice the recorder's end also if a fork of it keeps the socket open (pidfd_open(2))."""
         pidfd = None
         if hasattr(os, "pidfd_open"):
             with suppress(OSError):
@@ -206,7 +204,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         return pidfd
 
     def _wait(self, timeout_ms: int | None) -> None:
-        """Sleep until something happens, and take note of it."""
+        """Sleep until something happens, and record what."""
         for fd, _ in self._poll.poll(timeout_ms):
             if fd == self._wakeup:
                 if signal.SIGTERM in os.read(self._wakeup, 4096):
@@ -233,7 +231,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
                 self._stop(int(line.removeprefix(b"T ")))
 
     def _stop(self, grace_ms: int) -> None:
-        """Begin to end everybody, or end them sooner than was said before."""
+        """Begin to end everybody, or end them sooner than planned."""
         now = time.monotonic()
         deadline = now + grace_ms / 1000
         if self._deadline is None and grace_ms > 0:
@@ -246,7 +244,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         self._hup_at = (now + self._deadline) / 2
 
     def _sweep(self) -> bool:
-        """Do what is due; whether anybody is left that we may end."""
+        """Send the signals that are due; returns whether anybody is left that we may signal."""
         everybody = descendants(os.getpid())
         if not everybody:
             return False
@@ -259,7 +257,7 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         return True
 
     def _signal(self, numbers: tuple[int, ...], pids: list[int] | None = None) -> bool:
-        """Signal everybody below us; whether anybody could be signalled (sudo's child cannot)."""
+        """Signal all descendants; returns whether any could be signalled (sudo's child cannot)."""
         reached = False
         for pid in descendants(os.getpid()) if pids is None else pids:
             for number in numbers:
@@ -273,12 +271,12 @@ class Watch:  # pragma: no cover - a process of its own, without coverage in it
         return reached
 
     def _reap(self) -> None:
-        """Collect who ended; tell the recorder how the program did."""
+        """Reap processes that ended; report the program's status to the recorder."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                # Nobody is left, so the program is over, even if somebody else was told how.
+                # Nobody is left, so the program has ended, even if another process got its status.
                 self._ended = True
                 return
             if pid == 0:

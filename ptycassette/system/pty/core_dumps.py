@@ -1,11 +1,10 @@
-"""No core dumps while a program's output is in our memory: a core is a file that nobody scrubs.
+"""No core dumps while a program's output is in our memory: nobody would scrub them.
 
 The soft limit of this process (RLIMIT_CORE, getrlimit(2)) is 0 while somebody holds a
-``NoCoreDumps``, and what it was before afterwards. Recorded programs get that, too: what they do
-with their own memory is their affair. Other children that are started meanwhile inherit 0, and may
-raise it. Our memory stays open to debuggers: the limit does not keep a core from a
-program that takes cores (``|`` in core_pattern, core(5)); only ``prctl`` would, and it shuts out
-ptrace as well.
+``NoCoreDumps``, and what it was before afterwards. Recorded programs get the earlier limit: their
+own memory is their affair. Other children that are started meanwhile inherit 0, and may raise it.
+The limit does not stop a program that collects cores (``|`` in core_pattern, core(5)). Only
+``prctl`` would, and it would shut out debuggers (ptrace) as well.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ import resource
 import threading
 from contextlib import suppress
 from typing import Self
-
-__all__ = ["NoCoreDumps", "set_limits"]
 
 _LOCK = threading.Lock()
 _HELD: list[NoCoreDumps] = []
@@ -29,7 +26,7 @@ class NoCoreDumps:
     """
 
     def hold(self) -> Self:
-        """From now on."""
+        """Write no core dumps from now on."""
         with _LOCK:
             if self not in _HELD:
                 if not _HELD:
@@ -40,7 +37,7 @@ class NoCoreDumps:
         return self
 
     def release(self) -> None:
-        """No longer."""
+        """Restore the limit, once nobody holds it any more."""
         with _LOCK:
             if self in _HELD:
                 _HELD.remove(self)
@@ -49,7 +46,7 @@ class NoCoreDumps:
 
     @property
     def limits_of_programs(self) -> tuple[int, int] | None:
-        """The limits before, which a recorded program is to have; None when none is held."""
+        """The earlier limits, for recorded programs; None when none is held."""
         with _LOCK:
             return _BEFORE[0] if _BEFORE else None
 
@@ -61,6 +58,6 @@ class NoCoreDumps:
 
 
 def set_limits(limits: tuple[int, int]) -> None:
-    """Set how large cores may be, as far as that is allowed."""
+    """Set the limits of the size of cores, as far as that is allowed."""
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, limits)

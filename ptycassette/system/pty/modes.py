@@ -8,10 +8,7 @@ from typing import Any
 
 from ptycassette.system.pty.port import LineMode
 
-__all__ = ["modes_of_line", "new_terminal_modes"]
-
-# Which of the settings a program or a reader of the recording can tell from each other, by their
-# place in what tcgetattr gives (termios(3)).
+# The settings that make a visible difference, by their index in tcgetattr's result (termios(3)).
 _FLAGS = (
     ("icrnl", 0, termios.ICRNL),
     ("ixon", 0, termios.IXON),
@@ -27,8 +24,8 @@ def new_terminal_modes() -> dict[str, Any] | None:
     """``terminal.pty_mode`` of a program that ``spawn`` starts; None where no PTY can be had.
 
     ``kind`` is ``pty``; the rest are flags of termios(3), in lower case, true when set. They are
-    read from a PTY opened for it: the program's own may have been changed by the program before
-    anybody looks, and both have what the system gives to every new one.
+    read from a new PTY, which has the same defaults: the program may have changed its own before
+    we could look.
     """
     try:
         ours, theirs = os.openpty()
@@ -45,5 +42,5 @@ def new_terminal_modes() -> dict[str, Any] | None:
 
 
 def modes_of_line(mode: LineMode) -> dict[str, Any]:
-    """The same of a scripted PTY, as far as its line discipline says."""
+    """The same for a scripted PTY, as far as its line discipline is known."""
     return {"kind": "pty", "icanon": mode.canonical, "echo": mode.echo}

@@ -1,7 +1,7 @@
 """A program whose stdin, stdout and stderr are pipes of ours, supervised like one under a PTY.
 
-Each of the three is a pipe or ``/dev/null``. The program has no controlling terminal. What it
-leaves running keeps its streams: they end when nobody has them open any more.
+Each of the three is a pipe or ``/dev/null``. The program has no controlling terminal. Processes
+that it leaves running keep its streams, which end when no process has them open any more.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from ptycassette.system.streams import unread_bytes
 if TYPE_CHECKING:
     from ptycassette.model import OutputStream
     from ptycassette.system.pty._child import PtyChild
-
-__all__ = ["PipedChild", "spawn_piped"]
 
 Streams = tuple[int | None, int | None, int | None]
 
@@ -122,11 +120,11 @@ class PipedChild(Closing):
         self._child.request_end(grace_s)
 
     def kill(self) -> ExitStatus:
-        """End everybody of its tree with SIGKILL."""
+        """End its whole process tree with SIGKILL."""
         return self._child.kill()
 
     def leave(self) -> None:
-        """Let what the program left running live; returns when the supervisor has gone."""
+        """Let processes that the program left live; returns when the supervisor has exited."""
         self._child.leave()
         self._child.wait()
 
@@ -139,12 +137,12 @@ class PipedChild(Closing):
 
     @property
     def readers(self) -> list[int]:
-        """The descriptors that tell of output."""
+        """The descriptors that output is read from."""
         return [fd for fd in self._ours[1:] if fd >= 0]
 
     @property
     def writer(self) -> int:
-        """The descriptor that takes input; -1 when there is none (any more)."""
+        """The descriptor that input is written to; -1 when there is none (any more)."""
         return self._ours[0]
 
     @property
@@ -153,7 +151,7 @@ class PipedChild(Closing):
         return not self.readers
 
     def read_stream(self, max_bytes: int) -> tuple[OutputStream | None, bytes] | None:
-        """What the program wrote and where; nothing at the end of a stream; None for not now."""
+        """Output and its stream: empty at the end of a stream, None if there is nothing now."""
         for number, name in ((1, "stdout"), (2, "stderr")):
             if self._ours[number] < 0:
                 continue
@@ -165,7 +163,7 @@ class PipedChild(Closing):
         return None
 
     def read(self, max_bytes: int) -> bytes | None:
-        """As ``read_stream``, whichever stream it is."""
+        """As ``read_stream``, without the stream."""
         piece = self.read_stream(max_bytes)
         return piece if piece is None else piece[1]
 
@@ -183,12 +181,12 @@ class PipedChild(Closing):
             return 0
 
     def unread(self) -> int:
-        """How many bytes are in its stdin that it has not read."""
+        """How many bytes of its stdin it has not read yet."""
         return unread_bytes(self._ours[0]) if self._ours[0] >= 0 else 0
 
     @property
     def reader_gone(self) -> bool:
-        """Whether the program has closed a stdin that we have not ended."""
+        """Whether the program has closed its stdin before we ended it."""
         if self._ours[0] < 0:
             return False
         poll = select.poll()
@@ -196,15 +194,15 @@ class PipedChild(Closing):
         return bool(poll.poll(0))
 
     def end_input(self) -> None:
-        """Let the program see the end of its stdin."""
+        """Close the program's stdin."""
         self._drop(0)
 
     def line_mode(self) -> LineMode:
-        """Bytes go in as they are."""
+        """Pipes have no line discipline: bytes go in unchanged."""
         return LineMode()
 
     def set_size(self, size: Size) -> None:
-        """Refuse it.
+        """Pipes have no size.
 
         Raises:
             ValueError: always.

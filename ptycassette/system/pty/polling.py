@@ -9,8 +9,6 @@ import select
 import sys
 from typing import Protocol
 
-__all__ = ["Poll", "SelectPoll", "new_poll"]
-
 
 class Poll(Protocol):
     """What we use of ``select.poll``."""

@@ -1,6 +1,6 @@
-"""What a session asks of a PTY: the seam between ``PtyChild`` and ``testing.ScriptedPty``.
+"""The port between a session and its PTY: ``PtyChild`` or ``testing.ScriptedPty``.
 
-Nothing here blocks. Whoever drives the session waits, by descriptors or by a script.
+Nothing here blocks. Whoever drives the session waits, on descriptors or for a script.
 """
 
 from __future__ import annotations
@@ -11,15 +11,13 @@ import msgspec
 
 from ptycassette.model import ExitStatus, Size
 
-__all__ = ["LineMode", "Pty", "Scripted"]
-
 
 class LineMode(msgspec.Struct, frozen=True, kw_only=True):
-    """How the terminal's line discipline takes input just now (termios(3)).
+    """The current mode of the terminal's line discipline (termios(3)).
 
     Attributes:
-        canonical: ICANON: the program gets whole lines; the kernel cuts those
-            over ``max_line`` bytes without a word.
+        canonical: ICANON: the program gets whole lines; the kernel silently cuts those
+            of more than ``max_line`` bytes.
         echo: ECHO: what is typed is shown.
         resets: bytes that end the line or throw it away: newline, carriage
             return if ICRNL, VEOF, VEOL, VKILL, and VINTR, VQUIT, VSUSP if ISIG.
@@ -46,7 +44,7 @@ class Pty(Protocol):
         ...
 
     def read(self, max_bytes: int) -> bytes | None:
-        """What the program wrote; None when there is nothing now, empty when nobody can write."""
+        """What the program wrote; None if there is nothing now, empty if nobody can write."""
         ...
 
     def write(self, data: bytes) -> int:
@@ -54,7 +52,7 @@ class Pty(Protocol):
         ...
 
     def line_mode(self) -> LineMode:
-        """How input is taken just now."""
+        """The current mode of the line discipline."""
         ...
 
     def set_size(self, size: Size) -> None:
@@ -66,20 +64,20 @@ class Pty(Protocol):
         ...
 
     def request_end(self, grace_s: float) -> None:
-        """Have the program and all it started ended; returns at once."""
+        """Ask for the end of the program and all that it started; returns at once."""
         ...
 
     def poll(self) -> ExitStatus | None:
-        """How the program ended, when nobody it started is left either."""
+        """How the program ended, once nothing that it started is left either."""
         ...
 
     def close(self) -> None:
-        """Let go of everything. Idempotent."""
+        """Close everything. Idempotent."""
         ...
 
 
 class Scripted(Pty, Protocol):
-    """A PTY whose program is a script: it knows when it will say something next."""
+    """A PTY whose program is a script: it knows when its next output is due."""
 
     def due_us(self) -> int | None:
         """The time, on the session's clock, of the next event that needs no input."""

@@ -1,13 +1,13 @@
 """A program under a PTY of its own, supervised: ``spawn`` starts it, ``PtyChild`` holds it.
 
-What the recorded program finds: argv as given (no shell), the size set before
-exec, a session of its own with the PTY as controlling terminal, every signal at
-its default and none blocked, no file descriptor besides 0, 1 and 2. Where others than the PTY
-are given for all three, it has no controlling terminal.
+The recorded program gets: argv as given (no shell), the size set before exec, a
+session of its own with the PTY as controlling terminal, every signal at its default
+and none blocked, no file descriptor besides 0, 1 and 2. If all three are others than
+the PTY, it has no controlling terminal.
 
 Between the recorder and the program stands one small process, the supervisor
-(``pty_supervisor``; docs/decisions/0030): ptyprocess forks, the fork gives the
-terminal up, becomes the subreaper and starts the program in a session that takes
+(``_supervisor.py``; docs/decisions/0030): ptyprocess forks, the fork gives up the
+terminal, becomes the subreaper and starts the program in a session that takes
 the terminal; then it becomes the supervisor.
 
 ptyprocess opens the PTY, sizes it and forks. We do without the rest of it: its
@@ -66,18 +66,18 @@ def spawn(
     """Start ``argv`` under a new PTY, supervised. The caller closes what it gets.
 
     Args:
-        argv: the program and its arguments; never a shell's line. A name without
+        argv: the program and its arguments; no shell is involved. A name without
             a slash is looked up on the PATH of ``env``.
         size: the terminal's size, set before exec.
         cwd: where it starts; here when None.
         env: its whole environment; the caller's own when None.
         echo: whether the terminal echoes what is typed until the program says otherwise.
-        grace_s: how long who is left may take after SIGTERM, when the program or
+        grace_s: how long other processes may take after SIGTERM, when the program or
             the recorder ends.
         streams: descriptors above 2 that become its stdin, stdout and stderr; None for the PTY.
             The caller closes its own.
-        lingers: what the program leaves running is not ended when the program ends, but when
-            it is asked for (``terminate``) or the recorder ends. ``PtyChild.leave`` lets it live.
+        lingers: processes that the program leaves running are not ended with it, but by
+            ``terminate`` or when the recorder ends. ``PtyChild.leave`` lets them live.
 
     Raises:
         SpawnError: not found (``exit_status`` 127) or not executable (126).
@@ -116,7 +116,7 @@ def spawn(
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the forked processes need, made ready before the fork."""
+    """All that the forked processes need, prepared before the fork."""
 
     path: str
     argv: list[str]
@@ -158,7 +158,7 @@ def _resolve(command: str, path: str, cwd: str | None) -> str:
 
 
 def _supervisor_argv() -> list[str] | None:
-    """How to start the supervisor afresh; None where there is no interpreter to start."""
+    """The argv of the supervisor; None where there is no interpreter to start."""
     script = pty_supervisor.__file__
     if not sys.executable or getattr(sys, "frozen", False) or not Path(script).is_file():
         return None
@@ -195,7 +195,7 @@ def _fork(plan: _Plan, control: int, size: Size, *, echo: bool) -> tuple[int, in
 def _meet(
     supervisor: int, fd: int, control: socket.socket, plan: _Plan, cores: NoCoreDumps
 ) -> PtyChild:
-    """Hear how the start went, and hand over what was started."""
+    """Wait for the outcome of the start, and return what was started."""
     os.set_blocking(fd, False)
     control.setblocking(False)
     try:
@@ -243,13 +243,13 @@ def _exec_error(plan: _Plan, number: int, stage: bytes) -> SpawnError:
     )
 
 
-# What follows runs in the forked process, where no coverage is measured.
+# The rest runs in the forked process, where coverage is not measured.
 
 
 def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
-    """In the forked process: divide into the supervisor and the program."""
+    """In the forked process: fork into the supervisor and the program."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # giving up the terminal sends it
-    # Where the recorder ignores it, the system would forget how the program ended (wait(2)).
+    # If the recorder ignores it, the system would discard the program's status (wait(2)).
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCNOTTY)
     if _PRCTL is not None:
@@ -268,9 +268,9 @@ def _in_child(plan: _Plan, control: int) -> NoReturn:  # pragma: no cover
 
 
 def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
-    """Start the program without another copy of the recorder's memory (posix_spawn(3)).
+    """Start the program without copying the recorder's memory (posix_spawn(3)).
 
-    A leader of a new session without a terminal gets the first one that it opens (tty(4)).
+    The leader of a new session gets the first terminal that it opens as its own (tty(4)).
     """
     tty = os.ttyname(0)
     stage = b"cwd"
@@ -298,7 +298,7 @@ def _spawn_program(plan: _Plan, control: int) -> int:  # pragma: no cover
 
 
 def _stream_actions(streams: Streams, tty: str) -> list[Any]:  # pragma: no cover
-    """What gives the program its three streams (posix_spawn_file_actions_addopen(3))."""
+    """The file actions for the program's three streams (posix_spawn_file_actions_addopen(3))."""
     actions: list[Any] = []
     opened: int | None = None
     for number, fd in enumerate(streams):
@@ -315,7 +315,7 @@ def _stream_actions(streams: Streams, tty: str) -> list[Any]:  # pragma: no cove
 def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
     """Take the terminal and execute, on systems where opening it is not enough to get it.
 
-    What fails is said over the socket.
+    Reports a failure over the socket.
     """
     os.setsid()
     tty = os.ttyname(0)
@@ -341,7 +341,7 @@ def _become_program(plan: _Plan, control: int) -> None:  # pragma: no cover
 
 
 def _become_supervisor(plan: _Plan, control: int, program: int) -> None:  # pragma: no cover
-    """Let everything of the recorder and of the terminal go, and watch."""
+    """Close all of the recorder's descriptors and the terminal, and supervise."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)

@@ -8,7 +8,7 @@ r"""A PTY whose program is a script: sessions without a process, a thread or a c
         session.submit("hi")
         session.wait_for_text("hello")
 
-Time passes while the session waits, and only then, by the sleeper that it was given.
+Time passes only while the session waits, through the sleeper that it was given.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from ptycassette.model import Clock, ExitStatus, Size
 from ptycassette.system.pty.port import LineMode
 from ptycassette.system.pty.process import exit_status, signal_name, signal_number
 
-__all__ = ["ScriptedPty"]
-
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True):
-    """What the script does next: ``after_us`` after the step before, once ``ready`` says so."""
+    """A step of the script: due ``after_us`` after the step before, once ``ready`` is true."""
 
     action: Callable[[], None]
     after_us: int = 0
@@ -45,7 +43,7 @@ class ScriptedPty:
         sizes: every size that was set.
         signals: the short name of every signal that was sent.
         room: how many more bytes of input the terminal takes; None for any number.
-        closed: whether the session let go of it.
+        closed: whether the session has closed it.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -79,7 +77,7 @@ class ScriptedPty:
         return self._then(consume, ready=lambda: wanted in self._unexpected)
 
     def expect_signal(self, which: str | int) -> Self:
-        """Go on when a signal has come."""
+        """Wait for a signal."""
         name = signal_name(which)
         return self._then(lambda: None, ready=lambda: name in self.signals)
 
@@ -92,7 +90,7 @@ class ScriptedPty:
         return self._then(switch)
 
     def takes(self, room: int | None, *, after_s: float = 0) -> Self:
-        """From now on the input queue has room for ``room`` bytes; None for any number."""
+        """Limit the input queue to ``room`` more bytes; None for any number."""
 
         def make_room() -> None:
             self.room = room
@@ -166,7 +164,7 @@ class ScriptedPty:
             self._end(exit_status(signal_number("term" if grace_s > 0 else "kill")))
 
     def close(self) -> None:
-        """Note that the session let go."""
+        """Note that the session closed it."""
         self.closed = True
 
     # --- inside ------------------------------------------------------------------------

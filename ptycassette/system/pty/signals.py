@@ -1,4 +1,4 @@
-"""Signals and ends of programs, in the words that journals and cassettes use."""
+"""Names of signals and exit statuses, as journals and cassettes spell them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import os
 import signal
 
 from ptycassette.model import ExitStatus
-
-__all__ = ["exit_status", "signal_name", "signal_number"]
 
 # Go's names (package syscall, String of Signal), because that is what cassettes hold.
 _SIGNAL_TEXTS: dict[int, str] = {
@@ -34,7 +32,7 @@ def exit_status(wait_status: int) -> ExitStatus:
 
     After a signal ``code`` is -1 and ``signal`` is the description that the
     reference implementation writes: ``killed``, ``terminated``, ``hangup``,
-    ``segmentation fault``; ``signal N`` where it knows none.
+    ``segmentation fault``; ``signal N`` for others.
     """
     if os.WIFSIGNALED(wait_status):
         number = os.WTERMSIG(wait_status)

@@ -1,4 +1,4 @@
-"""The user's terminal while a program is recorded in it: raw, and given back on every way out."""
+"""The user's terminal while a program is recorded in it: raw, and always restored."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from types import FrameType
 from typing import Self
 
 from ptycassette.model import Size
-
-__all__ = ["DEFAULT_SIZE", "SignalPipe", "UserTerminal", "local_modes", "suspend", "window_size"]
 
 DEFAULT_SIZE = Size(24, 80)
 
@@ -49,7 +47,7 @@ def local_modes(fd: int) -> int:
     try:
         if _GET_MODES is None:
             return int(termios.tcgetattr(fd)[3])
-        # As tcgetattr, without its forty objects: this is asked for each key.
+        # Faster than tcgetattr, which makes forty objects: this is called for each key.
         fcntl.ioctl(fd, _GET_MODES, _MODES)
     except (OSError, termios.error):
         return 0
@@ -58,11 +56,11 @@ def local_modes(fd: int) -> int:
 
 
 class UserTerminal:
-    """Raw mode as a context: every key goes to the program, nothing is echoed or translated.
+    """A context manager for raw mode: every key goes to the program, without echo or translation.
 
     Args:
-        in_fd: where keys come from; also the terminal whose modes are changed.
-        out_fd: where output goes, and whose size counts.
+        in_fd: where keys come from; its modes are changed.
+        out_fd: where output goes; its size counts.
     """
 
     def __init__(self, in_fd: int = 0, out_fd: int = 1) -> None:
@@ -78,11 +76,11 @@ class UserTerminal:
         self.restore()
 
     def size(self) -> Size:
-        """Its size; 24 by 80 when it does not know."""
+        """Its size; 24 by 80 when it reports none."""
         return window_size(self.out_fd) or window_size(self.in_fd) or DEFAULT_SIZE
 
     def make_raw(self) -> None:
-        """Switch to raw mode (cfmakeraw(3)); what was typed ahead is kept."""
+        """Switch to raw mode (cfmakeraw(3)); keeps what was typed ahead."""
         saved = termios.tcgetattr(self.in_fd)
         raw = list(saved)
         raw[0] &= ~(
@@ -104,7 +102,7 @@ class UserTerminal:
         self._set(raw)
 
     def restore(self) -> None:
-        """Give the modes back as they were. Idempotent."""
+        """Restore the modes. Idempotent."""
         saved, self._saved = self._saved, None
         if saved is not None:
             # The terminal may be gone (hangup); then there is nothing to restore.
@@ -112,13 +110,13 @@ class UserTerminal:
                 self._set(saved)
 
     def clean_up(self) -> None:
-        """Undo what a program that could not clean up may have switched on."""
+        """Reset modes that a program which was killed may have left on."""
         with suppress(OSError):
             os.write(self.out_fd, _LEFT_BEHIND)
 
     def _set(self, attributes: list[object]) -> None:
-        # From the background the kernel would stop us for touching the terminal; at once and
-        # not after draining, because a terminal that is stuck would keep us for ever.
+        # Blocked, because the kernel would stop a background process that touches the terminal.
+        # TCSANOW, because a terminal that is stuck would never drain.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
         try:
             termios.tcsetattr(self.in_fd, termios.TCSANOW, attributes)  # type: ignore[arg-type]
@@ -129,8 +127,8 @@ class UserTerminal:
 class SignalPipe:
     """Signals as bytes on a descriptor, so that a loop takes them one at a time.
 
-    Only in the main thread. Signals that the process was told to ignore stay ignored; those
-    that whoever started it had blocked come through.
+    Only in the main thread. Signals that the process ignores stay ignored; signals that
+    its parent had blocked are unblocked.
 
     Args:
         numbers: the signals to take.
@@ -167,11 +165,11 @@ class SignalPipe:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """The wake-up descriptor does the work."""
+    """Do nothing: the wake-up descriptor reports the signal."""
 
 
 def suspend(terminal: UserTerminal) -> None:
-    """Stop ourselves as SIGTSTP asks, with the terminal given back until SIGCONT."""
+    """Stop this process as SIGTSTP asks, with the terminal restored until SIGCONT."""
     terminal.restore()
     try:
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -16,6 +16,7 @@ from ptycassette.harness.io.files import (
     installed,
     load_probe,
     load_profile,
+    similar_profiles,
 )
 
 PLACE = Place(home="/h", cwd="/h/w", url="http://127.0.0.1:1", key="k" * 40, ca="/ca", model="m")
@@ -85,6 +86,21 @@ def test_files_that_are_not_there_or_wrong_are_told(tmp_path: Path) -> None:
         load_profile(str(wrong))
 
     assert caught.value.where == str(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("codx", "codex"), ("claud", "claude"), ("Gemini", "gemini"), ("open-code", "opencode")],
+)
+def test_a_mistyped_name_gets_a_suggestion(name: str, meant: str) -> None:
+    """A name of another CLI gets none."""
+    with pytest.raises(NotFoundError) as caught:
+        load_profile(name, env={})
+
+    assert f"did you mean {meant}?" in (caught.value.hint or "")
+    assert similar_profiles(name, env={}) == (meant,)
+    for other in ("mycli", "agent", "claude-squad", "bash"):
+        assert similar_profiles(other, env={}) == ()
 
 
 def test_programs_are_looked_up(tmp_path: Path) -> None:

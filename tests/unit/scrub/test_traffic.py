@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.scrub._traffic import traffic_views, whole_json
 from ptycassette.scrub.search import SHORTEST_KNOWN
 from ptycassette.testing import scrub_chunks
+from tests.examples import examples
 
 SYNTAX = '{"a": "x ZZ y", "ZZ": ["ZZ", 12345678], "c": "{"t": "ZZ"}"}'
 VALUES = st.text('abCD12\\"/\n\té,:{}[]', min_size=8, max_size=20)
@@ -24,7 +25,7 @@ def scrubbed(document: str, value: str) -> str:
     return b"".join(done).decode()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 @example('K1"zoCbpDHppoFtb4', True, None)
 @example("hN\\fLM/yuKh8hduP", True, None)

@@ -16,8 +16,6 @@ from ptycassette import Screen, visible
 from ptycassette_viewer.comparison.matching import matching_time
 from ptycassette_viewer.session import Head, ViewerSession
 
-__all__ = ["MAX_DIFFERENCES", "CommonRows", "Difference", "differences"]
-
 MAX_DIFFERENCES = 10_000
 BLINK_US = 50_000
 _MAX_ROWS = 50_000

@@ -15,8 +15,6 @@ from ptycassette_viewer.comparison.pair import PairScreen
 from ptycassette_viewer.panels import Panel
 from ptycassette_viewer.panels.differences import DifferencesPanel
 
-__all__ = ["Differing"]
-
 _REPORT_S = 0.2
 _WAIT_S = 0.05
 _LITTLE = 0.05

@@ -7,8 +7,6 @@ from itertools import zip_longest
 from ptycassette import Cursor, Screen, Size, cells_of_row
 from ptycassette_viewer.session import ViewerSession
 
-__all__ = ["differing_cells", "further_exchanges", "is_matched", "matching_time"]
-
 _BLANK = cells_of_row(Screen(size=Size(1, 1), rows=("",), cursor=Cursor(0, 0)), 0)[0]
 
 

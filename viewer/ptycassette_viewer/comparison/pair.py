@@ -24,8 +24,6 @@ from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
-__all__ = ["PairScreen"]
-
 _OTHER = "-of-the-second"
 SIDES = ("first", "second")
 

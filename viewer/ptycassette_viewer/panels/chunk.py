@@ -11,8 +11,6 @@ from ptycassette_viewer.explain import explain, hex_lines
 from ptycassette_viewer.panels.panel import Panel, bytes_of
 from ptycassette_viewer.session import ViewerSession
 
-__all__ = ["BytesPanel"]
-
 _SHOWN_BYTES = 4_096
 _WIDE_COLS = 80
 

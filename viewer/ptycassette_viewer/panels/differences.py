@@ -15,8 +15,6 @@ from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
-__all__ = ["DifferencesPanel"]
-
 
 class DifferencesPanel(Panel):
     """Two lines for each difference: the row of the first recording, and that of the second.

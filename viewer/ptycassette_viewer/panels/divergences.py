@@ -14,8 +14,6 @@ from ptycassette_viewer.panels.panel import Panel
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
-__all__ = ["DivergencesPanel"]
-
 
 class DivergencesPanel(Panel):
     """The divergences of a report, by place."""

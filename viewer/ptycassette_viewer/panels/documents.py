@@ -13,8 +13,6 @@ from textual.widgets import Static
 from ptycassette import printable
 from ptycassette_viewer.panels.panel import Panel
 
-__all__ = ["DocumentPanel", "document_lines"]
-
 _MAX_LINES = 5_000
 
 

@@ -16,8 +16,6 @@ from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
-__all__ = ["EventsPanel", "ExchangesPanel", "InputsPanel"]
-
 _NOTABLE = "terminal signals"
 _ROUTINE = "modes, updates and queries"
 

@@ -16,8 +16,6 @@ from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import ViewerSession
 
-__all__ = ["Panel", "bytes_of", "event_line", "signal_line"]
-
 _PREVIEW_BYTES = 96
 
 

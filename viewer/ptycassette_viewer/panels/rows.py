@@ -10,8 +10,6 @@ from rich.text import Text
 from ptycassette_viewer.panels.panel import event_line, signal_line
 from ptycassette_viewer.session import Kind, SignalLines, ViewerSession
 
-__all__ = ["AllRows", "KindRows", "Rows", "SignalRows"]
-
 
 class Rows(Protocol):
     """Rows in order of time, some more at the end at any time."""

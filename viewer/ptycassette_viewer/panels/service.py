@@ -19,8 +19,6 @@ from ptycassette_viewer.playback import clock_text
 from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.session.summaries import service_line
 
-__all__ = ["ServicePanel"]
-
 _MAX_SERVICE_EVENTS = 5_000
 _MAX_CHILDREN = 5_000
 

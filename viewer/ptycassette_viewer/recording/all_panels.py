@@ -16,8 +16,6 @@ from ptycassette_viewer.panels import (
 from ptycassette_viewer.session import CassetteSource, ViewerSession
 from ptycassette_viewer.session.live import LiveSource
 
-__all__ = ["all_panels"]
-
 
 def all_panels(
     session: ViewerSession, divergences: tuple[ReportedDivergence, ...] = (), *, suffix: str = ""

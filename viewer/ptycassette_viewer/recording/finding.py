@@ -17,8 +17,6 @@ from ptycassette_viewer.seeker import Shown
 from ptycassette_viewer.session import ViewerSession
 from ptycassette_viewer.widgets.screen_view import ScreenView
 
-__all__ = ["Finding"]
-
 _REPORT_S = 0.2
 _Place = tuple[int, int, int]
 """Of a hit: when, on the clock of the playhead; in which recording; behind which event."""

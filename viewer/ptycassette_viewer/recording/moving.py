@@ -8,8 +8,6 @@ from ptycassette_viewer.keys import moment
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 from ptycassette_viewer.session import Kind
 
-__all__ = ["Moving"]
-
 
 class Moving(PlayheadScreen):
     """Play, step, jump."""

@@ -11,8 +11,6 @@ from ptycassette_viewer.dialogs import AskDialog, ErrorDialog
 from ptycassette_viewer.exports import SCREEN_ENDINGS, write_export
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
-__all__ = ["Noting"]
-
 
 class Noting(PlayheadScreen):
     """Markers with notes, exports, the clipboard. Nothing is written into a recording."""

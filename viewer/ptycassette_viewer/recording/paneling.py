@@ -6,8 +6,6 @@ from textual.widgets import ContentSwitcher, Tabs
 
 from ptycassette_viewer.recording.playhead import PlayheadScreen
 
-__all__ = ["Paneling"]
-
 
 class Paneling(PlayheadScreen):
     """One panel at a time, beside the screen or below it."""

@@ -12,8 +12,6 @@ from textual.screen import Screen as TextualScreen
 
 from ptycassette_viewer.widgets.divider import Divider
 
-__all__ = ["LEAST_SCREEN_ROWS", "PanesScreen", "is_narrow"]
-
 LEAST_SCREEN_ROWS = 14
 """What the terminal gets, if there is room at all, before panels get more than they need."""
 _NARROW_COLS = 120

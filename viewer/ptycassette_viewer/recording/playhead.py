@@ -28,8 +28,6 @@ from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.timeline import Timeline
 
-__all__ = ["FRAMES_PER_S", "PlayheadScreen"]
-
 FRAMES_PER_S = 40
 """Ticks; some come late, and thirty updates a second are what a player owes."""
 _PANELS_PER_S = 4

@@ -8,8 +8,6 @@ from ptycassette_viewer.playback import Playback, clock_text
 from ptycassette_viewer.seeker import Shown
 from ptycassette_viewer.session import CassetteSource, Progress, ViewerSession
 
-__all__ = ["playing_text", "top_text"]
-
 
 def playing_text(playback: Playback, session: ViewerSession, *, live: bool) -> list[str]:
     """Where the playhead is and how fast it moves; then, in parts of their own, the rest."""

@@ -16,8 +16,6 @@ import msgspec
 
 from ptycassette import PyteEmulator, load_emulator, save_emulator
 
-__all__ = ["Checkpoints", "CheckpointsState"]
-
 
 class CheckpointsState(msgspec.Struct, frozen=True, array_like=True):
     """Where states lie, and the states."""

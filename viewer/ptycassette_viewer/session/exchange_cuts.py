@@ -14,8 +14,6 @@ import msgspec
 from ptycassette import Event, ExchangeCutter
 from ptycassette_viewer.session.index import Kind
 
-__all__ = ["CutsState", "ExchangeCuts"]
-
 _TYPED: frozenset[Kind] = frozenset({"input", "resize", "signal"})
 
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 from ptycassette_viewer.session.session import ViewerSession
 
-__all__ = ["first_sight"]
-
 _LONGEST_US = 500_000
 _PAUSE_US = 100_000
 """A pause as long as this ends a burst; spinners turn about as fast."""

@@ -15,8 +15,6 @@ from ptycassette_viewer.session.checkpoints import Checkpoints
 from ptycassette_viewer.session.index import EventIndex
 from ptycassette_viewer.session.source import Source
 
-__all__ = ["Head", "Listener"]
-
 SLICE_BYTES = 16_384
 """How much is fed before asking whether somebody wants to be somewhere else by now."""
 

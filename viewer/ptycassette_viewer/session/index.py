@@ -17,8 +17,6 @@ import msgspec
 
 from ptycassette import CassetteError, Event, InputRecord, OutputRecord, Size
 
-__all__ = ["BYTES_PER_EVENT", "KINDS", "EventIndex", "IndexState", "Kind"]
-
 Kind = Literal["output", "input", "resize", "signal", "answer", "frame", "service-event", "final"]
 """``answer`` is what the terminal itself said to a query; ``input`` is what anybody else typed."""
 

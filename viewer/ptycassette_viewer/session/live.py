@@ -24,8 +24,6 @@ from ptycassette import (
     Size,
 )
 
-__all__ = ["LiveSource"]
-
 _BLOCK = 1 << 20
 _POLL_S = 0.03
 _PATIENCE_POLLS = 10

@@ -14,8 +14,6 @@ from ptycassette_viewer.session.index import EventIndex, IndexState
 from ptycassette_viewer.session.signals import Signals, SignalsState
 from ptycassette_viewer.session.summaries import Summaries
 
-__all__ = ["Known", "recall", "remembered"]
-
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """The index of a session, in parts. Every part is extended in place."""

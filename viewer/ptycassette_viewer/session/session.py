@@ -32,8 +32,6 @@ from ptycassette_viewer.session.signals import Signals
 from ptycassette_viewer.session.source import Source
 from ptycassette_viewer.session.summaries import Summaries
 
-__all__ = ["DEFAULT_MEMORY", "Progress", "ViewerSession"]
-
 DEFAULT_MEMORY = 300_000_000
 _PROGRAM_BYTES = 110_000_000
 """What Python, the libraries, two emulators and the blocks of files on their way take."""

@@ -15,8 +15,6 @@ import msgspec
 
 from ptycassette import visible
 
-__all__ = ["ROUTINE", "SignalLines", "Signals", "SignalsState", "signal_text"]
-
 ROUTINE = frozenset({"icon", "mode", "query", "synchronized"})
 """Names of signals that do not interest people. An icon's name comes with the title."""
 

@@ -10,8 +10,6 @@ import msgspec
 
 from ptycassette import Cassette, Event, FrameRecord, ServiceEventRecord, Size, streams_of
 
-__all__ = ["CassetteSource", "Source"]
-
 
 class Source(Protocol):
     """What the session model needs of a recording."""

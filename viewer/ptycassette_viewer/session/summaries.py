@@ -18,8 +18,6 @@ from ptycassette import (
     visible_bytes,
 )
 
-__all__ = ["Summaries", "summary"]
-
 _WIDTH = 120
 _OVERHEAD = 120
 

@@ -18,8 +18,6 @@ from ptycassette_viewer.browse import age_text
 from ptycassette_viewer.dialogs import HelpScreen, LeaveDialog
 from ptycassette_viewer.traces.trace_file import read_trace
 
-__all__ = ["TraceListScreen"]
-
 _KEYS = (
     ("up down", "choose"),
     ("enter", "open"),

@@ -10,17 +10,6 @@ import msgspec
 from ptycassette import CassetteError, Cursor, Screen, Size, StyleRun
 from ptycassette_viewer.divergences import ReportedDivergence
 
-__all__ = [
-    "Change",
-    "Drifted",
-    "KeptScreen",
-    "RunTrace",
-    "Step",
-    "Trace",
-    "TraceEvent",
-    "read_trace",
-]
-
 _MAX_BYTES = 100_000_000
 _MAX_ROWS = 1_000
 _MAX_COLS = 1_000

@@ -23,8 +23,6 @@ from ptycassette_viewer.traces.trace_file import (
     TraceEvent,
 )
 
-__all__ = ["TraceRow", "start_of", "trace_rows"]
-
 _DIVERGED = "bold red"
 
 

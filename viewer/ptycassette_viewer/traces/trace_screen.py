@@ -28,8 +28,6 @@ from ptycassette_viewer.widgets.line import Line
 from ptycassette_viewer.widgets.screen_view import ScreenView
 from ptycassette_viewer.widgets.virtual_list import VirtualList
 
-__all__ = ["TraceScreen"]
-
 _MAX_LINES = 2_000
 _VIEWS = ("overlaid", "first", "second")
 _HELP = (

@@ -14,17 +14,6 @@ from rich.style import Style as RichStyle
 
 from ptycassette import Cell, Cursor, Screen, Size, Style, StyleRun, cells_of_row
 
-__all__ = [
-    "ADDED",
-    "BACKGROUND",
-    "DIFFERENT",
-    "FOREGROUND",
-    "FOUND",
-    "fitted",
-    "row_segments",
-    "row_text",
-]
-
 FOREGROUND = "#d8d8d8"
 BACKGROUND = "#121212"
 _BASIC = (

@@ -8,8 +8,6 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-__all__ = ["Divider"]
-
 
 class Divider(Widget):
     """Upright, or flat with the class ``below``; posts ``Divider.Dragged``."""

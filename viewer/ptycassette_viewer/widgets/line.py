@@ -5,8 +5,6 @@ from __future__ import annotations
 from rich.text import Text
 from textual.widgets import Static
 
-__all__ = ["Line"]
-
 
 class Line(Static):
     """A line; its size never depends on its text. What does not fit is cut, with an ellipsis."""

@@ -9,8 +9,6 @@ import msgspec
 
 from ptycassette import Cursor, Screen, Size, StyleRun, cells_of_row
 
-__all__ = ["Line", "overlaid_lines", "row_of", "wrapped_lines"]
-
 _NO_CURSOR = Cursor(0, 0, visible=False)
 _MAX_LINES_PER_ROW = 50
 

@@ -26,8 +26,6 @@ from ptycassette_viewer.widgets.cells import (
 )
 from ptycassette_viewer.widgets.rows_as_lines import Line, overlaid_lines, row_of, wrapped_lines
 
-__all__ = ["ScreenView"]
-
 _MAX_FOUND = 2_000
 _HURRY_S = 0.01
 _AROUND_ROWS = 3

@@ -25,8 +25,6 @@ from ptycassette_viewer.kinds import KIND_STYLES, MarkKind
 from ptycassette_viewer.session import EventIndex, SignalLines
 from ptycassette_viewer.widgets.cells import DIFFERENT, FOUND
 
-__all__ = ["EXTRA_MARKS", "MARKS", "Timeline"]
-
 _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 MARKS: tuple[tuple[MarkKind, str, str], ...] = (
     ("signal", "!", "signal"),

@@ -15,8 +15,6 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-__all__ = ["VirtualList"]
-
 
 class VirtualList(ScrollView, inherit_bindings=False, can_focus=True):
     """Rows by number.

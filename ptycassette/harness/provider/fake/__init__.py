@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.harness.provider.fake.body import MAX_BODY_BYTES, too_large, unpacked
-    from ptycassette.harness.provider.fake.engine import FakeProvider
-    from ptycassette.harness.provider.fake.exchange import (
-        AnswerPart,
-        HttpRequest,
-        PlannedAnswer,
-        withheld_values,
-    )
-    from ptycassette.harness.provider.fake.script import Script
+    from .body import MAX_BODY_BYTES as MAX_BODY_BYTES
+    from .body import too_large as too_large
+    from .body import unpacked as unpacked
+    from .engine import FakeProvider as FakeProvider
+    from .exchange import AnswerPart as AnswerPart
+    from .exchange import HttpRequest as HttpRequest
+    from .exchange import PlannedAnswer as PlannedAnswer
+    from .exchange import withheld_values as withheld_values
+    from .script import Script as Script
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "body": ("MAX_BODY_BYTES", "too_large", "unpacked"),
-            "engine": ("FakeProvider",),
-            "exchange": ("AnswerPart", "PlannedAnswer", "HttpRequest", "withheld_values"),
-            "script": ("Script",),
+            "body": "MAX_BODY_BYTES too_large unpacked",
+            "engine": "FakeProvider",
+            "exchange": "AnswerPart HttpRequest PlannedAnswer withheld_values",
+            "script": "Script",
         },
     )
-
-__all__ = [
-    "MAX_BODY_BYTES",
-    "AnswerPart",
-    "FakeProvider",
-    "HttpRequest",
-    "PlannedAnswer",
-    "Script",
-    "too_large",
-    "unpacked",
-    "withheld_values",
-]

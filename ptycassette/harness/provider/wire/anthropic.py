@@ -32,8 +32,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["error", "models", "parse", "stream", "stream_error", "whole"]
-
 _STOPS = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 _KINDS = {
     400: "invalid_request_error",
@@ -84,7 +82,7 @@ def parse(
     """A request as an ``Ask``, and the unknown fields that were ignored.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(body, _Messages, lenient=lenient)
     if request.max_tokens is None and not counting:

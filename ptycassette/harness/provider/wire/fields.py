@@ -9,8 +9,6 @@ import msgspec
 
 from ptycassette.harness.provider.wire.neutral import WireError
 
-__all__ = ["items", "mapping", "read", "text_of", "word"]
-
 S = TypeVar("S", bound=msgspec.Struct)
 
 

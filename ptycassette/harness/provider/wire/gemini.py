@@ -33,8 +33,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["count", "error", "models", "parse", "stream", "stream_error", "whole"]
-
 _LINE_END = b"\r\n"
 _STOPS = {"end": "STOP", "tool": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 _KINDS = {
@@ -86,7 +84,7 @@ def parse(
         lenient: ignore unknown fields instead of refusing them.
 
     Raises:
-        WireError: what the API would refuse, or what this fake does not know.
+        WireError: the API would refuse it, or this fake does not support it.
     """
     request, unknown = read(_camel(body), _Generate, lenient=lenient)
     turns: list[Message] = []

@@ -27,8 +27,6 @@ from ptycassette.harness.provider.wire.neutral import (
 )
 from ptycassette.harness.provider.wire.sse import framed
 
-__all__ = ["Framing", "stream", "stream_error", "text_message", "warmed", "whole"]
-
 _Event = tuple[dict[str, Any], bool]
 
 

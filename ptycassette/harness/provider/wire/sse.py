@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["framed"]
-
 
 def framed(value: Any, *, name: str = "", line_end: bytes = b"\n") -> bytes:
     """One event whose data is ``value`` as JSON; named, where the API names its events."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from ptycassette._faces import loads_on_first_use
+from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ptycassette.replaying.standin.io.boot import main
-    from ptycassette.replaying.standin.io.options import STANDIN_OPTIONS, parse_settings
-    from ptycassette.replaying.standin.io.process import run
-    from ptycassette.replaying.standin.io.report_file import read_reports
+    from .boot import main as main
+    from .options import STANDIN_OPTIONS as STANDIN_OPTIONS
+    from .options import parse_settings as parse_settings
+    from .process import run as run
+    from .report_file import read_reports as read_reports
 else:
-    __getattr__ = loads_on_first_use(
+    __getattr__, __all__ = face(
         __name__,
         {
-            "boot": ("main",),
-            "options": ("STANDIN_OPTIONS", "parse_settings"),
-            "process": ("run",),
-            "report_file": ("read_reports",),
+            "boot": "main",
+            "options": "STANDIN_OPTIONS parse_settings",
+            "process": "run",
+            "report_file": "read_reports",
         },
     )
-
-__all__ = [
-    "STANDIN_OPTIONS",
-    "main",
-    "parse_settings",
-    "read_reports",
-    "run",
-]

@@ -1,4 +1,4 @@
-"""How a stand-in ends: as the recorded program did, a signal raised again included."""
+"""Ends a stand-in as the recorded program ended, also by a signal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import sys
 from typing import NoReturn
 
 from ptycassette.model import ExitStatus
-
-__all__ = ["end_process", "signal_of_text"]
 
 _NO_END = {
     *(signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT),
