@@ -247,7 +247,7 @@ def test_nesting_up_to_the_limit_is_fine_however_it_is_spelled() -> None:
     ("text", "says"),
     [
         (b"\xef\xbb\xbf{}", "byte order mark"),
-        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' stands twice"),
+        (b'{"a":1,"b":{"x":1,"x":2}}', "'x' is there twice"),
         (b"Infinity", "Infinity is no JSON"),
         (b"-Infinity", "no JSON"),
         (b"123456789012345678901234567890", "does not fit 64 bits"),
