@@ -8,9 +8,12 @@ One place for every way of recording, and for ``recover``: whatever was sent to 
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
             Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
-``hidden``  what appeared in its place was only ``*``, bullets or dots.
+``hidden``  what appeared in its place was only ``*``, bullets or dots; or the program printed as
+            many of them as characters were sent, before it printed the text itself, if ever.
 ``silent``  nothing appeared, although the program had shown what was typed before: at a prompt,
-            one word, for a third of a second or longer, until Enter came by itself.
+            one word, for a third of a second or longer, until Enter came by itself. Also where
+            the program took the line, and ticked off its question (``? X`` is now ``✔ X``) or
+            left the screen with the box in which it was typed.
 
 A line is read in several ways, because nobody knows which keys the program obeys: as typed,
 with rubout and kill keys applied, with cursor keys applied, and as it stood each time before
@@ -42,6 +45,7 @@ __all__ = ["AtCursor", "How", "LookAtScreen", "TypedSecret", "TypedSecrets"]
 
 _LONGEST_WHOLE = 5
 _MOST_LINE_BYTES = 4 << 10
+_MOST_FIELDS = 8  # of one piece
 _OUTPUTS_LOOKED_AT = 64  # a sign may come by itself
 
 # Enter, ctrl-c, ctrl-d, ctrl-z, ctrl-\: what ends a line of the line discipline.
@@ -85,6 +89,7 @@ class TypedSecrets:
         self._unseen = bytearray()
         self._unseen_since = 0
         self._field: Field | None = None
+        self._sent_along: list[Field] = []  # before it, in one piece with it
         self._answered = ""
         self._looks_left = 0
         self._shows_input = False
@@ -108,8 +113,10 @@ class TypedSecrets:
             case Typed():
                 ended = [*self._end_unseen(event)]
                 return ended if look is None else [*ended, *self._take_shown(event, look)]
-            case Output() if look is not None and (self._looks_left > 0 or self._ahead.waiting):
-                return [*self._look(look())]
+            case Output(stream=None) if look is not None:
+                self._print(event.data)
+                watching = self._looks_left > 0 or self._ahead.waiting
+                return [*self._look(look())] if watching else []
             case _:
                 return []
 
@@ -120,6 +127,16 @@ class TypedSecrets:
             yield from self._judge(at)
         for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
             yield from self._learn(line, "asked", number)
+
+    def _print(self, data: bytes) -> None:
+        """Show output to the fields that are not decided yet."""
+        for field in self._undecided() if self._looks_left > 0 else ():
+            field.printed.add(data)
+
+    def _undecided(self) -> list[Field]:
+        """The fields of which nothing tells yet whether they are secret, in their order."""
+        last = [] if self._field is None else [self._field]
+        return [field for field in (*self._sent_along, *last) if not field.decided]
 
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
@@ -169,7 +186,10 @@ class TypedSecrets:
         if not data:
             return
         field = self._field
-        if field is not None and (field.ended or field.left(at)):
+        if field is not None and at is None and len(self._sent_along) < _MOST_FIELDS:
+            self._sent_along.append(field)
+            self._field = None
+        elif field is not None and (field.ended or field.left(at)):
             yield from self._leave(None if at is None else lambda: at)
         if self._field is None:
             if not text_of_line(data, editing=False):
@@ -184,7 +204,7 @@ class TypedSecrets:
         field.add(data, self._number)
         if field.how is not None:
             self.hidden.update(field.events)
-        self._looks_left = 0 if field.decided else _OUTPUTS_LOOKED_AT
+        self._looks_left = _OUTPUTS_LOOKED_AT if self._undecided() else 0
 
     def _end_field(self, key: bytes, t_us: int, at: AtCursor | None) -> Iterator[TypedSecret]:
         field = self._field
@@ -203,23 +223,22 @@ class TypedSecrets:
 
     def _leave(self, look: LookAtScreen | None) -> Iterator[TypedSecret]:
         """Something else begins: look a last time at the field that was typed into."""
-        field = self._field
-        if field is not None:
-            if look is not None:
-                yield from self._judge(look())
-            yield from self._keep(field)
+        if self._undecided() and look is not None:
+            yield from self._judge(look())
+        if self._field is not None:
+            yield from self._keep(self._field)
         self._field = None
+        self._sent_along.clear()
 
     def _judge(self, at: AtCursor) -> Iterator[TypedSecret]:
-        """See what became of the keys of the field so far."""
-        field = self._field
-        if field is None or field.decided:
-            return
-        if field.judge(at):
+        """See what became of the keys of the fields so far."""
+        for field in self._undecided():
+            if field.judge(at):
+                self._shows_input = self._shows_input or field.shown
+            if field.ended:
+                yield from self._keep(field)
+        if not self._undecided():
             self._looks_left = 0
-            self._shows_input = self._shows_input or field.shown
-        if field.ended:
-            yield from self._keep(field)
 
     def _keep(self, field: Field) -> Iterator[TypedSecret]:
         """Learn what was typed in the field, if it is secret."""

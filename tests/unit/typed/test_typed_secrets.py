@@ -344,6 +344,102 @@ def test_what_is_shown_is_not_secret(text: str, echo: str) -> None:
     assert texts(learner) == []
 
 
+# -- a line that was sent at once --------------------------------------------------------
+
+SIGNS = "*" * len(SECRET)
+
+
+@pytest.mark.parametrize(
+    ("screen", "answer"),
+    [
+        ("\x1b[?1049h\x1b[3;5H", f"{SIGNS}\x1b[?1049l\n"),
+        ("\x1b[?1049h| ", "".join(f"\x1b[30m{sign}\x1b[m\x1b(B" for sign in SIGNS) + "\x1b[?1049l"),
+        ("? Say it ", f"\x1b[G? Say it ****\x1b[9G\x1b[2K\r✔ Say it {SIGNS}\nyou typed {SECRET}\n"),
+        ("? Say it › ", f"\x1b[2K\r✔ Say it … {'•' * len(SECRET)}\n"),  # noqa: RUF001
+        ("\x1b[?25lSay it\n\n", f"\x1b[1A\x1b[2K\r> {'●' * len(SECRET)} \n\x1b[?25h{SECRET}\n"),
+    ],
+    ids=["whiptail", "dialog", "inquirer", "prompts", "no cursor"],
+)
+def test_as_many_signs_as_were_sent_tell_wherever_they_were_printed(
+    screen: str, answer: str
+) -> None:
+    """The screen never shows them: they are gone when the program has written its answer."""
+    assert texts(learn(shown(screen), typed(SECRET + ENTER), shown(answer))) == [SECRET]
+
+
+@pytest.mark.parametrize("sign", ["*", "•"])
+def test_signs_that_are_cut_anywhere_tell(sign: str) -> None:
+    """Also within a control function, and within a sign."""
+    signs = sign * len(SECRET)
+    answer = f"\x1b[37m\x1b[44m{signs[:4]}\x1b[m{signs[4:]}\x1b[?25l\x1b[?1049l\r\n".encode()
+    for cut in range(len(answer)):
+        parts = (Output(0, answer[:cut]), Output(0, answer[cut:]))
+        learner = learn(shown("\x1b[?1049h| "), typed(SECRET + ENTER), *parts)
+
+        assert texts(learner) == [SECRET], cut
+
+
+def test_two_secrets_that_were_sent_in_one_piece_are_known() -> None:
+    """The second program reads what the first one left."""
+    second = "another" + "-77y"
+    answer = f"{SIGNS}\nAgain> {'*' * len(second)}\n"
+    learner = learn(shown("Say it> "), typed(f"{SECRET}\r{second}\r"), shown(answer))
+
+    assert texts(learner) == [SECRET, second]
+
+
+def test_a_name_that_was_sent_in_one_piece_with_a_secret_is_none() -> None:
+    """Only what is hidden is learnt."""
+    answer = f"alice-1\nCode> {SIGNS}\n"
+
+    assert texts(learn(shown("Name> "), typed(f"alice-1\r{SECRET}\r"), shown(answer))) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("screen", "answer"),
+    [
+        ("? Say it ‣ ", "\x1b[2K\r? Say it ‣ \x1b[2K\r✔ Say it · \nyou typed {}\n"),
+        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "\x1b[?25l\x1b[?1049l{}\n"),
+        ("Say it: ", "\nyou typed {}\n"),
+    ],
+    ids=["ticked off", "box", "new line"],
+)
+def test_a_line_that_was_taken_unseen_is_secret(screen: str, answer: str) -> None:
+    """In the first prompt of a program, too."""
+    learner = learn(shown(screen), typed(SECRET + ENTER), shown(answer.format(SECRET)))
+
+    assert texts(learner) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    ("screen", "line", "answer"),
+    [
+        ("> ", "hello there", "hello there\n***********\n"),
+        ("> ", "hello there", "h\x1b[4Ge\x1b[5Gllo there\n***********\n"),
+        ("Password: *******\nName> ", "alice-1", "\x1b[HPassword: *******\nName> alice-1\n"),
+        ("> ", "hello there", "............\n"),
+        ("? Say it ‣ ", "blue-green", "\x1b[2K\r? Say it ‣ blue-green\x1b[2K\r✔ Say it · blue\n"),
+        ("? Go on? ‣ ", "yes!", "\x1b[2K\r✔ Go on? · true\n"),
+        ("\x1b[?1049h┌────────────┐\n│            │\x1b[2;3H", "hello", "hello\x1b[?1049l\n"),
+        ("\x1b[?1049h┌────────────┐\n│  item one  │\x1b[2;3H", "jjjj", "\x1b[?1049l\n"),
+        ("Say it: ", "hello", "hello\n"),
+        ("› ", "hello", "\nhello\n"),  # noqa: RUF001
+        ("-- more --", "jjjj", "\nnext line\n"),
+    ],
+    ids=[
+        *("echo", "keys", "another field", "dots", "answer", "confirm", "input box", "menu"),
+        *("prompt", "chat", "pager"),
+    ],
+)  # fmt: skip
+def test_a_line_that_was_sent_at_once_is_mostly_no_secret(
+    screen: str, line: str, answer: str
+) -> None:
+    """What is shown, or answered in words, stays as it is."""
+    learner = learn(shown(screen), typed(line + ENTER), shown(answer))
+
+    assert (texts(learner), learner.hidden) == ([], set())
+
+
 # -- nothing in its place --------------------------------------------------------------
 
 
