@@ -81,7 +81,7 @@ class ScreenView(ScrollView, inherit_bindings=False, can_focus=False):
         self.refresh_rows(changed)
 
     def _fit(self) -> None:
-        """Hide the scroll bar if the recording is as wide as the window, to show the last column."""
+        """Hide the scroll bar if the recording is as wide as the window, for its last column."""
         screen = self.screen_shown
         tight = screen is not None and self._lines is None and screen.size.cols == self.size.width
         if self.styles.scrollbar_size_vertical != (0 if tight else 1):
