@@ -82,7 +82,7 @@ def test_bytes_are_base64_and_empty_ones_are_left_out() -> None:
             InputRecord(seq=1, t_ms=0, kind="resize", size=Size(rows=1, cols=65536)),
             "1x65536",
         ),
-        (FRAME_CODEC, _frame(raw_start=2), "no range"),
+        (FRAME_CODEC, _frame(raw_start=2), "not a range"),
         (FRAME_CODEC, _frame(parser_offset=-1), "parser_offset"),
         (FRAME_CODEC, _frame(cursor=Cursor(row=2**63, col=0)), "cursor"),
         (FRAME_CODEC, _frame(size=Size(rows=-1, cols=0)), "-1x0"),
