@@ -1,4 +1,4 @@
-"""What the options of ``ptycassette rec`` ask for, as a plan of the recorder."""
+"""Turns the options of ``ptycassette rec`` into a plan of the recorder."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ MAX_SCRIPT_BYTES = 2 << 20
 
 
 def profile_of(name: str | None, *, program: str | None = None) -> Profile | None:
-    """What is known of the harness; None when it is only a name.
+    """The profile of the harness; None if it has none.
 
     Args:
-        name: as ``--harness`` gives it.
-        program: the first word of what to record; None when the harness is to say it.
+        name: the value of ``--harness``.
+        program: the first word of the command line; None to take it from the profile.
 
     Raises:
-        CassetteError: nothing is known of it, and it names a file or no program, or looks like
-            a mistyped name.
+        CassetteError: it has no profile, and it is a path, names no program, or looks like a
+            mistyped name.
     """
     if name is None:
         return None
@@ -51,7 +51,7 @@ def profile_of(name: str | None, *, program: str | None = None) -> Profile | Non
 
 
 def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) -> tuple[str, ...]:
-    """What to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
+    """The program to record: ARGV, the words of ``--command``, the harness, or the user's shell."""
     if line is not None:
         if argv:
             raise click.UsageError("give ARGV or --command, not both")
@@ -72,7 +72,7 @@ def argv_of(argv: tuple[str, ...], line: str | None, profile: Profile | None) ->
 
 
 def _shell_operator(line: str) -> str | None:
-    """The first pipe or redirection outside of quotes, which the program would get as text."""
+    """The first pipe or redirection outside of quotes, which no shell would interpret."""
     lexer = shlex.shlex(line, posix=False, punctuation_chars=True)
     lexer.whitespace_split = True
     with suppress(ValueError):  # quotes as only a shell has them
@@ -81,7 +81,7 @@ def _shell_operator(line: str) -> str | None:
 
 
 def secret_key_of(name: str | None) -> bytes:
-    """What the key of ``--secret-key`` sends; nothing without it."""
+    """The bytes of the key of ``--secret-key``; empty without it."""
     from ptycassette.model import encode_key
 
     if name is None:
@@ -116,7 +116,7 @@ def steps_of(script: str | None) -> tuple[ScriptStep, ...] | None:
 
 
 def fill_from_project(given: dict[str, Any]) -> None:
-    """Put what the project file says where no option says anything.
+    """Fill in the project file's settings for options that are not given.
 
     Raises:
         CassetteError: the file cannot be read, or is wrong.
@@ -136,7 +136,7 @@ def fill_from_project(given: dict[str, Any]) -> None:
 
 @contextmanager
 def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
-    """What ``--scenario`` makes of the environment; None without it."""
+    """The environment for ``--scenario``; None without it."""
     if scenario is None:
         yield None
         return
@@ -147,7 +147,7 @@ def base_environment(scenario: str | None) -> Iterator[dict[str, str] | None]:
 
 
 def kinds_of(given: dict[str, Any]) -> StreamKinds | None:
-    """What the program's streams are with ``--pipes`` and ``--as-given``; None for a terminal."""
+    """The kinds of the streams with ``--pipes`` and ``--as-given``; None for a terminal."""
     pipes, as_given = given["pipes"], given["as_given"]
     if not pipes and not as_given:
         return None
@@ -254,7 +254,7 @@ def _size(given: dict[str, Any], *, interactive: bool) -> Any:
 
 
 def _term(*, interactive: bool) -> str:
-    """The user's own terminal type when it is the user's terminal that paints."""
+    """The user's own terminal type if the user's terminal shows the program."""
     return (os.environ.get("TERM") if interactive else None) or "xterm-256color"
 
 
@@ -284,7 +284,7 @@ def _note(text: str) -> Any:
 
 
 def _show(data: bytes) -> None:
-    """Output on stdout, as it comes."""
+    """Write output to stdout as it comes."""
     with suppress(OSError):  # a reader of our stdout that went away does not end the recording
         rest = memoryview(data)
         while rest:

@@ -57,7 +57,7 @@ PIPE_STATUS = 128 + 13
 
 
 class _PipeClosedError(Exception):
-    """The reader of our stdout went away (``| head``); what it wanted, it has."""
+    """The reader of our stdout has closed it (``| head``), which is normal."""
 
 
 class LazyGroup(click.Group):
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; for an unknown name it suggests the likeliest ones."""
+        """As click does, with suggestions for an unknown name."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_no_such_command(name), ctx)
@@ -189,7 +189,7 @@ def _run(args: list[str]) -> int:  # noqa: PLR0911 - one per outcome
 
 
 def _escaped(message: str) -> str:
-    """A message of click's, which quotes arguments as they are: ``*`` may stand for any name."""
+    """A message of click, escaped, because it quotes arguments, which may be file names."""
     if all(char.isprintable() or char == "\n" for char in message):
         return message
     from ptycassette.model import visible
@@ -198,10 +198,9 @@ def _escaped(message: str) -> str:
 
 
 def _open_what_is_closed() -> None:
-    """Let a standard stream that was closed go nowhere.
+    """Open ``/dev/null`` for standard streams that were closed.
 
-    Else the next file that is opened would take its number, and what is meant for the user be
-    written into it.
+    Otherwise the next file that is opened would get the number, and our messages.
     """
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -223,7 +222,7 @@ def _escape_unencodable() -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let what is still buffered go nowhere, so that the interpreter ends in silence."""
+    """Discard what is still buffered, so that the interpreter ends without a message."""
     try:
         fd = stream.fileno()
     except (OSError, ValueError):
@@ -234,7 +233,7 @@ def _drop(stream: TextIO) -> None:
 
 
 def _report(failed: CassetteError) -> None:
-    """Print a handled error to stderr, with everything from outside made visible."""
+    """Print a handled error to stderr, with invisible characters escaped."""
     from ptycassette.cli._present import error_lines
 
     with suppress(OSError):  # nobody is there to read it

@@ -1,6 +1,6 @@
-"""``ptycassette export CASSETTE OUT``: a cassette as something else.
+"""``ptycassette export CASSETTE OUT``: a cassette in another format.
 
-What there is, and which options it takes, stands in the registry of ``ptycassette.export``.
+The formats and their options are in the registry of ``ptycassette.export``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_ROWS = 1_000_000
 
 
 def _help(option: ExportOption) -> str:
-    """Its help, and before it the formats that take it, where not most of them do."""
+    """The help of an option, preceded by the formats that take it, unless most do."""
     takers = [one.name for one in FORMATS if option.name in one.options]
     text = option.help
     return text if len(takers) > 2 else f"{', '.join(takers)}: {text[0].lower()}{text[1:]}"
@@ -118,7 +118,7 @@ def _format_of(out: str) -> ExportFormat:
 
 
 def _refuse_others(chosen: ExportFormat) -> None:
-    """An option that the format has no use for is a mistake, not a wish to be ignored."""
+    """Refuse options that the format does not use."""
     ctx = click.get_current_context()
     for option in EXPORT_OPTIONS:
         given = ctx.get_parameter_source(option.name) is not click.core.ParameterSource.DEFAULT

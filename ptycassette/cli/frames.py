@@ -109,7 +109,7 @@ def command(
 def _chosen(
     source: Cassette, at_us: int | None, seq: int | None
 ) -> tuple[FrameRecord | None, FrameRecord | None, int]:
-    """The frame before, the frame, and how many there are in all."""
+    """The previous frame, the frame, and the number of frames."""
     before: FrameRecord | None = None
     found: FrameRecord | None = None
     count = 0

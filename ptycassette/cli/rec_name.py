@@ -1,7 +1,7 @@
-"""Which word of ``ptycassette rec`` names the cassette, and which words are the program.
+"""Finds the cassette and the program in the arguments of ``ptycassette rec``.
 
-What stands before ``--`` names the cassette, what follows is the program. Without a name, one is
-made of the program and the time. Without ``--`` the first word is the name, so that
+The word before ``--`` names the cassette, the words after it are the program. Without a name, one
+is made of the program and the time. Without ``--`` the first word is the name, so that
 ``rec env true`` would record ``true`` into ``env``: a first word that is a program is refused.
 """
 
@@ -24,7 +24,7 @@ class RecCommand(click.Command):
     """Options may stand anywhere before ``--``; without one, only before CASSETTE."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but what follows ``--`` is the program, whatever stands before it."""
+        """As click does, but the words after ``--`` are the program, whatever precedes it."""
         words = list(args)
         if "--" not in words:
             ctx.allow_interspersed_args = (

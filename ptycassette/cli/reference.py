@@ -1,6 +1,6 @@
 """Every variable, file and exit status, for the man page; ``docs/reference.md`` has the same.
 
-A test looks for the variables in the source, and for the statuses in the errors.
+A test compares the variables with the source, and the statuses with the errors.
 """
 
 from __future__ import annotations

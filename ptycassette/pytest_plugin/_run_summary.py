@@ -53,7 +53,7 @@ class RunSummary:
         self._spared.update(str(path) for path in state.spared)
 
     def add_note(self, test: str, note: str) -> None:
-        """Note something else about what drifted in a test."""
+        """Add a note about drift in a test."""
         self._notes.append(f"{test}: {note}")
 
     def spare(self, shelf: Path) -> None:
@@ -102,7 +102,7 @@ class RunSummary:
     # -- the end -------------------------------------------------------------------
 
     def judge(self, exitstatus: int) -> None:
-        """Look for orphans, if all tests have run."""
+        """Find orphans, if all tests have run."""
         how = config_value(self._config, "orphans", "report")
         if self.partial or exitstatus not in {0, 1} or how == "ignore" or not self._known:
             return

@@ -47,7 +47,7 @@ class SessionRun:
         return self.session
 
     def complete(self) -> None:
-        """Leave it as a block is left."""
+        """Leave the session normally."""
         __tracebackhide__ = True
         self._stack.close()
         result = self._using.result
@@ -55,20 +55,20 @@ class SessionRun:
             raise divergence_error(result.divergences[0], where=str(self._using.path))
 
     def abandon(self, exc: BaseException) -> None:
-        """Leave it as a block is left that raised."""
+        """Leave the session as after an exception."""
         self._stack.__exit__(type(exc), exc, exc.__traceback__)
 
     def problems(self) -> list[str]:
-        """From the result."""
+        """Taken from the result."""
         found = self._using.result.divergences
         return ["\n".join(divergence_lines(divergence)) for divergence in found]
 
     def drifted(self) -> bool:
-        """The use in it is a run, too."""
+        """False: the use in it is a run of its own."""
         return False
 
     def notes(self) -> list[str]:
-        """None of its own: the use in it is a run, too."""
+        """None: the use in it is a run of its own."""
         return []
 
     def unchanged(self) -> int:
@@ -76,17 +76,17 @@ class SessionRun:
         return 0
 
     def evidence(self, log: StepLog) -> list[dict[str, Any]]:
-        """None of its own: the use in it is a run, too."""
+        """None: the use in it is a run of its own."""
         del log
         return []
 
 
 class UseRun:
-    """A use, of a fixture or not; its block is left by whoever entered it.
+    """A use, with or without a fixture; whoever entered its block leaves it.
 
     Args:
         result: complete when the block is left.
-        session: kept as it is; the number of its session in the log of steps.
+        session: the session, which has a number in the log of steps.
     """
 
     def __init__(self, result: UseResult, session: int) -> None:
@@ -100,11 +100,11 @@ class UseRun:
         """Nothing is left to do."""
 
     def problems(self) -> list[str]:
-        """None: it raised what there was, or its fixture reports it."""
+        """None: they were raised, or the fixture reports them."""
         return []
 
     def drifted(self) -> bool:
-        """From the result."""
+        """Taken from the result."""
         return bool(self._result.drift)
 
     def notes(self) -> list[str]:
@@ -199,7 +199,7 @@ class ShimRun:
                 return _text_of(self._place, report)
 
     def abandon(self, exc: BaseException) -> None:
-        """Note what was used, and keep nothing that was recorded."""
+        """Note the used cassettes, and keep no recording."""
         del exc
         for report in self.reports():
             self._note(self._settled(report))
@@ -207,19 +207,19 @@ class ShimRun:
             self._pending.drop()
 
     def _note(self, cassette: Path) -> None:
-        """A cassette was used; a stand-in that found none names the program in its place."""
+        """Note a used cassette; for a stand-in without one, its program."""
         if cassette.is_absolute():
             self._state.used.append(cassette)
 
     def _settled(self, report: dict[str, Any]) -> Path:
-        """The report's cassette, by the name that it has once it is in the library."""
+        """The report's cassette, by its path in the library."""
         cassette = Path(report["cassette"])
         if self._pending is not None and cassette.is_relative_to(self._pending.place):
             return self._library / cassette.relative_to(self._pending.place)
         return cassette
 
     def problems(self) -> list[str]:
-        """From the reports."""
+        """Taken from the reports."""
         return [
             f"stand-in for {visible(report['cassette'])}: not finished; it was killed, or waits"
             if report["result"] == "running"
@@ -229,7 +229,7 @@ class ShimRun:
         ]
 
     def drifted(self) -> bool:
-        """From the reports."""
+        """Taken from the reports."""
         return any(report["result"] == "drifted" for report in self.reports())
 
     def notes(self) -> list[str]:
@@ -258,7 +258,7 @@ class ShimRun:
 
 
 def _ends_that_drifted(found: Drift | None) -> list[str]:
-    """What changed besides exchanges, which have pictures."""
+    """Changes besides those of exchanges, which have pictures."""
     return [f"{one.kind}: {printable(one.message)}" for one in found.divergences] if found else []
 
 
@@ -275,7 +275,7 @@ def _text_of(place: Path, report: dict[str, Any]) -> str:
 
 @contextmanager
 def recording_lock(path: Path) -> Iterator[None]:
-    """Only one process records a cassette that several want; the others wait and replay it."""
+    """If several processes want one cassette, one records it; the others wait and replay it."""
     name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:24]
     place = Path(tempfile.gettempdir()) / f"ptycassette-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)

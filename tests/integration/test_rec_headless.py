@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from ptycassette import open_cassette
+from ptycassette.cli import main
 from ptycassette.model import Harness, SessionMeta, Size
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.system.files.state_dirs import journal_dir
@@ -317,22 +318,8 @@ def test_a_script_that_waits_in_vain_leaves_a_diagnostic(tmp_path: Path) -> None
         (("rec", "c", "--", "/etc/passwd"), 126, b"not executable"),
         (("rec", "no/c", "--", "true"), 6, b"mkdir -p"),
         (("rec", "--require", "false", "c", "--", "true"), 6, b"requirement false failed"),
-        (("rec", "--size", "big", "c"), 2, b"no size"),
-        (("rec", "--id", "x", "c"), 2, b"no UUID"),
-        (("rec", "--env", "x", "c"), 2, b"NAME=VALUE"),
-        (("rec", "--service-event", "{", "c"), 2, b"takes JSON"),
-        (("rec", "-c", "x", "c", "y"), 2, b"not both"),
-        (("rec", "-c", "'", "c"), 2, b"No closing"),
-        (("rec", "-c", "", "c"), 2, b"empty"),
-        (("rec", "-c", "a | b", "c"), 2, b"| needs a shell"),
-        (("rec", "-c", "a 2>&1", "c"), 2, b"sh -c 'a 2>&1'"),
         (("rec", "c", "--", "echo a"), 127, b"words of their own: -- echo a"),
-        (("rec", "--input", "none", "c"), 3, b"there is no such file"),
         (("rec", "--timeout", "0.3", "c", "--", "sleep", "9"), 125, b"timeout"),
-        (("recover", "none"), 3, b"no such journal"),
-        (("recover", "--all", "x"), 2, b"not both"),
-        (("recover", "--list", "x"), 2, b"neither JOURNAL nor --all"),
-        (("recover", "--all", "-o", "x"), 2, b"one JOURNAL"),
     ],
 )
 def test_what_goes_wrong_is_told(
@@ -342,6 +329,40 @@ def test_what_goes_wrong_is_told(
     done = run(tmp_path, *words)
 
     assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("rec", "--size", "big", "c"), 2, "no size"),
+        (("rec", "--id", "x", "c"), 2, "no UUID"),
+        (("rec", "--env", "x", "c"), 2, "NAME=VALUE"),
+        (("rec", "--service-event", "{", "c"), 2, "takes JSON"),
+        (("rec", "-c", "x", "c", "y"), 2, "not both"),
+        (("rec", "-c", "'", "c"), 2, "No closing"),
+        (("rec", "-c", "", "c"), 2, "empty"),
+        (("rec", "-c", "a | b", "c"), 2, "| needs a shell"),
+        (("rec", "-c", "a 2>&1", "c"), 2, "sh -c 'a 2>&1'"),
+        (("rec", "--input", "none", "c"), 3, "there is no such file"),
+        (("recover", "none"), 3, "no such journal"),
+        (("recover", "--all", "x"), 2, "not both"),
+        (("recover", "--list", "x"), 2, "neither JOURNAL nor --all"),
+        (("recover", "--all", "-o", "x"), 2, "one JOURNAL"),
+    ],
+)
+def test_misuse_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    case: tuple[tuple[str, ...], int, str],
+) -> None:
+    """Before a program is started."""
+    words, status, said = case
+    monkeypatch.chdir(tmp_path)
+
+    assert main(words) == status
+    assert said in capfd.readouterr().err
     assert not (tmp_path / "c").exists()
 
 

@@ -1,7 +1,7 @@
-"""Where profiles and probes lie: built in, or the user's own.
+"""Finds profiles and probes: built in, or the user's own.
 
 A name is looked up in ``$XDG_CONFIG_HOME/ptycassette/harnesses`` (or ``probes``)
-first, then among the built-in ones; what has a slash or ends in ``.toml`` is a path.
+first, then among the built-in ones; a name with a slash or the ending ``.toml`` is a path.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PACKAGES = {"profiles": "ptycassette.profiles", "probes": "ptycassette.harness.
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """A CLI that a profile knows, as it is on this machine. ``binary`` is None where it is not.
+    """A CLI with a profile, on this machine. ``binary`` is None if it is not installed.
 
-    ``problem`` says why a profile of the user's own cannot be read.
+    ``problem`` is why a profile of the user's own cannot be read.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> bool:
-        """Whether the version is one that the profile was tried with, as far as that is known."""
+        """Whether the profile was tested with this version, if that is known."""
         if self.version is None or not self.tested:
             return True
         return any(one in self.version for one in self.tested)
@@ -57,7 +57,7 @@ def builtin_profiles() -> tuple[str, ...]:
 
 
 def known_profiles(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The names of all profiles: built in, and the user's own."""
+    """The names of all profiles, built in and the user's own."""
     own = own_folder("harnesses", os.environ if env is None else env)
     return tuple(sorted({*builtin_profiles(), *(path.stem for path in own.glob("*.toml"))}))
 
@@ -84,8 +84,8 @@ def load_profile(name: str, *, env: Mapping[str, str] | None = None) -> Profile:
     """A profile by its name or path.
 
     Raises:
-        NotFoundError: nothing of that name.
-        UsageError: it is there, but wrong.
+        NotFoundError: there is none of that name.
+        UsageError: it is invalid.
     """
     where, text = _read("profiles", "harnesses", name, os.environ if env is None else env)
     return Profile.parse(text, where=where)
@@ -95,8 +95,8 @@ def load_probe(name: str, *, env: Mapping[str, str] | None = None) -> Probe:
     """A probe by its name (``codex-status``) or path.
 
     Raises:
-        NotFoundError: nothing of that name.
-        UsageError: it is there, but wrong.
+        NotFoundError: there is none of that name.
+        UsageError: it is invalid.
     """
     where, text = _read("probes", "probes", name, os.environ if env is None else env)
     return Probe.parse(text, where=where)
@@ -117,7 +117,7 @@ def find_binary(profile: Profile, *, path: str | None = None) -> str | None:
 def installed(
     *, path: str | None = None, versions: bool = True, env: Mapping[str, str] | None = None
 ) -> Iterator[Installed]:
-    """What is installed of the CLIs that profiles know, the built-in ones and the user's own."""
+    """The CLIs with profiles, built in or the user's own, and what is installed of them."""
     for name in known_profiles(env):
         try:
             profile = load_profile(name, env=env)

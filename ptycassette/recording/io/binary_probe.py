@@ -82,6 +82,26 @@ def version_arguments(binary: Path, *, version: bool | None) -> tuple[str, ...] 
     return None
 
 
+def late_version(binary: Path, *, version: bool | None, ask: bool) -> dict[str, str]:
+    """Fields of ``Finished`` for a version that was not read before the session.
+
+    Args:
+        binary: the program.
+        version: as for ``probe_harness``.
+        ask: whether to ask once more, with more time.
+    """
+    asking = version_arguments(binary, version=version)
+    if asking is None:
+        return {}
+    answer = ask_version(binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S) if ask else None
+    if answer is not None:
+        return {"binary_version": answer}
+    return {
+        "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
+        f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
+    }
+
+
 def timestamp(moment: datetime) -> str:
     """An RFC 3339 timestamp in UTC: whole seconds if possible, else microseconds."""
     text = moment.isoformat()

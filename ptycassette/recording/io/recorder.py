@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from ptycassette.cassette import check_value
 from ptycassette.cassette.io import (
     disk_errors,
     fsync_directory,
@@ -34,8 +33,6 @@ from ptycassette.cassette.io import (
 )
 from ptycassette.errors import (
     CassetteError,
-    LimitError,
-    RecordError,
     RunFailedError,
     SessionError,
     SpawnError,
@@ -44,23 +41,17 @@ from ptycassette.model import (
     ExitStatus,
     Finished,
     Harness,
-    Limits,
     Manifest,
     Noted,
     Output,
     SessionMeta,
 )
 from ptycassette.recording.io._journal_source import JournalSource
+from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io._preflight import check_place, check_requirements, find_program
 from ptycassette.recording.io._saver_messages import Begin, Published
 from ptycassette.recording.io._side_channel import EVENTS_VARIABLE, SideChannel
-from ptycassette.recording.io.binary_probe import (
-    LATE_VERSION_TIMEOUT_S,
-    VERSION_TIMEOUT_S,
-    ask_version,
-    timestamp,
-    version_arguments,
-)
+from ptycassette.recording.io.binary_probe import late_version, timestamp
 from ptycassette.recording.io.journal_file import JournalFile
 from ptycassette.recording.io.lifeline import Lifeline
 from ptycassette.recording.io.options import RecordPlan, environment_of, head_of
@@ -77,9 +68,6 @@ from ptycassette.system.pty import DEFAULT_GRACE_S, NoCoreDumps, PtyChild, spawn
 
 if TYPE_CHECKING:
     from ptycassette.recording.io.finalising import Finaliser
-
-_PAYLOAD_LIMITS = Limits(max_depth=32)
-_PAYLOAD_BYTES = 4 << 20
 
 
 class Recorder:
@@ -289,22 +277,11 @@ class Recorder:
 
     def _late_version(self) -> dict[str, Any]:
         """Ask again for a version that was not read in time; returns fields for the last event."""
-        version_known = self.meta.harness.binary_version is not None or isinstance(
-            self.plan.harness, Harness
-        )
-        if version_known or self._binary is None:
+        known = self.meta.harness.binary_version is not None
+        if known or isinstance(self.plan.harness, Harness) or self._binary is None:
             return {}
-        asking = version_arguments(self._binary, version=self.plan.probe_version)
-        if asking is None:
-            return {}
-        if self._lifeline is None or not self._lifeline.owner_gone:
-            version = ask_version(self._binary, asking, timeout_s=LATE_VERSION_TIMEOUT_S)
-            if version is not None:
-                return {"binary_version": version}
-        return {
-            "version_missing": f"{' '.join(asking)} gave no line in {VERSION_TIMEOUT_S:g} s, nor "
-            f"in {LATE_VERSION_TIMEOUT_S:g} s after the session"
-        }
+        gone = self._lifeline is not None and self._lifeline.owner_gone
+        return late_version(self._binary, version=self.plan.probe_version, ask=not gone)
 
     def _check_owner(self) -> None:
         """Save nothing if our owner is gone."""
@@ -369,20 +346,3 @@ class Recorder:
 def _with_journal(hint: str | None, path: Path) -> str:
     kept = f"the recording is kept: ptycassette recover {path}"
     return f"{hint}; {kept}" if hint else kept
-
-
-def checked_payload(payload: Any) -> Any:
-    """``payload``, if readers will take it as a service event.
-
-    Raises:
-        RecordError: it is not a JSON value, or it is too large.
-        LimitError: too large, or nested too deep.
-    """
-    try:
-        size = len(msgspec.msgpack.encode(payload))
-    except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise RecordError(f"a service event that is no JSON value: {exc}") from exc
-    if size > _PAYLOAD_BYTES:
-        raise LimitError(f"a service event of {size} bytes, and {_PAYLOAD_BYTES} is the limit")
-    check_value(payload, where="service event", error=RecordError, limits=_PAYLOAD_LIMITS)
-    return payload

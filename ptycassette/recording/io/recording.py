@@ -17,8 +17,9 @@ from ptycassette.model import (
     Probed,
     QuotaRecord,
 )
+from ptycassette.recording.io._payload import checked_payload
 from ptycassette.recording.io.options import RecordOptions, RecordPlan, plan_of
-from ptycassette.recording.io.recorder import Recorder, checked_payload
+from ptycassette.recording.io.recorder import Recorder
 from ptycassette.recording.io.saver import Saver, StartedSaver, savers_wanted
 from ptycassette.session import Session, SessionBase
 from ptycassette.system import MonotonicClock

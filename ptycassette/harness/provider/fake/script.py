@@ -1,8 +1,8 @@
 """Provider scripts: what a fake provider answers. TOML text in, a checked script out.
 
-``docs/fake-provider.md`` describes the format for those who write it. A script
-is checked whole before the first request: an unknown name, a wrong type or two
-things that exclude each other are errors that name the place.
+``docs/fake-provider.md`` describes the format. A script is checked completely before
+the first request: an unknown name, a wrong type or contradicting fields are errors
+that name the place.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class TokenCounts(_Checked, frozen=True, kw_only=True):
 class Failure(_Checked, frozen=True, kw_only=True):
     """An error in place of an answer, or in the middle of one (``after_events``).
 
-    ``details`` go into Gemini's error object (google.rpc.Status), which says there what
-    kind of quota is used up.
+    ``details`` go into Gemini's error object (google.rpc.Status), where the API names the
+    exhausted quota.
     """
 
     status: int
@@ -87,10 +87,10 @@ class Pace(_Checked, frozen=True, kw_only=True):
 
 
 class When(_Checked, frozen=True, kw_only=True):
-    """Which requests a reply is for. Everything that is given must hold.
+    """The requests that a reply is for. All given conditions must hold.
 
-    ``model`` may hold ``*`` and ``?``. ``after`` says who spoke last: the user
-    (``prompt``) or a tool. ``tools`` says whether the request offers any.
+    ``model`` may hold ``*`` and ``?``. ``after`` is who spoke last: the user
+    (``prompt``) or a tool. ``tools`` is whether the request offers any.
     """
 
     api: Api | None = None
@@ -147,7 +147,7 @@ class Model(_Checked, frozen=True, kw_only=True):
 
 
 class Route(_Checked, frozen=True, kw_only=True):
-    """A fixed answer for one method and path, before anything else is looked at."""
+    """A fixed answer for one method and path; takes precedence over everything else."""
 
     path: str
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "GET"
@@ -212,7 +212,7 @@ class Script(_Checked, frozen=True, kw_only=True):
 
 
 def _names(*kinds: type[msgspec.Struct]) -> tuple[str, ...]:
-    """All names that the tables of a script know."""
+    """All field names of a script's tables."""
     return tuple(sorted({f.encode_name for kind in kinds for f in msgspec.structs.fields(kind)}))
 
 
