@@ -222,7 +222,7 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     ``environment`` is for every run, also the user's own; ``offline`` and ``modes`` are for
     runs against the fake provider alone. ``interactive`` and ``oneshot`` are the arguments of a
     run with and without a terminal interface; ``${prompt}`` stands for the prompt. ``submit``
-    submits a prompt, ``leave`` ends the program, ``interrupt`` a turn. ``tools`` are the ways a
+    submits a prompt, ``leave`` ends the program. ``tools`` are the ways a
     model makes it act, by their effect (``read``, ``run``). ``licence`` is the CLI's, and
     ``shareable`` is whether it allows publishing its screens.
     """
@@ -243,7 +243,6 @@ class Profile(KnownCli, frozen=True, kw_only=True):
     tools: dict[str, ToolCall] = msgspec.field(default_factory=dict)
     screens: Screens
     submit: Submit = Submit()
-    interrupt: tuple[Stroke, ...] = (Stroke(key="escape"),)
     leave: tuple[Stroke, ...] = (Stroke(key="ctrl-c", pause_ms=200), Stroke(key="ctrl-c"))
     logs: tuple[LogSource, ...] = ()
     notes: tuple[str, ...] = ()
