@@ -4,7 +4,8 @@ One place for every way of recording, and for ``recover``: whatever was sent to 
 ``Typed`` event in the journal, with its real bytes. What counts as secret:
 
 ``unseen``  the event is ``masked``: the terminal did not echo (ECHO off, ICANON on, as password
-            prompts do it), or whoever sent it said so.
+            prompts do it), or whoever sent it said so. Also the line that was typed ahead for
+            such a prompt, where only the end of the input came while it waited.
 ``asked``   it was typed where the screen asks for a secret by name (``secret_prompts``): left of
             the cursor, as a placeholder right of it, or in the nearest row above with text.
             Also a line that was typed ahead, before such a prompt appeared (``_ahead``).
@@ -126,7 +127,7 @@ class TypedSecrets:
             self._looks_left -= 1
             yield from self._judge(at)
         for line, number in self._ahead.taken(at) if self._ahead.waiting else ():
-            yield from self._learn(line, "asked", number)
+            yield from self.learn(line, "asked", number)
 
     def _print(self, data: bytes) -> None:
         """Show output to the fields that are not decided yet."""
@@ -141,21 +142,34 @@ class TypedSecrets:
     def finish(self) -> list[TypedSecret]:
         """There are no more events: what is new through that."""
         kept = () if self._field is None else self._keep(self._field)
-        return [*self._learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
+        return [*self.learn(bytes(self._unseen), "unseen", self._unseen_since), *kept]
 
     def values(self) -> tuple[TypedSecret, ...]:
         """All that was learnt so far."""
         return tuple(self._known.values())
 
+    def learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
+        """Learn the readings of a line; those that are new."""
+        for text in readings(line):
+            if text not in self._known:
+                whole = len(text) <= _LONGEST_WHOLE
+                secret = TypedSecret(text=text, how=how, whole=whole, since=since)
+                self._known[text] = secret
+                yield secret
+
     def _take_unseen(self, event: Typed, look: LookAtScreen | None) -> Iterator[TypedSecret]:
         if not self._unseen:
             self._unseen_since = self._number
+            if not text_of_line(event.data, editing=False):  # Enter, or the end of piped input
+                for line, number in self._ahead.taken_unseen():
+                    yield from self.learn(line, "unseen", number)
+            self._ahead.forget()
             self._answered = "" if look is None else look().prompt
         *ended, rest = _LINE_ENDS.split(bytes(self._unseen) + event.data)
         for line in ended:
-            yield from self._learn(line, "unseen", self._unseen_since)
+            yield from self.learn(line, "unseen", self._unseen_since)
         if len(rest) > _MOST_LINE_BYTES:
-            yield from self._learn(rest, "unseen", self._unseen_since)
+            yield from self.learn(rest, "unseen", self._unseen_since)
             rest = b""
         self._unseen = bytearray(rest)
         if ended:
@@ -166,7 +180,7 @@ class TypedSecrets:
         if not self._unseen:
             return
         line, self._unseen = bytes(self._unseen), bytearray()
-        yield from self._learn(line, "unseen", self._unseen_since)
+        yield from self.learn(line, "unseen", self._unseen_since)
         if event.data in _ENTER:
             self.hidden.add(self._number)
 
@@ -245,12 +259,4 @@ class TypedSecrets:
         if field.how is not None and not field.kept:
             field.kept = True
             self.hidden.update(field.events)
-            yield from self._learn(bytes(field.keys), field.how, field.events[0])
-
-    def _learn(self, line: bytes, how: How, since: int) -> Iterator[TypedSecret]:
-        for text in readings(line):
-            if text not in self._known:
-                whole = len(text) <= _LONGEST_WHOLE
-                secret = TypedSecret(text=text, how=how, whole=whole, since=since)
-                self._known[text] = secret
-                yield secret
+            yield from self.learn(bytes(field.keys), field.how, field.events[0])

@@ -502,6 +502,26 @@ def test_what_was_typed_before_the_prompt_is_its_answer(events: tuple[JournalEve
 
 
 @pytest.mark.parametrize(
+    ("lines", "prompts", "secrets"),
+    [
+        ([SECRET], ["Answer? "], [SECRET]),
+        ([SECRET], ["Answer? Traceback:\n"], [SECRET]),
+        (["alice", SECRET], ["Name? ", "\nAnswer? "], [SECRET]),
+        (["alice"], ["Name? ", "\nAnswer? "], []),
+    ],
+)
+def test_the_end_of_the_input_at_a_prompt_that_does_not_echo_tells(
+    lines: list[str], prompts: list[str], secrets: list[str]
+) -> None:
+    """The line was piped in before, and echoed; what it was for becomes known by that."""
+    ahead = "".join(f"{line}\n" for line in lines)
+    asked = [shown(prompt) for prompt in prompts]
+    learner = learn(typed(ahead), shown(ahead), *asked, typed("\x04", unseen=True))
+
+    assert texts(learner) == secrets
+
+
+@pytest.mark.parametrize(
     "events",
     [
         (shown("$ "), typed("sudo ls\r"), shown("sudo ls\n[sudo] password for alice: ")),
