@@ -29,6 +29,7 @@ from ptycassette.export import (
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
+VIDEOS = (".gif", ".mp4", ".webm", ".mov", ".apng")
 
 
 def _help(option: ExportOption) -> str:
@@ -84,13 +85,15 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as an animated SVG, an asciicast, or the text of the session.
+    """Write CASSETTE as a picture, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.svg
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
+
+    Example: ptycassette export hello.cassette test_hello.py
     """
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}
@@ -110,6 +113,13 @@ def _format_of(out: str) -> ExportFormat:
                     where=out,
                     hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
                 ) from wrong
+        if out.lower().endswith(VIDEOS):
+            raise UsageError(
+                "a session cannot be written as a GIF or a video",
+                where=out,
+                hint="write an animated .svg, or a .cast and give that to agg, asciinema's"
+                " converter: agg NAME.cast NAME.gif",
+            ) from wrong
         raise UsageError(
             "the ending of OUT does not tell the format",
             where=out,
