@@ -39,7 +39,7 @@ class TimeType(_ParamType):
             return float(value)
         match = _CLOCK.fullmatch(str(value).strip())
         if match is None:
-            self.fail(f"{value!r} is no time; write 12.5, 250ms or 1:02.5", param, ctx)
+            self.fail(f"{value!r} is not a time; write 12.5, 250ms or 1:02.5", param, ctx)
         hours, minutes, seconds, unit = match.groups()
         if unit == "ms" and (minutes or hours):
             self.fail(f"{value!r} mixes a clock and milliseconds", param, ctx)
@@ -65,7 +65,7 @@ class AgeType(_AgeParamType):
             return value
         window = window_of(str(value))
         if window is None:
-            self.fail(f"{value!r} is no age; write 90m, 12h, 7d or 2w", param, ctx)
+            self.fail(f"{value!r} is not an age; write 90m, 12h, 7d or 2w", param, ctx)
         return window
 
 

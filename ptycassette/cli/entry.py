@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
             return None
         command = importlib.import_module(entry[0]).command
         if not isinstance(command, click.Command):
-            raise TypeError(f"{entry[0]}.command is no click command")
+            raise TypeError(f"{entry[0]}.command is not a click command")
         return command
 
     def resolve_command(

@@ -68,7 +68,7 @@ def _check_name(ctx: click.Context) -> None:
         return
     program = _shown([name, *argv])
     raise click.UsageError(
-        f"{_shown([name])} stands where the name of the cassette belongs, but it is a program.\n"
+        f"{_shown([name])} is in the place of the cassette's name, but it is a program.\n"
         f"To record it: ptycassette rec [OPTIONS] -- {program}\n"
         f"With a name of your own: ptycassette rec [OPTIONS] NAME.cassette -- {program}\n"
         f"To call the cassette so: ptycassette rec [OPTIONS] ./{program}",

@@ -161,14 +161,14 @@ def parse_size(text: str) -> Size:
     match = _SIZE.fullmatch(text)
     cols, rows = (int(number) for number in match.groups()) if match else (0, 0)
     if not (rows > 0 and cols > 0):
-        raise ValueError(f"{visible(text)} is no size; write COLSxROWS, such as 80x24")
+        raise ValueError(f"{visible(text)} is not a size; write COLSxROWS, such as 80x24")
     return Size(rows, cols)
 
 
 def _seconds(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:
-        raise ValueError(f"{visible(text)} is no time; write 500ms, 5s or 2m")
+        raise ValueError(f"{visible(text)} is not a time; write 500ms, 5s or 2m")
     seconds = float(match.group(1)) * _UNITS[match.group(2)]
     if seconds > _LONGEST_S:
         raise ValueError(f"{visible(text)} is longer than a day")

@@ -86,7 +86,7 @@ def repin_scenario(text: str, evidence: Evidence) -> str:
     for key, value in pins.items():
         places = [number for number, line in enumerate(lines) if line.startswith(f"{key}:")]
         if len(places) != 1:
-            raise ValueError(f"{key} stands on {len(places)} lines of its own, not on one")
+            raise ValueError(f"{key} is on {len(places)} lines of its own, not on one")
         ending = "\n" if lines[places[0]].endswith("\n") else ""
         lines[places[0]] = f"{key}: {value}{ending}"
     new = "".join(lines)

@@ -80,7 +80,7 @@ class _StrictLoader(yaml.SafeLoader):
             elif key.tag != "tag:yaml.org,2002:str":
                 problem = f"the key {key.value!r} is not text"
             elif key.value in seen:
-                problem = f"the key {key.value!r} stands twice"
+                problem = f"the key {key.value!r} is there twice"
             if problem:
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)

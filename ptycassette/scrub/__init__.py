@@ -9,17 +9,16 @@ from ptycassette._faces import face
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .default import default_scrubber as default_scrubber
-    from .discover import secret_name as secret_name
+    from .rules import secret_name as secret_name
     from .session import SessionScrubber as SessionScrubber
+    from .session import default_scrubber as default_scrubber
     from .tally import Replacement as Replacement
 else:
     __getattr__, __all__ = face(
         __name__,
         {
-            "default": "default_scrubber",
-            "discover": "secret_name",
-            "session": "SessionScrubber",
+            "rules": "secret_name",
+            "session": "SessionScrubber default_scrubber",
             "tally": "Replacement",
         },
     )

@@ -33,13 +33,14 @@ from ptycassette.scrub.search import KnownValue, Lesson, Match, Past, Searcher
 from ptycassette.scrub.tally import Tally
 from ptycassette.scrub.views import (
     BLOCK,
-    InputChannel,
+    Blocks,
     Joined,
     ScreenReader,
     Seen,
     StreamText,
     StreamView,
     View,
+    input_views,
     joined_lines,
     strings_of,
 )
@@ -109,7 +110,7 @@ class Finder:
             self._streams[name] = StreamText(name, block, screen=screen)
         self._stdin = None if streams.stdin == "terminal" else StreamText("stdin", block)
         self._sent = 0
-        self._typed = InputChannel()
+        self._typed = Blocks(input_views)
         self._service = Joined()
         self._cols = meta.size.cols
         self._block = block

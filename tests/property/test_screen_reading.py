@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ptycassette.model import Size
-from ptycassette.scrub.views import OutputText, ScreenReader
+from ptycassette.scrub.views import Blocks, ScreenReader, printed_views
 from ptycassette.terminal import default_emulator
 from ptycassette.terminal._terminal import Terminal
 from tests.examples import examples
@@ -52,7 +52,7 @@ def words_shown(parts: list[str], size: Size) -> set[str]:
 
 def texts(data: bytes, size: Size) -> str:
     """All views of output."""
-    printed, reader = OutputText(), ScreenReader(size)
+    printed, reader = Blocks(printed_views), ScreenReader(size)
     views = list(printed.feed(data))
     reader.feed(data)
     reader.rest()

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from ptycassette.scrub._mask import BASE64, ESCAPED, HEX, TEXT, VOLATILE, mask
 from ptycassette.scrub.decode import decoded_views
-from ptycassette.scrub.match import canonical, squeeze
-from ptycassette.scrub.search._spread import _stretches
+from ptycassette.scrub.match import _stretches, canonical, squeeze
 from ptycassette.scrub.views._printed import PrintedView
 from ptycassette.testing import scrub_chunks
 from tests.examples import examples

@@ -67,13 +67,8 @@ def similar_profiles(name: str, *, env: Mapping[str, str] | None = None) -> tupl
     return _similar(name, known_profiles(env))
 
 
-def builtin_probes() -> tuple[str, ...]:
-    """The names of the built-in probes: ``HARNESS-WHAT``."""
-    return _names("probes")
-
-
 def known_probes(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The names of all probes: the user's own, then the built-in ones."""
+    """The names of all probes (``HARNESS-WHAT``): the user's own, then the built-in ones."""
     own = own_folder("probes", os.environ if env is None else env)
     return tuple(
         dict.fromkeys([*sorted(path.stem for path in own.glob("*.toml")), *_names("probes")])

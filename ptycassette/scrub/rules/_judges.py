@@ -1,8 +1,8 @@
 """Judges: functions that decide whether what a pattern matched is scrubbed.
 
-Rules name them (``accept = "generated"``). A judge gets the text that would be scrubbed; a judge
-of ``TAIL_JUDGES`` gets what follows its public beginning. True scrubs it, False lets it stand.
-Answers are cached, so a judge depends on its argument alone.
+Rules name them (``accept = "generated"``). A judge gets the text that would be scrubbed, without
+its public beginning. True scrubs it, False lets it stand. Answers are cached, so a judge depends on
+its argument alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from ptycassette.scrub.rules._names import WORDS
 from ptycassette.scrub.rules._spelling import spelt_by_chance
 from ptycassette.scrub.rules._values import (
     generated_or_signed,
@@ -18,7 +19,6 @@ from ptycassette.scrub.rules._values import (
     looks_like_a_value,
     of_letters,
 )
-from ptycassette.scrub.rules._words import WORDS
 
 Judge = Callable[[str], bool]
 
@@ -54,10 +54,10 @@ def _made_by_nobody(text: str) -> bool:
     return (is_random(text) and _has_digit(text)) or spelt_by_chance(text)
 
 
-def _generated_tail(tail: str) -> bool:
+def _generated_tail(text: str) -> bool:
     """Whether the text after a prefix has digits in several places, or is not spelt like a name."""
-    numbers = len(_NUMBER_INSIDE.findall(tail))
-    return is_random(tail) and (numbers >= _FEWEST_NUMBERS or spelt_by_chance(tail))
+    numbers = len(_NUMBER_INSIDE.findall(text))
+    return is_random(text) and (numbers >= _FEWEST_NUMBERS or spelt_by_chance(text))
 
 
 def _signed(text: str) -> bool:
@@ -77,7 +77,7 @@ def _no_host(text: str) -> bool:
 
 def _no_binary_data(text: str) -> bool:
     """Whether a token that begins with EAAA is not base64 of zeros and small numbers."""
-    return "AAA" not in text[4:] and is_random(text) and len(set(text)) > _VARIED
+    return "AAA" not in text and is_random(text) and len(set(text)) > _VARIED
 
 
 def _value_with_escapes(text: str) -> bool:
@@ -132,11 +132,14 @@ JUDGES: Mapping[str, Judge] = {
     "generated": looks_generated,
     "generated-after-dot": _generated_after_dot,
     "generated-or-signed": generated_or_signed,
+    "generated-tail": _generated_tail,
     "has-a-digit": _has_digit,
     "holds-a-line-of-a-key": _holds_a_line_of_a_key,
+    "letters-and-digits": lambda text: _has_digit(text) and any(map(str.isalpha, text)),
     "looks-like-a-value": looks_like_a_value,
     "made-by-nobody": _made_by_nobody,
     "mixed-case": _mixed_case,
+    "mixed-case-and-digit": lambda text: _mixed_case(text) and _has_digit(text),
     "no-binary-data": _no_binary_data,
     "no-example": lambda text: not text.endswith("EXAMPLE"),
     "no-example-password": _no_example_password,
@@ -148,10 +151,4 @@ JUDGES: Mapping[str, Judge] = {
     "signed": _signed,
     "value-with-a-digit": lambda text: looks_like_a_value(text) and _has_digit(text),
     "value-with-escapes": _value_with_escapes,
-}
-
-TAIL_JUDGES: Mapping[str, Judge] = {
-    "generated-tail": _generated_tail,
-    "letters-and-digits": lambda tail: _has_digit(tail) and any(map(str.isalpha, tail)),
-    "mixed-case-and-digit": lambda tail: _mixed_case(tail) and _has_digit(tail),
 }

@@ -11,8 +11,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from ptycassette.scrub.views._channels import BLOCK, OutputText
+from ptycassette.scrub.views._channels import BLOCK, Blocks
 from ptycassette.scrub.views._messages import Messages
+from ptycassette.scrub.views._printed import printed_views
 from ptycassette.scrub.views._screen import ScreenReader
 from ptycassette.scrub.views._view import Patch, View
 
@@ -58,8 +59,8 @@ class StreamText:
     ) -> None:
         self.name = name
         self.screen = screen
-        self._wanted, self._block = wanted, block
-        self._text, self._messages = OutputText(block, wanted), Messages()
+        self._wanted, self._block = wanted or (lambda *_: True), block
+        self._text, self._messages = Blocks(self._printed, block), Messages()
         self._starts: list[int] = []
         self._offsets: list[int] = []
         self._length = 0
@@ -77,7 +78,7 @@ class StreamText:
                 self.screen.feed(part)
             whole = [*self._text.feed(part)]
             messages = [*self._messages.feed(part)]
-            if self._wanted is None or self._wanted(self._length - len(part), self._length):
+            if self._wanted(self._length - len(part), self._length):
                 whole += messages
             if whole or (self.screen is not None and self.screen.full):
                 yield self._placed_views(whole)
@@ -87,6 +88,9 @@ class StreamText:
         if self.screen is not None:
             self.screen.rest()
         return self._placed_views([*self._text.rest(), *self._messages.rest()])
+
+    def _printed(self, raw: str, base: int) -> Iterable[View]:
+        return printed_views(raw, base) if self._wanted(base, base + len(raw)) else ()
 
     def _placed_views(self, views: Iterable[View]) -> Iterator[View]:
         for view in chain(views, () if self.screen is None else self.screen.take()):

@@ -170,7 +170,7 @@ def _table_of(path: Path) -> dict[str, Any] | None:
     tool = tables.get("tool")
     found = tool.get("ptycassette") if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
-        raise UsageError("tool.ptycassette is no table", where=visible(str(path)))
+        raise UsageError("tool.ptycassette is not a table", where=visible(str(path)))
     return found
 
 
@@ -181,7 +181,7 @@ def _project(table: dict[str, Any], path: Path) -> Project:
     for key, value in table.items():
         if key not in KEYS:
             raise UsageError(
-                f"{visible(prefix + key, limit=100)} is no key of the project file",
+                f"{visible(prefix + key, limit=100)} is not a key of the project file",
                 where=where,
                 hint=_likely(key) + f"allowed: {', '.join(KEYS)}",
             )

@@ -69,7 +69,7 @@ def test_what_stands_before_the_dashes_is_the_name(
     ("words", "said"),
     [
         (("env", "true"), r"rec \[OPTIONS\] -- env true"),
-        (("env",), r"env stands where the name of the cassette belongs, but it is a program"),
+        (("env",), r"env is in the place of the cassette's name, but it is a program"),
         ((), r"what is to be recorded\?"),
         (("x", "y", "--", "env"), r"more than a name before --: x y"),
     ],

@@ -10,10 +10,10 @@ import pytest
 from ptycassette.errors import NotFoundError, UnreadableError, UsageError
 from ptycassette.harness import Place, prepare
 from ptycassette.harness.io.files import (
-    builtin_probes,
     builtin_profiles,
     find_binary,
     installed,
+    known_probes,
     load_probe,
     load_profile,
     similar_profiles,
@@ -36,7 +36,7 @@ def test_every_profile_prepares_every_mode(name: str) -> None:
             assert all("${" not in file.text for file in run.files)
 
 
-@pytest.mark.parametrize("name", builtin_probes())
+@pytest.mark.parametrize("name", known_probes({}))
 def test_every_probe_belongs_to_a_profile_and_a_mode_of_it(name: str) -> None:
     """A probe is called ``HARNESS-WHAT``."""
     probe = load_probe(name, env={})
