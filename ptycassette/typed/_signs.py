@@ -60,8 +60,8 @@ class Printed:
         end = len(data) if cut is None else cut.start()
         self._rest = data[end:]
         visible = _CONTROL.sub(_replacement, _QUIET.sub(b"", data[:end]))
-        end = self._text[-_LONGEST_RUN:]  # a run in it may go on
-        start = max(0, len(self._text) - len(end) + len(end.rstrip(end[-1:] + " \0")) - 1)
+        tail = self._text[-_LONGEST_RUN:]  # a run in it may go on
+        start = max(0, len(self._text) - len(tail) + len(tail.rstrip(tail[-1:] + " \0")) - 1)
         self._text += self._decoder.decode(visible)
         for pattern in (_RUN, _PLACED_RUN):
             for run in pattern.finditer(self._text, start):
