@@ -113,7 +113,10 @@ class _Search:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self._judged = lru_cache(maxsize=_MOST_JUDGED)(self._judge)
+
+    @cached_property
+    def _judged(self) -> Callable[[str], int]:
+        return lru_cache(maxsize=_MOST_JUDGED)(self._judge)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
