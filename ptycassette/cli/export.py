@@ -84,13 +84,15 @@ def command(
     allow_unscrubbed: bool,
     **options: Any,
 ) -> None:
-    """Write CASSETTE as an animated SVG, an asciicast, or the text of the session.
+    """Write CASSETTE as a picture, an asciicast, text, or a test to begin with.
 
     OUT appears whole or not at all, and replaces nothing; `-` is stdout.
 
     Example: ptycassette export hello.cassette hello.svg
 
     Example: ptycassette export hello.cassette hello.cast --idle-limit 1
+
+    Example: ptycassette export hello.cassette test_hello.py
     """
     chosen = _format_of(out) if kind is None else export_named(kind)
     taken = {name: value for name, value in options.items() if name in chosen.options}

@@ -157,6 +157,12 @@ EXPORTS = (
         options=("scrollback", "frames"),
     ),
     ExportFormat(
+        name="python",
+        endings=(".py",),
+        writes="a test for pytest, to edit: the inputs, and what to wait for before each",
+        of_recording="python_test:recording_test",
+    ),
+    ExportFormat(
         name="ansi",
         endings=(".ansi",),
         writes="text with colours, for terminals; of one screen",

@@ -39,7 +39,6 @@ class Drive(StrictTable, frozen=True, kw_only=True):
     steps: tuple[DriveStep, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.prompt is not None and self.command is not None:
             raise ValueError("a drive has a prompt or a command, not both")
 

@@ -60,7 +60,6 @@ class Fact(StrictTable, frozen=True, kw_only=True):
     map: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if _VALUE not in self.regex:
             raise ValueError("regex has no group named value")
@@ -85,7 +84,6 @@ class Window(StrictTable, frozen=True, kw_only=True):
     required: bool = True
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         groups = file_pattern(self.regex, multiline=True).groups
         unknown = groups - {"used_percent", "left_percent", "resets", "used", "limit", "name"}
@@ -104,7 +102,6 @@ class Accounted(StrictTable, frozen=True, kw_only=True):
     regex: str
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
 
 
@@ -152,7 +149,6 @@ class Probe(StrictTable, frozen=True, kw_only=True):
     discovery: Discovery | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         parse_window(self.freshness_window)
         if self.quota is None and self.discovery is None:
             raise ValueError("a probe asks for quota, discovery or both")

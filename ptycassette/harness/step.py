@@ -28,7 +28,6 @@ class DriveStep(StrictTable, frozen=True, kw_only=True):
     exit: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         kinds = (
             self.wait is not None,
             self.submit is not None,

@@ -21,7 +21,6 @@ class ScreenPredicate(StrictTable, frozen=True, kw_only=True):
     stable_ms: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if not (self.contains or self.absent or self.regex or self.stable_ms):
             raise ValueError("an empty predicate")

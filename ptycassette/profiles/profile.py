@@ -28,7 +28,6 @@ class VersionQuery(StrictTable, frozen=True, kw_only=True):
     tested: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if "(?P<version>" not in self.regex:
             raise ValueError("version.regex has no group named version")
@@ -60,7 +59,6 @@ class HomeFile(StrictTable, frozen=True, kw_only=True):
     base: Literal["home", "cwd"] = "home"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         _check_inside(self.path)
 
 
@@ -76,7 +74,6 @@ class Credentials(StrictTable, frozen=True, kw_only=True):
     key_prefix: str = "sk-"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         for path in (*self.home, *self.cwd):
             _check_inside(path)
 
@@ -130,7 +127,6 @@ class ToolCall(StrictTable, frozen=True, kw_only=True):
     prompt: str = "What does note.txt say?"
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.name is None) == (self.text is None):
             raise ValueError("a tool has either name or text")
         if self.name is None and (self.arguments is not None or self.input is not None):
@@ -151,7 +147,6 @@ class Install(StrictTable, frozen=True, kw_only=True):
     python: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.npm is None) == (self.pip is None):
             raise ValueError("a package is either npm or pip")
 
@@ -177,7 +172,6 @@ class Stroke(StrictTable, frozen=True, kw_only=True):
     pause_ms: int = 0
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if (self.key is None) == (self.text is None):
             raise ValueError("a stroke has either key or text")
 

@@ -69,7 +69,6 @@ class EventRule(StrictTable, frozen=True, kw_only=True):
     each: str | None = None
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         unknown = sorted(set(self.fields) - _FIELDS[self.type])
         if unknown:
             known = ", ".join(sorted(_FIELDS[self.type]))
@@ -97,7 +96,6 @@ class LogSource(StrictTable, frozen=True, kw_only=True):
     events: tuple[EventRule, ...]
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         check_regex(self.regex)
         if (self.format == "sqlite") != (self.query is not None):
             raise ValueError("query belongs to format sqlite, which needs one")

@@ -28,7 +28,6 @@ class Compare(Base, frozen=True, kw_only=True):
     exists: bool | None = None
 
     def problem(self, known: PredicateContext) -> str | None:
-        """As its class says."""
         if self.matches is None or (bad := bad_pattern(self.matches, known.patterns)) is None:
             return None
         return f"matches: {bad}"

@@ -34,7 +34,6 @@ class StyleIs(Base, frozen=True, kw_only=True, tag="style"):
     strike: bool | None = None
 
     def judge(self, look: Look) -> Failed | None:
-        """As its class says."""
 
         def right(frame: FrameRecord) -> bool:
             cells = sum(map(len, frame.cells or frame.text)) + sum(map(len, frame.styles or ()))

@@ -276,6 +276,12 @@ class SessionBase:
             )
         return self._pipes
 
+    def _all_input(self, data: bytes | str) -> Input:
+        """The input of ``communicate``. Raises ``ValueError`` at a terminal."""
+        self._with_pipes()
+        given = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        return Input(data=given)
+
     def _noted(self, payload: Any) -> Any:
         """A function that makes the service event."""
         return lambda t_us: Noted(t_us, payload)

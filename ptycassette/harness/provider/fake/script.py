@@ -36,7 +36,6 @@ class Part(_Checked, frozen=True, kw_only=True):
     unoffered: bool = False
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if sum(field is not None for field in (self.text, self.think, self.tool)) != 1:
             raise ValueError("a part has exactly one of text, think and tool")
         if self.tool is None and (self.arguments is not None or self.input is not None):
@@ -68,7 +67,6 @@ class Failure(_Checked, frozen=True, kw_only=True):
     details: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if not 400 <= self.status <= 599:
             raise ValueError("an error has a status from 400 to 599")
 
@@ -81,7 +79,6 @@ class Pace(_Checked, frozen=True, kw_only=True):
     chunk_chars: int = 16
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.first_ms < 0 or self.each_ms < 0 or self.chunk_chars < 1:
             raise ValueError("first_ms and each_ms are 0 or more, chunk_chars 1 or more")
 
@@ -120,7 +117,6 @@ class Reply(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if self.text is not None and self.parts:
             raise ValueError("a reply has text or parts, not both")
         says = self.text is not None or bool(self.parts)
@@ -157,7 +153,6 @@ class Route(_Checked, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        """Check what the types cannot express."""
         if not self.path.startswith("/") or "?" in self.path:
             raise ValueError("a route's path starts with / and has no query")
         if self.json is not msgspec.UNSET and self.text is not None:
