@@ -100,8 +100,10 @@ class LazyGroup(click.Group):
 
 
 MEANT = {
-    "asciicast": "export", "compare": "diff", "convert": "export", "dump": "cat", "list": "ls",
-    "record": "rec", "replay": "play", "serve": "view", "show": "info", "upload": "export",
+    "asciicast": "export", "codegen": "export", "compare": "diff", "convert": "export",
+    "dump": "cat", "list": "ls", "open": "view", "record": "rec", "replay": "play",
+    "serve": "view", "show": "info", "show-trace": "view", "stream": "watch",
+    "test": "check", "trace": "view", "upload": "export",
 }  # fmt: skip
 """What other tools call our commands, where the spelling is too far off to be found by likeness."""
 
@@ -109,8 +111,12 @@ MEANT = {
 def _no_such_command(name: str) -> str:
     from difflib import get_close_matches
 
-    if name in {"help", "version"}:
-        return f"no such command: {name!r}. Write: ptycassette --{name}"
+    if name == "version":
+        return "no such command: 'version'. Write: ptycassette --version"
+    if name == "help":
+        return "no such command: 'help'. Write: ptycassette --help, or ptycassette COMMAND --help"
+    if name in {"rm", "delete", "remove"}:
+        return f"no such command: {name!r}. A cassette is a directory: rm -r CASSETTE"
     likely = [MEANT[name]] if name in MEANT else get_close_matches(name, sorted(COMMANDS), n=3)
     if not likely and Path(name, "manifest.json").exists():
         return f"no such command: {name!r}. It is a cassette: ptycassette info {name}"

@@ -29,6 +29,7 @@ from ptycassette.export import (
 
 FORMATS = exports_of("recording")
 MAX_ROWS = 1_000_000
+VIDEOS = (".gif", ".mp4", ".webm", ".mov", ".apng")
 
 
 def _help(option: ExportOption) -> str:
@@ -112,6 +113,13 @@ def _format_of(out: str) -> ExportFormat:
                     where=out,
                     hint=f"write: ptycassette frames CASSETTE --last --format {one.name} > {out}",
                 ) from wrong
+        if out.lower().endswith(VIDEOS):
+            raise UsageError(
+                "a session cannot be written as a GIF or a video",
+                where=out,
+                hint="write an animated .svg, or a .cast and give that to agg, asciinema's"
+                " converter: agg NAME.cast NAME.gif",
+            ) from wrong
         raise UsageError(
             "the ending of OUT does not tell the format",
             where=out,

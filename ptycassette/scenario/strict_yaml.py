@@ -13,10 +13,12 @@ import yaml
 from ptycassette.errors import UsageError
 from ptycassette.model import visible
 
-MAX_YAML_BYTES = 512 << 10
-"""What takes the loader longest, words on a line, takes it 0.7 s at this length."""
-MAX_NODES = 20_000
-"""Scalars, lists and mappings; reading them takes about half a second."""
+MAX_YAML_BYTES = 256 << 10
+"""What takes the loader longest, words on a line, takes it 0.35 s at this length."""
+MAX_NODES = 10_000
+"""Scalars, lists and mappings; reading them takes about a third of a second."""
+MAX_DEPTH = 64
+"""Of lists and mappings in brackets; with each level the loader looks longer for keys."""
 MAX_DIGITS = 64
 
 
@@ -61,6 +63,14 @@ class _StrictLoader(yaml.SafeLoader):
         if isinstance(node, yaml.ScalarNode):
             node.value = _joined(node)
         return node
+
+    def fetch_flow_collection_start(self, token: Any) -> None:
+        """Refuse brackets in brackets without end."""
+        if self.flow_level >= MAX_DEPTH:
+            raise yaml.scanner.ScannerError(
+                None, None, f"nested deeper than {MAX_DEPTH} levels", self.get_mark()
+            )
+        super().fetch_flow_collection_start(token)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         """Read ``12:30`` as text (YAML 1.1 has numbers in base 60), and very long digits, too."""
