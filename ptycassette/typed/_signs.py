@@ -16,7 +16,8 @@ _AMBIGUOUS = frozenset(".·∙⋅x")  # these also stand where nothing is hidden
 _CERTAIN = frozenset("*•●")
 
 _MOST_PRINTED = 16 << 10
-_MOST_RUNS = 256
+_MOST_RUNS = 64
+_LONGEST_RUN = 512
 _HIDING = "([*•●◦○∗⁎＊⬤])"  # noqa: RUF001 - progress bars have the others
 _RUN = re.compile(_HIDING + r"(?: ?\1){3,}")
 _PLACED_RUN = re.compile(_HIDING + r"(?:\0+\1){3,}")  # each with a position of its own
@@ -59,7 +60,8 @@ class Printed:
         end = len(data) if cut is None else cut.start()
         self._rest = data[end:]
         visible = _CONTROL.sub(_replacement, _QUIET.sub(b"", data[:end]))
-        start = max(0, len(self._text.rstrip(self._text[-1:] + " \0")) - 1)  # a run may go on
+        tail = self._text[-_LONGEST_RUN:]  # a run in it may go on
+        start = max(0, len(self._text) - len(tail) + len(tail.rstrip(tail[-1:] + " \0")) - 1)
         self._text += self._decoder.decode(visible)
         for pattern in (_RUN, _PLACED_RUN):
             for run in pattern.finditer(self._text, start):
@@ -88,6 +90,8 @@ class Printed:
             typed: the text.
             before: the rows of the screen before. Signs that stood there hide something else.
         """
+        if not self._runs:
+            return False
         lengths = {len(typed) * signs for signs in _SIGNS_A_KEY}
         lengths.add(len(typed.encode("utf-8", "surrogateescape")))
         lengths -= {run.group().count(run[1]) for row in before for run in _RUN.finditer(row)}
