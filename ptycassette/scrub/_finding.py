@@ -9,6 +9,7 @@ there on, and looked for in the texts of the same block again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,6 +51,10 @@ from ptycassette.scrub.views import (
 
 SETTLED = BLOCK // 2
 """So many bytes before the end of the last block are not read again, but for what is learnt."""
+_CACHE_KEY = re.compile(
+    rb'"prompt_cache_key"\s*:\s*"([0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})"'
+)
+"""OpenAI's name of a prefix of prompts. Agents send the id of their session, which is no secret."""
 _OF_TERMINALS = frozenset({"terminal", "null", "device"})
 
 
@@ -200,6 +205,8 @@ class Finder:
 
     def _traffic(self, event: Traffic) -> None:
         """Read a piece of a body, which is searched apart from others."""
+        for match in _CACHE_KEY.finditer(event.data):
+            self._searcher.spare(match[1].decode())
         name = f"{event.side} {event.entry}"
         offset, self._passed = self._passed, self._passed + len(event.data)
         if self._again and name not in self._masks["tape"].names:

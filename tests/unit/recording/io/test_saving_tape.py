@@ -341,3 +341,13 @@ def test_a_secret_in_a_question_does_not_change_its_key(tmp_path: Path) -> None:
     assert one.key == two.key
     assert [token.type for token in one.tokens] == ["secret"]
     assert one.tokens[0].name != two.tokens[0].name
+
+
+def test_the_id_of_a_session_is_no_secret(tmp_path: Path) -> None:
+    """Although a request calls it a key; on the screen and in traffic it stays as it is."""
+    body = {"prompt_cache_key": IDS[7], "session_id": IDS[7], "turn_id": IDS[7][:10] + "7d-9"}
+    shown = Output(1, f"session id: {IDS[7]}\r\n".encode())
+    saved = Saved(tmp_path, http(1, body, b"{}"), shown)
+
+    assert json.loads(saved.exchanges()[0].question()) == body
+    assert IDS[7].encode() in (saved.path / "output.raw").read_bytes()
